@@ -1,0 +1,69 @@
+// A bump allocator: memory is handed out in order and freed all at once. Not thread-safe.
+//
+// Used for what lives and dies together: the rows of one request, the contents of one memtable.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace cassandra_like {
+
+class Arena {
+ public:
+  // Chunks start at first_chunk bytes and double up to 1 MiB; larger requests get a chunk of their own.
+  explicit Arena(size_t first_chunk = 4096) : next_chunk_(first_chunk) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  void* allocate(size_t size, size_t align = alignof(std::max_align_t)) {
+    auto at = (reinterpret_cast<uintptr_t>(p_) + align - 1) & ~(align - 1);
+    if (at + size > reinterpret_cast<uintptr_t>(end_) || p_ == nullptr) return allocate_slow(size, align);
+    p_ = reinterpret_cast<char*>(at + size);
+    return reinterpret_cast<void*>(at);
+  }
+  // T must not need a destructor.
+  template <class T, class... Args>
+  T* make(Args&&... args) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
+  }
+  template <class T>
+  std::span<T> make_span(size_t n) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    T* p = static_cast<T*>(allocate(n * sizeof(T), alignof(T)));
+    for (size_t i = 0; i < n; ++i) new (p + i) T();
+    return {p, n};
+  }
+  // Null stays null; empty stays empty and not null.
+  BytesView copy(BytesView v) {
+    if (is_null(v)) return v;
+    if (v.empty()) return BytesView("", 0);
+    char* p = static_cast<char*>(allocate(v.size(), 1));
+    std::memcpy(p, v.data(), v.size());
+    return BytesView(p, v.size());
+  }
+  // Forgets everything but keeps the largest chunk, so that a reused arena stops allocating.
+  void reset();
+  // Bytes obtained from the heap.
+  size_t reserved() const { return reserved_; }
+
+ private:
+  void* allocate_slow(size_t size, size_t align);
+
+  struct Chunk {
+    std::unique_ptr<char[]> data;
+    size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  char* p_ = nullptr;
+  char* end_ = nullptr;
+  size_t next_chunk_;
+  size_t reserved_ = 0;
+};
+
+}  // namespace cassandra_like

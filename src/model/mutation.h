@@ -1,0 +1,54 @@
+// What a write changes. A PartitionUpdate is to one partition of one table; a Mutation groups updates of several
+// tables with the same key in one keyspace, and is applied and logged as a whole.
+//
+// Both borrow: everything they point to must outlive the call they are passed to. A callee that has to keep one
+// beyond its return (it was queued, it goes to another shard) keeps the serialized form.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/result.h"
+#include "model/row.h"
+
+namespace cassandra_like {
+
+struct RangeTombstone {
+  ClusteringPrefix start;  // kInclStartBound or kExclStartBound
+  ClusteringPrefix end;
+  DeletionTime deletion;
+};
+
+struct PartitionUpdate {
+  TablePtr table;
+  DecoratedKey key;
+  DeletionTime partition_deletion;
+  Row static_row;                                  // is_empty() when there is none
+  std::span<const Row> rows;                       // sorted by clustering.comparable, no two the same
+  std::span<const RangeTombstone> range_tombstones;  // sorted by start, disjoint
+};
+
+struct Mutation {
+  std::string_view keyspace;
+  DecoratedKey key;
+  std::span<const PartitionUpdate> updates;
+};
+
+// Cassandra's own form (db.Mutation.MutationSerializer, db.partitions.PartitionUpdate, messaging version 5.0):
+//   vint count, then for each update: table id (16 bytes), the partition: vint key length and key, flags, header
+//   (EncodingStats as vints relative to their epochs, static and regular columns by name), partition deletion,
+//   static row, vint row-count estimate, unfiltereds, end-of-partition.
+size_t serialized_size(const Mutation& mutation);
+// Appends. The same bytes go to the commit log and to peers.
+void serialize(const Mutation& mutation, Bytes& out);
+
+using TableById = std::function<TablePtr(const Uuid&)>;
+// Views point into data and arena. kInvalid "Unknown table <id>" when find_table returns nullptr (skip it then),
+// kCorruption when the bytes are malformed. Columns that the table does not have are skipped when it dropped them.
+Result<Mutation> deserialize_mutation(BytesView data, const TableById& find_table, Arena& arena);
+
+// One partition's part of the above, for tests and for read responses.
+void serialize_update(const PartitionUpdate& update, Bytes& out);
+
+}  // namespace cassandra_like

@@ -1,0 +1,18 @@
+// The real world: one thread a shard running a Boost.Asio loop, sockets, files, and a small pool of threads for syncs.
+#pragma once
+
+#include <memory>
+
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+class AsioRuntime : public Runtime {
+ public:
+  // 1 to 64 shards. Threads start in start() and end in stop(); stop() may be called once, from outside the shards.
+  static std::unique_ptr<AsioRuntime> create(unsigned shards);
+  virtual void start() = 0;
+  virtual void stop() = 0;
+};
+
+}  // namespace cassandra_like

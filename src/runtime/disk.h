@@ -1,0 +1,89 @@
+// Files. What was written is lost by a crash unless a sync of it completed; what a directory holds (creation, rename,
+// removal) is lost unless sync_directory() completed. The simulated disk does exactly that, also with torn pages.
+//
+// Reads and appends complete at once (from and to the page cache); syncs run elsewhere and complete on the shard.
+// Errors are kIo or kDiskFull and name the path.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "runtime/executor.h"
+
+namespace cassandra_like {
+
+// Immutable once written; may be read from several shards.
+class ReadFile {
+ public:
+  virtual ~ReadFile() = default;
+  virtual const std::string& path() const = 0;
+  virtual uint64_t size() const = 0;
+  // Fills out from offset; reading past the end is an error.
+  virtual Status read(uint64_t offset, std::span<char> out) const = 0;
+  // The whole file as memory, valid while this object lives.
+  virtual Result<BytesView> map() const = 0;
+};
+
+class WriteFile {
+ public:
+  virtual ~WriteFile() = default;  // closes
+  virtual const std::string& path() const = 0;
+  virtual uint64_t size() const = 0;
+  virtual Status append(BytesView data) = 0;
+  virtual Task<Status> sync() = 0;
+};
+
+// A file of fixed size that is written as memory: a store is in the file at once (it survives a crash of the
+// process), and on the disk after sync().
+class MappedFile {
+ public:
+  virtual ~MappedFile() = default;
+  virtual const std::string& path() const = 0;
+  virtual std::span<char> memory() = 0;
+  virtual Task<Status> sync(uint64_t offset, uint64_t size) = 0;
+};
+
+struct DirectoryEntry {
+  std::string name;
+  bool is_directory = false;
+  uint64_t size = 0;
+  int64_t modified_millis = 0;
+};
+
+struct DiskSpace {
+  uint64_t total = 0;
+  uint64_t available = 0;
+};
+
+// Held until destroyed; a second holder, in this or another process, is refused.
+class DirectoryLock {
+ public:
+  virtual ~DirectoryLock() = default;
+};
+
+class Disk {
+ public:
+  virtual ~Disk() = default;
+  virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) = 0;
+  // The file must not exist.
+  virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;
+  // Blocks are reserved and zero: later stores cannot fail for want of space.
+  virtual Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) = 0;
+  // Sorted by name. A directory that does not exist is an error.
+  virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  virtual Status make_directories(const std::string& path) = 0;
+  // A file, or a directory with all that it holds. What does not exist is not an error.
+  virtual Status remove(const std::string& path) = 0;
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status link(const std::string& from, const std::string& to) = 0;
+  virtual Task<Status> sync_directory(std::string path) = 0;
+  virtual Result<DiskSpace> space(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) = 0;
+};
+
+}  // namespace cassandra_like

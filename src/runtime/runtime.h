@@ -1,0 +1,28 @@
+// Everything of the world that a node may touch. The node receives it in its constructor and asks nothing else.
+#pragma once
+
+#include <memory>
+
+#include "runtime/disk.h"
+#include "runtime/executor.h"
+#include "runtime/network.h"
+
+namespace cassandra_like {
+
+// What one shard may use; valid for the Runtime's life. Only `executor.post` may be called from another shard.
+struct ShardRuntime {
+  Executor& executor;
+  Clock& clock;
+  Network& network;
+  Disk& disk;
+  Random& random;
+};
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual unsigned shard_count() const = 0;
+  virtual ShardRuntime& shard(unsigned i) = 0;
+};
+
+}  // namespace cassandra_like

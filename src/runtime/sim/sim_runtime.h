@@ -1,0 +1,61 @@
+// The simulated world: one scheduler for any number of nodes and clients, one virtual clock, one seed.
+//
+// Every callback that becomes ready is an event (time, sequence number drawn with the seed's jitter); step() runs the
+// next one. Each event is folded into trace_hash(), so that two runs of one seed can be compared to the step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+// Chances are per operation, in parts per million.
+struct SimFaults {
+  uint32_t io_error_ppm = 0;         // a read, append or sync fails with kIo
+  uint32_t disk_full_ppm = 0;        // an append, create or create_mapped fails with kDiskFull
+  uint32_t reset_ppm = 0;            // a connection is reset when data is sent on it
+  Duration max_network_delay{500'000};   // ns; each chunk is delayed by up to this, in order
+  Duration max_sync_delay{5'000'000};    // ns; each sync takes up to this
+  bool split_chunks = true;          // received data arrives in pieces of any size
+  bool tear_on_crash = true;         // unsynced 512-byte sectors survive a crash each by its own chance
+};
+
+class SimWorld;
+
+// One machine: its disk outlives crashes, its shards do not.
+class SimMachine {
+ public:
+  virtual ~SimMachine() = default;
+  // A Runtime for a node's life; destroying the node and calling crash() or shut_down() ends it. Everything that it
+  // had posted or scheduled is dropped.
+  virtual Runtime& boot(unsigned shards) = 0;
+  // Loses what was not synced (in whole or in torn parts), resets all connections, drops all callbacks.
+  virtual void crash() = 0;
+  // As after a clean stop: nothing on the disk is lost.
+  virtual void shut_down() = 0;
+  virtual SimFaults& faults() = 0;
+  // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.
+  virtual void set_disk_capacity(uint64_t bytes) = 0;
+};
+
+class SimWorld {
+ public:
+  static std::unique_ptr<SimWorld> create(uint64_t seed);
+  virtual ~SimWorld() = default;
+  // address is the host that its listeners use.
+  virtual SimMachine& add_machine(const std::string& address) = 0;
+  virtual Clock& clock() = 0;
+  virtual Random& random() = 0;
+  // Runs the next event; false when none is left.
+  virtual bool step() = 0;
+  virtual void run_for(Duration virtual_time) = 0;
+  // Runs until done() or until limit of virtual time has passed; returns done().
+  virtual bool run_until(absl::AnyInvocable<bool()> done, Duration limit) = 0;
+  virtual uint64_t steps() const = 0;
+  virtual uint64_t trace_hash() const = 0;
+};
+
+}  // namespace cassandra_like
