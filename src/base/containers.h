@@ -1,5 +1,5 @@
-// Hash tables keyed by strings that can be looked up by view. Their iteration order depends on a hash seed, so it
-// must never reach an output: sort first.
+// Hash tables keyed by strings that can be looked up by view. Their iteration order depends on a hash seed,
+// so it must never reach an output: sort first.
 #pragma once
 
 #include <string>

@@ -13,8 +13,9 @@
 
 namespace cassandra_like {
 
-// The native protocol's error codes (native_protocol_v5.spec, section 9), so that what reaches a client needs no
-// translation. Inside the node, kIo and kCorruption are codes of our own; both reach a client as kServerError.
+// The native protocol's error codes (native_protocol_v5.spec, section 9), so that what reaches a client needs
+// no translation. Inside the node, kIo and kCorruption are codes of our own; both reach a client as
+// kServerError.
 enum class ErrorCode : uint32_t {
   kServerError = 0x0000,
   kProtocolError = 0x000A,
@@ -51,9 +52,9 @@ struct ErrorInfo {
   int32_t received = 0;  // <alive> or <received>
   int32_t failures = 0;
   bool data_present = false;
-  std::string write_type;        // SIMPLE BATCH UNLOGGED_BATCH COUNTER BATCH_LOG CAS VIEW CDC
-  std::string keyspace;          // AlreadyExists, function failure
-  std::string table;             // AlreadyExists; the function's name in a function failure
+  std::string write_type;              // SIMPLE BATCH UNLOGGED_BATCH COUNTER BATCH_LOG CAS VIEW CDC
+  std::string keyspace;                // AlreadyExists, function failure
+  std::string table;                   // AlreadyExists; the function's name in a function failure
   std::vector<std::string> arg_types;  // function failure
   Bytes unprepared_id;
 };
@@ -137,26 +138,26 @@ inline Error invalid(std::string message) { return Error(ErrorCode::kInvalid, st
   (static_cast<bool>(condition) ? void(0) : ::cassandra_like::fail_check(#condition, __FILE__, __LINE__))
 
 // Returns the error of a Status or Result expression to the caller; works in coroutines as CO_TRY.
-#define TRY(expression)                                       \
-  do {                                                        \
-    if (auto try_result = (expression); !try_result.ok()) {   \
-      return std::move(try_result.error());                   \
-    }                                                         \
+#define TRY(expression)                                     \
+  do {                                                      \
+    if (auto try_result = (expression); !try_result.ok()) { \
+      return std::move(try_result.error());                 \
+    }                                                       \
   } while (false)
-#define CO_TRY(expression)                                    \
-  do {                                                        \
-    if (auto try_result = (expression); !try_result.ok()) {   \
-      co_return std::move(try_result.error());                \
-    }                                                         \
+#define CO_TRY(expression)                                  \
+  do {                                                      \
+    if (auto try_result = (expression); !try_result.ok()) { \
+      co_return std::move(try_result.error());              \
+    }                                                       \
   } while (false)
 
 #define CASSANDRA_LIKE_CONCAT2(a, b) a##b
 #define CASSANDRA_LIKE_CONCAT(a, b) CASSANDRA_LIKE_CONCAT2(a, b)
 // ASSIGN_OR_RETURN(auto x, f()): x is the value, or the function returns f's error.
 #define ASSIGN_OR_RETURN(declaration, expression) \
-  ASSIGN_OR_RETURN_IMPL(CASSANDRA_LIKE_CONCAT(result_, __LINE__), declaration, expression, return)
+  ASSIGN_OR_RETURN_IMPL(CASSANDRA_LIKE_CONCAT(result_, __LINE__), declaration, expression, return )
 #define CO_ASSIGN_OR_RETURN(declaration, expression) \
-  ASSIGN_OR_RETURN_IMPL(CASSANDRA_LIKE_CONCAT(result_, __LINE__), declaration, expression, co_return)
+  ASSIGN_OR_RETURN_IMPL(CASSANDRA_LIKE_CONCAT(result_, __LINE__), declaration, expression, co_return )
 #define ASSIGN_OR_RETURN_IMPL(name, declaration, expression, ret) \
   auto name = (expression);                                       \
   if (!name.ok()) ret std::move(name.error());                    \

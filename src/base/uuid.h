@@ -25,11 +25,12 @@ struct Uuid {
   int64_t unix_micros() const;
   std::string to_string() const;
 
-  static Uuid from_bytes(BytesView sixteen);               // sixteen.size() must be 16
+  static Uuid from_bytes(BytesView sixteen);                // sixteen.size() must be 16
   static std::optional<Uuid> parse(std::string_view text);  // 8-4-4-4-12 hex digits, any case
   static Uuid random(uint64_t high, uint64_t low);          // version 4 out of 128 random bits
-  static Uuid time_based(uint64_t raw_timestamp, uint64_t clock_and_node);  // version 1
-  static Uuid name_based(BytesView name);                   // version 3: MD5, as java.util.UUID.nameUUIDFromBytes
+  // Version 1. clock_and_node is taken as it is: the caller sets its variant bits.
+  static Uuid time_based(uint64_t raw_timestamp, uint64_t clock_and_node);
+  static Uuid name_based(BytesView name);  // version 3: MD5, as java.util.UUID.nameUUIDFromBytes
 };
 
 // 1582-10-15 to 1970-01-01 in 100 ns units.

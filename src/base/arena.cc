@@ -1,0 +1,39 @@
+// The slow path of the bump allocator: where memory comes from.
+#include "base/arena.h"
+
+#include <algorithm>
+
+namespace cassandra_like {
+
+namespace {
+constexpr size_t kMaxChunk = size_t{1} << 20;
+}
+
+void* Arena::allocate_slow(size_t size, size_t align) {
+  size_t needed = size + align - 1;
+  bool own_chunk = needed > next_chunk_;
+  size_t chunk = own_chunk ? needed : next_chunk_;
+  chunks_.push_back({std::make_unique_for_overwrite<char[]>(chunk), chunk});
+  reserved_ += chunk;
+  char* start = chunks_.back().data.get();
+  auto at = (reinterpret_cast<uintptr_t>(start) + align - 1) & ~(align - 1);
+  // What is left of the current chunk stays in use beside a chunk made for one large request.
+  if (own_chunk && p_ != nullptr) return reinterpret_cast<void*>(at);
+  if (!own_chunk) next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kMaxChunk));
+  p_ = reinterpret_cast<char*>(at + size);
+  end_ = start + chunk;
+  return reinterpret_cast<void*>(at);
+}
+
+void Arena::reset() {
+  if (chunks_.empty()) return;
+  auto largest = std::max_element(chunks_.begin(), chunks_.end(),
+                                  [](const Chunk& a, const Chunk& b) { return a.size < b.size; });
+  std::swap(*largest, chunks_.front());
+  chunks_.resize(1);
+  reserved_ = chunks_.front().size;
+  p_ = chunks_.front().data.get();
+  end_ = p_ + reserved_;
+}
+
+}  // namespace cassandra_like
