@@ -1,0 +1,192 @@
+// Cassandra's serialization of rows and range tombstone markers (db.rows.UnfilteredSerializer), the one form
+// in which they travel in mutations and read responses and lie in SSTables.
+//
+//   unfiltered := flags:u8 [extended:u8] (row | marker) | 0x01 (end of partition)
+//   row        := [clustering, unless static] [sizes, in SSTables] [liveness] [deletion] [column subset]
+//   column* clustering := (vint of 2 bits for each of up to 32 values: 1 empty, 2 null; then the other
+//   values)* sizes      := vint size of what follows the size, vint size of the previous unfiltered in this
+//   partition liveness   := timestamp [ttl, expiration] deletion   := timestamp, local deletion time column
+//   := cell | [deletion, when the row has any complex deletion] vint count, cell* cell       := flags:u8
+//   [timestamp] [local deletion time] [ttl] [vint path length, path] [value] value      := the bytes, after a
+//   vint length unless the type's length is fixed marker     := kind:u8 value-count:u16 clustering [sizes]
+//   deletion (a boundary: the end's, then the start's)
+//
+// Timestamps, deletion times and ttls are vints relative to the header's EncodingStats. Which columns there
+// are, and with which types they were written, is in the header: of a message or of the SSTable's
+// Statistics.db.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "model/row.h"
+
+namespace cassandra_like {
+
+// The minima that vints are relative to. Defaults are Cassandra's epochs: 2015-09-22, no ttl.
+struct EncodingStats {
+  static constexpr int64_t kTimestampEpoch = 1442880000000000LL;
+  static constexpr int64_t kDeletionTimeEpoch = 1442880000LL;
+
+  int64_t min_timestamp = kTimestampEpoch;
+  int64_t min_local_deletion_time = kDeletionTimeEpoch;
+  int32_t min_ttl = 0;
+
+  bool operator==(const EncodingStats&) const = default;
+};
+void append_encoding_stats(Bytes& out, const EncodingStats& stats);
+EncodingStats read_encoding_stats(Reader& in);
+
+// Gathers the exact EncodingStats of what is about to be written.
+class EncodingStatsCollector {
+ public:
+  void update(const DeletionTime& deletion);
+  void update(const Liveness& liveness);
+  void update(const Cell& cell);
+  void update(const Row& row);
+  void update_timestamp(int64_t v) { min_timestamp_ = v < min_timestamp_ ? v : min_timestamp_; }
+  void update_local_deletion_time(int64_t v) {
+    min_deletion_time_ = v < min_deletion_time_ ? v : min_deletion_time_;
+  }
+  void update_ttl(int32_t v) { min_ttl_ = v < min_ttl_ ? v : min_ttl_; }
+  EncodingStats get() const;
+
+ private:
+  int64_t min_timestamp_ = std::numeric_limits<int64_t>::max();
+  int64_t min_deletion_time_ = std::numeric_limits<int64_t>::max();
+  int32_t min_ttl_ = std::numeric_limits<int32_t>::max();
+};
+
+// A column as the serialized data has it.
+struct HeaderColumn {
+  const Column* column =
+      nullptr;                // nullptr: decode past its cells without keeping them (dropped, or not wanted)
+  int32_t fixed_length = -1;  // of the type it was written with; its value's type is multi-cell's element for
+                              // complex columns
+  bool complex = false;
+  int64_t dropped_at =
+      kNoTimestamp;  // cells and complex deletions that are not newer were dropped with the column
+
+  // As the table has it now; for writing, and for messages.
+  static HeaderColumn of(const Column* column);
+};
+
+// Borrows everything; columns are in cell order (compare_columns).
+struct SerializationHeader {
+  EncodingStats stats;
+  std::span<const Type* const> clustering_types;
+  std::span<const HeaderColumn> static_columns;
+  std::span<const HeaderColumn> regular_columns;
+};
+
+// A header with all columns of a table, for writing SSTables.
+class TableHeader {
+ public:
+  TableHeader(TablePtr table, const EncodingStats& stats);
+  const SerializationHeader& get() const { return header_; }
+  TableHeader(const TableHeader&) = delete;
+  TableHeader& operator=(const TableHeader&) = delete;
+
+ private:
+  TablePtr table_;
+  std::vector<HeaderColumn> static_columns_;
+  std::vector<HeaderColumn> regular_columns_;
+  SerializationHeader header_;
+};
+
+// How a column that was written under this name and type is to be decoded for the table as it is now; nullopt
+// when the table neither has nor dropped it ("Unknown column … during deserialization").
+std::optional<HeaderColumn> resolve_header_column(const TableMetadata& table, std::string_view name,
+                                                  const Type& written_type, bool is_static);
+
+// ---- Writing. Rows must only have columns that the header has.
+
+// The form without sizes, as in messages. write_* need exactly *_size bytes at p and return one past the
+// last.
+size_t row_size(const SerializationHeader& header, const Row& row);
+char* write_row(char* p, const SerializationHeader& header, const Row& row);
+size_t marker_size(const SerializationHeader& header, const RangeTombstoneMarker& marker);
+char* write_marker(char* p, const SerializationHeader& header, const RangeTombstoneMarker& marker);
+
+// The form with sizes, as in SSTables. previous_size is that of the unfiltered before it, 0 for a partition's
+// first and for the static row. The static row is known by its clustering's kind.
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row,
+                        uint64_t previous_size);
+void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,
+                           uint64_t previous_size);
+
+inline constexpr char kEndOfPartition = 0x01;
+
+// A clustering prefix as indexes and Statistics.db store it: kind, then for bounds their number of values,
+// then values.
+void append_clustering_prefix(Bytes& out, const SerializationHeader& header, const ClusteringPrefix& prefix);
+
+// A partition's deletion in SSTables: 0x80 when live, else timestamp:i64 and local deletion time:u32.
+// Before 5.0 (versions below "oa" and "da"): local deletion time:i32 and timestamp:i64, Integer.MAX_VALUE and
+// Long.MIN_VALUE when live.
+void append_partition_deletion(Bytes& out, const DeletionTime& deletion);
+DeletionTime read_partition_deletion(Reader& in);
+DeletionTime read_legacy_partition_deletion(Reader& in);
+
+// ---- Reading.
+
+enum class RowForm { kMessaging, kSstable };
+
+// Decodes the unfiltereds of partitions, one after the other. In two steps, so that a reader can look at the
+// position and skip the body: values and paths point into the input, all else of what read_body() returns is
+// in the arena.
+//
+//   while (decoder.next(in)) {
+//     if (decoder.position().comparable < wanted) { decoder.skip_body(in); continue; }
+//     Unfiltered u = decoder.read_body(in);
+//     if (!u.is_empty()) …
+//   }
+//   if (in.failed()) corrupt
+class RowDecoder {
+ public:
+  // The header must outlive the decoder. The arena may be changed between calls.
+  RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena)
+      : header_(header), form_(form), arena_(&arena) {}
+  void set_arena(Arena& arena) { arena_ = &arena; }
+
+  // Of a partition whose header says that it has one (SSTables: whose table has static columns).
+  Row read_static_row(Reader& in);
+  void skip_static_row(Reader& in);  // only SSTables
+
+  // Reads flags and clustering. False at the end of the partition and when the input is malformed
+  // (in.failed()).
+  bool next(Reader& in);
+  bool is_row() const { return (flags_ & 0x02) == 0; }
+  bool has_row_deletion() const { return (flags_ & 0x10) != 0; }
+  // Of what next() found; valid until the following next().
+  const ClusteringPrefix& position() const { return position_; }
+  // A row of nothing but dropped columns comes out empty: Row::is_empty().
+  Unfiltered read_body(Reader& in);
+  // SSTables: by the size, without a look at the cells. Messages: by decoding.
+  void skip_body(Reader& in);
+
+ private:
+  void read_clustering(Reader& in, size_t count);
+  void read_row_body(Reader& in, Row* row);
+  void read_marker_body(Reader& in, RangeTombstoneMarker* marker);
+  DeletionTime read_deletion(Reader& in);
+  int64_t read_local_deletion_time(Reader& in, int32_t ttl);
+  bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
+  ClusteringPrefix keep_position();
+
+  const SerializationHeader& header_;
+  RowForm form_;
+  Arena* arena_;
+  uint8_t flags_ = 0;
+  uint8_t extended_ = 0;
+  ClusteringPrefix position_;
+  // Scratch for position(), so that skipping costs no arena; and for the cells of the row being read.
+  std::vector<BytesView> values_;
+  Bytes comparable_;
+  std::vector<Cell> cells_;
+  std::vector<ComplexDeletion> complex_deletions_;
+};
+
+}  // namespace cassandra_like
