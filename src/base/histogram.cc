@@ -1,0 +1,47 @@
+#include "base/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cassandra_like {
+
+const std::array<uint64_t, Histogram::kBuckets>& Histogram::offsets() {
+  static const std::array<uint64_t, kBuckets> table = [] {
+    std::array<uint64_t, kBuckets> t{};
+    uint64_t last = 1;
+    t[0] = last;
+    for (size_t i = 1; i < kBuckets; ++i) {
+      auto next = static_cast<uint64_t>(std::llround(static_cast<double>(last) * 1.2));
+      if (next == last) ++next;
+      t[i] = last = next;
+    }
+    return t;
+  }();
+  return table;
+}
+
+size_t Histogram::bucket_of(uint64_t value) {
+  const auto& t = offsets();
+  auto it = std::lower_bound(t.begin(), t.end(), value);
+  return it == t.end() ? kBuckets - 1 : static_cast<size_t>(it - t.begin());
+}
+
+void Histogram::merge(const Histogram& o) {
+  for (size_t i = 0; i < kBuckets; ++i) counts_[i] += o.counts_[i];
+  count_ += o.count_;
+  sum_ += o.sum_;
+  max_ = std::max(max_, o.max_);
+}
+
+uint64_t Histogram::quantile(double q) const {
+  if (count_ == 0) return 0;
+  auto wanted = static_cast<uint64_t>(std::ceil(q * static_cast<double>(count_)));
+  uint64_t seen = 0;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    seen += counts_[i];
+    if (seen >= std::max<uint64_t>(wanted, 1)) return offsets()[i];
+  }
+  return max_;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,41 @@
+// Cassandra's EstimatedHistogram: buckets that grow by a fifth (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, …), which is what
+// nodetool's histograms and SSTable statistics are made of. A record is one array increment.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace cassandra_like {
+
+class Histogram {
+ public:
+  static constexpr size_t kBuckets = 165;  // offsets up to about 2 * 10^13, as DecayingEstimatedHistogramReservoir
+
+  void record(uint64_t value) {
+    ++counts_[bucket_of(value)];
+    ++count_;
+    sum_ += value;
+    if (value > max_) max_ = value;
+  }
+  void merge(const Histogram& o);
+  void clear() { *this = Histogram(); }
+  uint64_t count() const { return count_; }
+  uint64_t sum() const { return sum_; }
+  uint64_t max() const { return max_; }
+  double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
+  // The offset of the bucket that holds the quantile, 0 <= q <= 1; 0 when empty.
+  uint64_t quantile(double q) const;
+  const std::array<uint64_t, kBuckets>& counts() const { return counts_; }
+  // The upper bound (inclusive) of each bucket.
+  static const std::array<uint64_t, kBuckets>& offsets();
+
+ private:
+  static size_t bucket_of(uint64_t value);
+  std::array<uint64_t, kBuckets> counts_{};
+  uint64_t count_ = 0;
+  uint64_t sum_ = 0;
+  uint64_t max_ = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,148 @@
+// One shard's storage: commit log, memtables, SSTables, and reads that merge them.
+//
+// Invariants: a mutation is in the commit log before it is in a memtable, and in the log's durable part before it is
+// acknowledged in batch and group mode; a commit log segment is removed only when every table that it holds writes of
+// has flushed beyond it; an SSTable becomes visible only when all its files are synced. An Engine sees only the keys of
+// its shard.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/histogram.h"
+#include "model/mutation.h"
+#include "model/read_command.h"
+#include "runtime/runtime.h"
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+enum class CommitLogSync { kPeriodic, kBatch, kGroup };
+enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
+
+struct EngineOptions {
+  std::vector<std::string> data_directories;
+  std::string commitlog_directory;
+  CommitLogSync commitlog_sync = CommitLogSync::kPeriodic;
+  Duration commitlog_sync_period = std::chrono::seconds(10);
+  Duration commitlog_group_window = std::chrono::milliseconds(1000);
+  uint64_t commitlog_segment_bytes = 32u << 20;
+  uint64_t commitlog_total_bytes = 8192ull << 20;  // of all shards
+  FailurePolicy commit_failure_policy = FailurePolicy::kStop;
+  FailurePolicy disk_failure_policy = FailurePolicy::kStop;
+  uint64_t memtable_bytes = 1024ull << 20;  // of all shards
+  uint32_t column_index_bytes = 16384;
+  bool auto_snapshot = true;
+  uint64_t tombstone_warn_threshold = 1000;
+  uint64_t tombstone_failure_threshold = 100000;
+  Uuid host_id;
+  // Called once when a failure policy decides that the node must stop serving (stop) or end (die).
+  std::function<void(FailurePolicy, const Error&)> on_failure;
+};
+
+// Numbers of one table on one shard, for tablestats, tablehistograms and metrics.
+struct TableStatistics {
+  uint64_t sstables = 0;
+  uint64_t live_disk_bytes = 0;
+  uint64_t total_disk_bytes = 0;
+  uint64_t snapshot_bytes = 0;
+  double compression_ratio = -1;
+  uint64_t estimated_partitions = 0;
+  uint64_t memtable_rows = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t memtable_switches = 0;
+  uint64_t reads = 0;
+  uint64_t writes = 0;
+  uint64_t pending_flushes = 0;
+  uint64_t bloom_false_positives = 0;
+  uint64_t bloom_bytes = 0;
+  uint64_t index_summary_bytes = 0;
+  uint64_t compression_metadata_bytes = 0;
+  Histogram read_micros, write_micros, sstables_per_read, partition_bytes, cells_per_partition, tombstones_per_read,
+      live_rows_per_read;
+};
+
+struct EngineStatistics {
+  uint64_t commitlog_bytes = 0;
+  uint64_t commitlog_segments = 0;
+  uint64_t commitlog_pending = 0;    // writes waiting for a sync
+  uint64_t commitlog_completed = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t flushes_completed = 0;
+  uint64_t flushes_pending = 0;
+  uint64_t compactions_completed = 0;
+  uint64_t compactions_pending = 0;
+};
+
+struct SnapshotInfo {
+  std::string tag, keyspace, table;
+  uint64_t true_bytes = 0;   // what only the snapshot holds
+  uint64_t total_bytes = 0;
+  int64_t created_millis = 0;
+};
+
+// Writes applied before these positions are void (TRUNCATE): table id to time in microseconds and position.
+struct TruncationRecord {
+  int64_t truncated_at_millis = 0;
+  CommitLogPosition position;
+};
+using TruncationRecords = std::map<Uuid, TruncationRecord>;
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Nothing is read yet. shard and shard count are the runtime's.
+  static std::unique_ptr<Engine> create(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
+
+  // Start, in this order: set_schema(system tables), replay() of those, set_schema(all), replay() of the rest,
+  // start(). Tables that the schema has and had not before are opened (directories made, SSTables loaded); those that it
+  // no longer has are dropped: memtable discarded, SSTables removed from disk after a snapshot if auto_snapshot.
+  virtual Task<Status> set_schema(SchemaPtr schema) = 0;
+  // Applies what old commit log segments hold of the tables that `wanted` accepts and of this shard's keys. Records
+  // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments that were written
+  // with another number of shards are removed by start() of the last shard, after a flush (see commitlog.h).
+  virtual Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) = 0;
+  virtual Task<Status> start() = 0;
+  // Refuses writes from now on, flushes everything, syncs the commit log. Then the Engine may be destroyed.
+  virtual Task<Status> drain() = 0;
+  // Stops background work without flushing (a stop that relies on replay).
+  virtual Task<void> stop() = 0;
+
+  // Ready at once in periodic mode. Fails with kInvalid when it is too large for a segment, kOverloaded when memory is
+  // exhausted, kIo after a commit failure.
+  virtual Task<Status> apply(const Mutation& mutation) = 0;
+  // Reads the cells that the counter updates of `mutation` add to, applies the sums. update cells hold the delta as a
+  // bigint value.
+  virtual Task<Status> apply_counter(const Mutation& mutation) = 0;
+  // Feeds live rows to the sink. Complete when it returns. kReadFailure when tombstone_failure_threshold is passed;
+  // kInvalid when the table is unknown.
+  virtual Status read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) = 0;
+
+  // Empty table id: all tables of the keyspace; empty keyspace: all.
+  struct Selection {
+    std::string keyspace;
+    std::string table;
+  };
+  virtual Task<Status> flush(Selection selection) = 0;
+  // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
+  virtual Task<Status> compact(Selection selection) = 0;
+  // Removes everything written until now; the returned position is for TruncationRecords.
+  virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
+  virtual Task<Status> sync_commitlog() = 0;
+  // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
+  virtual Task<Status> snapshot(Selection selection, std::string tag, std::string schema_cql) = 0;
+  // Rebuilds the hidden table of an index from the base table.
+  virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
+
+  virtual Result<TableStatistics> table_statistics(const Uuid& table) const = 0;
+  virtual EngineStatistics statistics() const = 0;
+  virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
+};
+
+// Node-wide, by any shard: they only look at directories.
+Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options);
+Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag);
+
+}  // namespace cassandra_like

@@ -1,0 +1,116 @@
+// One SSTable: an immutable set of files that hold partitions in ring order.
+//
+// Format: BTI, version `da`, of Cassandra 5.0 (io.sstable.format.bti, BtiFormat.md): Data.db (LZ4 chunks, with
+// CompressionInfo.db, or plain with CRC.db), Partitions.db and Rows.db (tries), Filter.db, Statistics.db, Digest.crc32,
+// TOC.txt.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/uuid.h"
+#include "model/row_codec.h"
+#include "runtime/disk.h"
+#include "storage/partition_reader.h"
+
+namespace cassandra_like {
+
+// Names the files: <directory>/da-<id>-bti-<component>, id as Cassandra prints uuid-based ids (SSTableId).
+struct SSTableDescriptor {
+  std::string directory;
+  std::string version = "da";
+  std::string format = "bti";
+  std::string id;
+
+  std::string file(std::string_view component) const;
+  bool operator==(const SSTableDescriptor&) const = default;
+  // From a Data.db file's name; nullopt when it is not one.
+  static std::optional<SSTableDescriptor> parse(const std::string& directory, std::string_view file_name);
+  // The 28 characters of a time-based uuid (UUIDBasedSSTableId.toString), and back.
+  static std::string id_of(const Uuid& uuid);
+};
+
+struct CommitLogPosition {
+  int64_t segment = -1;
+  int32_t position = 0;
+  auto operator<=>(const CommitLogPosition&) const = default;
+};
+
+// What is known of an SSTable without reading its data (Statistics.db and the files' sizes).
+struct SSTableInfo {
+  SSTableDescriptor descriptor;
+  uint64_t data_bytes = 0;          // of Data.db, on disk
+  uint64_t uncompressed_bytes = 0;
+  uint64_t total_bytes = 0;         // of all components
+  uint64_t partitions = 0;          // estimated from the key cardinality or counted
+  uint64_t rows = 0;
+  uint64_t cells = 0;
+  int64_t min_timestamp = 0, max_timestamp = 0;
+  int64_t min_local_deletion_time = 0, max_local_deletion_time = 0;
+  int32_t min_ttl = 0, max_ttl = 0;
+  double compression_ratio = -1;
+  double droppable_tombstones = 0;
+  int level = 0;
+  int64_t repaired_at = 0;
+  Bytes first_key, last_key;
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
+  Uuid originating_host;
+};
+
+struct SSTableWriterOptions {
+  EncodingStats stats;             // lower bounds of all that will be written
+  std::vector<ColumnPtr> static_columns, regular_columns;  // those that occur (or all of the table)
+  uint64_t estimated_partitions = 1;
+  Uuid host_id;
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
+  uint32_t row_index_granularity = 16384;  // column_index_size, bytes
+};
+
+// Writes one SSTable. Files are written under their final names except TOC.txt, which comes last: a set of files
+// without one is what a crash left behind, and is removed at start.
+class SSTableWriter {
+ public:
+  static Result<std::unique_ptr<SSTableWriter>> create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
+                                                       SSTableWriterOptions options);
+  virtual ~SSTableWriter() = default;  // an unfinished SSTable's files are removed
+
+  // Keys in ring order; unfiltereds in clustering order.
+  virtual Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) = 0;
+  virtual Status append(const Unfiltered& unfiltered) = 0;
+  virtual Status end_partition() = 0;
+  virtual uint64_t bytes_written() const = 0;
+  // Writes the remaining components, syncs every file and the directory. At least one partition was written.
+  virtual Task<Result<SSTableInfo>> finish() = 0;
+};
+
+class SSTable : public std::enable_shared_from_this<SSTable> {
+ public:
+  // Reads the small components, maps the index. Fails with kCorruption naming the file and offset, or with kInvalid
+  // "… is not supported yet" for other versions and formats.
+  static Result<std::shared_ptr<SSTable>> open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+  virtual ~SSTable() = default;
+
+  virtual const SSTableInfo& info() const = 0;
+  // False: the partition is certainly not here (bloom filter, key bounds).
+  virtual bool may_contain(const DecoratedKey& key) const = 0;
+  // nullptr when the partition is not here. The table is the current version of the schema: cells of columns that it
+  // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
+  // reader.
+  virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const DecoratedKey& key,
+                                                        const SliceSelection& selection) const = 0;
+  virtual Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
+                                                         const SliceSelection& selection) const = 0;
+  // Reads everything and checks every checksum and order.
+  virtual Status verify() const = 0;
+  virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets
+  // Bloom filter accounting: lookups that it let through and that found nothing.
+  virtual uint64_t false_positives() const = 0;
+};
+using SSTablePtr = std::shared_ptr<SSTable>;
+
+// All complete SSTables of a directory; files of incomplete ones are removed with a log line.
+Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory);
+Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor);
+
+}  // namespace cassandra_like
