@@ -1,0 +1,27 @@
+// CQL text in, syntax tree out. Knows the grammar of CQL 3.4.7 and nothing of the schema.
+//
+// Errors are Cassandra's: kSyntaxError with the line, column and snippet its parser gives, and kInvalid for
+// the few things which its grammar already refuses as such (a table with two primary keys).
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cql/ast.h"
+
+namespace cassandra_like {
+
+// Terms, selectables and types nest at most this deep. More is a syntax error.
+inline constexpr int kMaxNesting = 500;
+
+// One statement, with any number of semicolons after it.
+Result<ast::Statement> parse_statement(std::string_view text);
+
+// Pieces of CQL as they stand in schema tables: a type (`frozen<list<int>>`), a term (`{'a': 1}`).
+Result<ast::TypeName> parse_type(std::string_view text);
+Result<ast::Term> parse_term(std::string_view text);
+
+// The conditions of a view's WHERE clause, as system_schema.views keeps it.
+Result<ast::WhereClause> parse_where_clause(std::string_view text);
+
+}  // namespace cassandra_like
