@@ -1,0 +1,23 @@
+// Consistency levels (db.ConsistencyLevel), with their numbers in the native protocol.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cassandra_like {
+
+enum class Consistency : uint16_t {
+  kAny = 0, kOne = 1, kTwo = 2, kThree = 3, kQuorum = 4, kAll = 5, kLocalQuorum = 6, kEachQuorum = 7, kSerial = 8,
+  kLocalSerial = 9, kLocalOne = 10, kNodeLocal = 11,
+};
+
+std::string_view consistency_name(Consistency c);
+std::optional<Consistency> parse_consistency(std::string_view name);
+inline bool is_serial(Consistency c) { return c == Consistency::kSerial || c == Consistency::kLocalSerial; }
+
+// SIMPLE BATCH UNLOGGED_BATCH COUNTER BATCH_LOG CAS VIEW CDC
+enum class WriteType : uint8_t { kSimple, kBatch, kUnloggedBatch, kCounter, kBatchLog, kCas, kView, kCdc };
+std::string_view write_type_name(WriteType t);
+
+}  // namespace cassandra_like

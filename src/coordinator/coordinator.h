@@ -1,0 +1,51 @@
+// Turns a request into verbs for the replicas that own its key, and their answers into one, at a consistency level.
+//
+// Unavailable is answered before anything is sent. One a shard. With one node in the ring, the only replica is local,
+// and a call that needs no waiting completes at once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "coordinator/consistency.h"
+#include "model/mutation.h"
+#include "model/read_command.h"
+#include "replica/replica.h"
+
+namespace cassandra_like {
+
+struct CoordinatorOptions {
+  Duration read_timeout = std::chrono::seconds(5);
+  Duration range_timeout = std::chrono::seconds(10);
+  Duration write_timeout = std::chrono::seconds(2);
+  Duration counter_write_timeout = std::chrono::seconds(5);
+  Duration truncate_timeout = std::chrono::seconds(60);
+};
+
+// Latencies seen by clients' requests, for proxyhistograms and metrics.
+struct CoordinatorStatistics {
+  Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
+  uint64_t unavailables = 0, timeouts = 0, failures = 0;
+};
+
+class Coordinator {
+ public:
+  static std::unique_ptr<Coordinator> create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options);
+  virtual ~Coordinator() = default;
+
+  // Mutations are borrowed until completion. kBatch (a logged batch of several mutations) goes through the batchlog
+  // when a remote replica takes part; on a single node the mutations are applied one after the other after a batchlog
+  // record that replay finishes.
+  virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) = 0;
+  virtual Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) = 0;
+  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
+  virtual Task<Status> truncate(TablePtr table) = 0;
+
+  virtual Replica& replica() = 0;
+  virtual SchemaStore& schema() = 0;
+  virtual const CoordinatorStatistics& statistics() const = 0;
+  virtual CoordinatorStatistics& statistics() = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,68 @@
+// CQL's functions. A native scalar function is a plain C++ function over serialized values; overloads are resolved by
+// Cassandra's rules (cql3.functions.FunctionResolver): exact match first, then assignable ones, ambiguity is an error.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cql/statement.h"
+
+namespace cassandra_like {
+
+class Function {
+ public:
+  virtual ~Function() = default;
+  const std::string& name() const { return name_; }
+  const std::vector<TypePtr>& arguments() const { return arguments_; }
+  const TypePtr& return_type() const { return return_type_; }
+  virtual bool is_aggregate() const { return false; }
+  virtual bool is_pure() const { return true; }
+  // "system.now" and the like.
+  std::string qualified_name() const { return "system." + name_; }
+
+ protected:
+  Function(std::string name, std::vector<TypePtr> arguments, TypePtr return_type)
+      : name_(std::move(name)), arguments_(std::move(arguments)), return_type_(std::move(return_type)) {}
+  std::string name_;
+  std::vector<TypePtr> arguments_;
+  TypePtr return_type_;
+};
+
+class ScalarFunction : public Function {
+ public:
+  // The result is allocated in the context's arena or borrowed from the arguments; kNull is possible.
+  virtual Result<BytesView> execute(ExecutionContext& context, std::span<const BytesView> arguments) const = 0;
+
+ protected:
+  using Function::Function;
+};
+
+class AggregateFunction : public Function {
+ public:
+  bool is_aggregate() const override { return true; }
+  class State {
+   public:
+    virtual ~State() = default;
+    virtual Status add(std::span<const BytesView> arguments) = 0;
+    virtual Result<Bytes> result(bool* is_null) const = 0;
+  };
+  virtual std::unique_ptr<State> start() const = 0;
+
+ protected:
+  using Function::Function;
+};
+using FunctionPtr = std::shared_ptr<const Function>;
+
+// Argument types may be nullptr for markers and nulls. receiver_type may be nullptr. kInvalid with Cassandra's words
+// when nothing fits ("Unknown function 'f'", "Invalid call to function …", "Ambiguous call to function …").
+// table: for token() and the like.
+Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<const TypePtr> argument_types,
+                                     const TypePtr& receiver_type, const TableMetadata* table, PrepareContext& context);
+// CAST(x AS type), arithmetic: functions with names of their own. kInvalid when there is none.
+Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to);
+Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, const TypePtr& left, const TypePtr& right,
+                                       const TypePtr& receiver_type);
+
+}  // namespace cassandra_like

@@ -1,0 +1,64 @@
+// One shard's front door to CQL: texts in, results out; keeps the prepared statements.
+//
+// Prepared ids are MD5(keyspace + text), as Cassandra's, so they are the same on every node and shard. A statement
+// prepared on one shard is announced to the others of this node, and kept in system.prepared_statements.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "cql/statement.h"
+
+namespace cassandra_like {
+
+struct QueryStatistics {
+  uint64_t regular_statements = 0;
+  uint64_t prepared_statements_executed = 0;
+  uint64_t prepared_statements = 0;  // in the cache
+  uint64_t prepared_evicted = 0;
+};
+
+// One entry of a BATCH frame: a prepared id or a text, with its own values.
+struct BatchEntry {
+  bool is_prepared = false;
+  BytesView id_or_text;
+  std::span<const BytesView> values;
+};
+
+struct RequestContext {
+  ClientState& client;
+  TraceSession* trace = nullptr;
+};
+
+class QueryProcessor {
+ public:
+  static std::unique_ptr<QueryProcessor> create(ShardRuntime& runtime, Coordinator& coordinator, CqlOptions options);
+  virtual ~QueryProcessor() = default;
+
+  // Everything passed by reference or view is borrowed until the Task completes.
+  virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) = 0;
+  virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace,
+                                            RequestContext request) = 0;
+  // kUnprepared with the id when it is not known.
+  virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) = 0;
+  // type: 0 logged, 1 unlogged, 2 counter.
+  virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
+                                          RequestContext request) = 0;
+
+  // Every shard's processor, set once at start: prepared statements are announced to them.
+  virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;
+  // Loads system.prepared_statements.
+  virtual Task<Status> load_prepared() = 0;
+  // nullptr when the id is not known. For transport, which needs the statement's result metadata id (v5).
+  virtual StatementPtr prepared(BytesView id) const = 0;
+
+  // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
+  virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
+
+  virtual Coordinator& coordinator() = 0;
+  virtual ShardRuntime& runtime() = 0;
+  virtual const CqlOptions& options() const = 0;
+  virtual const QueryStatistics& statistics() const = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,56 @@
+// What a statement answers with; transport/ turns it into a RESULT frame.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/schema.h"
+#include "replica/schema_store.h"
+
+namespace cassandra_like {
+
+struct ColumnSpec {
+  std::string keyspace, table, name;
+  TypePtr type;
+};
+
+// Shared by all results of a prepared statement.
+struct ResultMetadata {
+  std::vector<ColumnSpec> columns;
+  // MD5 over names and types as Cassandra's ResultSet.ResultMetadata.ResultMetadata id; v5 only.
+  Bytes id;
+};
+using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
+ResultMetadataPtr make_result_metadata(std::vector<ColumnSpec> columns);
+
+// Rows already encoded as in the RESULT frame: for each row and column an int length (-1: null) and the bytes.
+struct RowsResult {
+  ResultMetadataPtr metadata;
+  int32_t row_count = 0;
+  Bytes rows;
+  Bytes paging_state;  // empty: no more pages
+};
+struct VoidResult {};
+struct SetKeyspaceResult {
+  std::string keyspace;
+};
+struct SchemaChangeResult {
+  SchemaEvent event;
+};
+struct PreparedResult {
+  Bytes id;                                 // MD5 of keyspace and text
+  std::vector<ColumnSpec> bind_variables;
+  std::vector<uint16_t> partition_key_indexes;  // v4 and later; empty when the key is not fully bound by markers
+  ResultMetadataPtr metadata;               // of a SELECT (or of LWT); nullptr: none
+};
+
+struct QueryResult {
+  std::variant<VoidResult, RowsResult, SetKeyspaceResult, SchemaChangeResult, PreparedResult> value;
+  std::vector<std::string> warnings;
+  Uuid tracing_id;  // nil: not traced
+};
+
+}  // namespace cassandra_like

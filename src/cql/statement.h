@@ -1,0 +1,125 @@
+// A statement that was checked against the schema and can be executed any number of times.
+//
+// The path of a request: QueryProcessor finds or prepares the Statement, wraps what comes with the request in an
+// ExecutionContext, and calls execute(). A Statement is immutable, belongs to one shard, and holds the TablePtr it was
+// prepared against; QueryProcessor drops it when that table changes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "coordinator/coordinator.h"
+#include "cql/ast.h"
+#include "cql/client_state.h"
+#include "cql/query_options.h"
+#include "cql/result.h"
+
+namespace cassandra_like {
+
+class TraceSession;  // cql/tracing.h
+class QueryProcessor;
+
+// Thresholds and switches of cassandra.yaml that statements look at.
+struct CqlOptions {
+  uint64_t batch_size_warn_bytes = 5 * 1024;
+  uint64_t batch_size_fail_bytes = 50 * 1024;
+  uint32_t unlogged_batch_across_partitions_warn_threshold = 10;
+  uint64_t tombstone_warn_threshold = 1000;
+  uint64_t prepared_statements_cache_bytes = 64ull << 20;
+  std::string default_secondary_index = "legacy_local_table";
+  std::string cluster_name = "Test Cluster";
+  std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
+  std::string snitch = "org.apache.cassandra.locator.SimpleSnitch";
+  std::string authenticator = "AllowAllAuthenticator";
+  std::string authorizer = "AllowAllAuthorizer";
+  int default_keyspace_rf = 1;
+};
+
+// Lives as long as the request. Memory of the arena is freed when the request ends.
+struct ExecutionContext {
+  QueryProcessor& processor;
+  Coordinator& coordinator;
+  ShardRuntime& runtime;
+  const CqlOptions& config;
+  ClientState& client;
+  const QueryOptions& options;
+  Arena& arena;
+  TraceSession* trace = nullptr;  // nullptr: not traced
+  std::vector<std::string> warnings;
+  int64_t timestamp_micros = 0;   // the request's default; strictly increasing on a connection's shard
+  int64_t now_seconds = 0;
+};
+
+class Statement {
+ public:
+  virtual ~Statement() = default;
+
+  // Ready at once when no waiting is needed. The context and all it refers to live until completion.
+  virtual Task<Result<QueryResult>> execute(ExecutionContext& context) const = 0;
+
+  virtual const char* kind() const = 0;  // "SELECT", "UPDATE", … for metrics and the audit log
+  // nullptr for statements without result rows, or whose columns are known only when they run.
+  virtual ResultMetadataPtr result_metadata() const { return nullptr; }
+  // The tables whose change makes this statement stale.
+  virtual std::vector<Uuid> depends_on() const { return {}; }
+
+  const std::vector<ColumnSpec>& bind_variables() const { return bind_variables_; }
+  const std::vector<uint16_t>& partition_key_indexes() const { return partition_key_indexes_; }
+
+ protected:
+  friend class PrepareContext;
+  std::vector<ColumnSpec> bind_variables_;
+  std::vector<uint16_t> partition_key_indexes_;
+};
+using StatementPtr = std::shared_ptr<const Statement>;
+
+// Collects what is learnt about bind markers while a statement is prepared.
+class PrepareContext {
+ public:
+  PrepareContext(SchemaPtr schema, std::string keyspace, std::string_view text, const std::vector<std::string>& names,
+                 const CqlOptions& config, bool is_internal = false);
+
+  const SchemaPtr& schema() const { return schema_; }
+  const CqlOptions& config() const { return *config_; }
+  std::string_view text() const { return text_; }
+  bool is_internal() const { return is_internal_; }
+  // The given keyspace or the session's; kInvalid "No keyspace has been specified. USE a keyspace, or explicitly specify
+  // keyspace.tablename" when there is neither.
+  Result<std::string> keyspace_of(const std::string& given) const;
+  // kInvalid "keyspace x does not exist", "table y does not exist" (Cassandra's words).
+  Result<TablePtr> table(const ast::QualifiedName& name) const;
+  Result<TypePtr> type(const ast::TypeName& name, const std::string& keyspace) const;
+
+  // The column (or pseudo-column, such as `[limit]`, `[ttl]`) that marker `index` is assigned to.
+  void bind(uint32_t index, ColumnSpec column);
+  size_t bind_count() const { return variables_.size(); }
+  // Fills the Statement's bind variables; kInvalid for a marker that was never assigned. primary_table: the table
+  // whose partition key indexes are computed, or nullptr.
+  Status finish(Statement& statement, const TableMetadata* primary_table) const;
+
+ private:
+  SchemaPtr schema_;
+  std::string keyspace_;
+  std::string_view text_;
+  const CqlOptions* config_;
+  bool is_internal_;
+  std::vector<std::string> names_;
+  std::vector<ColumnSpec> variables_;
+};
+
+// One function for each family of statements; QueryProcessor chooses.
+using PrepareResult = Result<std::unique_ptr<Statement>>;
+PrepareResult prepare_select(const ast::Select& select, PrepareContext& context);               // select.cc
+PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context);               // modification.cc
+PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext& context);
+PrepareResult prepare_update(const ast::Update& update, PrepareContext& context);
+PrepareResult prepare_delete(const ast::Delete& deletion, PrepareContext& context);
+PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context);                  // batch.cc
+PrepareResult prepare_truncate(const ast::Truncate& truncate, PrepareContext& context);
+PrepareResult prepare_schema_statement(const ast::Statement& statement, PrepareContext& context);   // schema_statements.cc
+PrepareResult prepare_describe(const ast::Describe& describe, PrepareContext& context);         // describe.cc
+PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareContext& context);  // roles.cc
+
+}  // namespace cassandra_like

@@ -1,0 +1,62 @@
+// This node as a replica, seen from one shard: answers verbs by finding the shard that owns a token and calling its
+// Engine, there at once or here after one hop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "messaging/verbs.h"
+#include "replica/schema_store.h"
+#include "replica/virtual_table.h"
+#include "runtime/runtime.h"
+#include "storage/engine.h"
+
+namespace cassandra_like {
+
+struct LocalNode {
+  std::string cluster_name;
+  std::string data_center, rack;
+  std::string listen_address, broadcast_address, rpc_address;
+  uint16_t storage_port = 7000, native_port = 9042;
+  std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
+  Uuid host_id;                // kept in system.local; chosen at the first start
+  std::vector<Token> tokens;   // likewise; num_tokens of them
+};
+
+// What release_version and friends say.
+inline constexpr std::string_view kReleaseVersion = "5.0.9";
+inline constexpr std::string_view kCqlVersion = "3.4.7";
+inline constexpr std::string_view kNativeProtocolVersion = "5";
+
+class Replica : public Verbs {
+ public:
+  virtual SchemaStore& schema() = 0;
+  virtual VirtualTables& virtual_tables() = 0;
+  virtual Engine& engine() = 0;                    // of this shard
+  virtual const LocalNode& local_node() const = 0;
+  // Runs on every shard, answers in shard order; the first error wins.
+  virtual Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) = 0;
+  // One TableStatistics a shard.
+  virtual Task<std::vector<TableStatistics>> table_statistics(Uuid table) = 0;
+  virtual Task<std::vector<EngineStatistics>> engine_statistics() = 0;
+  // Rebuilds an index on every shard and marks it built in system."IndexInfo".
+  virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
+};
+
+// The replicas of all shards of one node.
+class ReplicaSet {
+ public:
+  // Loads the schema and the local node's identity (or makes them at the first start), replays the commit log, opens all
+  // tables. Runs on shard 0; engines are one per shard, not yet started.
+  static Task<Result<std::unique_ptr<ReplicaSet>>> open(Runtime* runtime, EngineOptions options, LocalNode node,
+                                                        size_t num_tokens);
+  virtual ~ReplicaSet() = default;
+  virtual Replica& shard(unsigned i) = 0;
+  // Flushes and closes everything.
+  virtual Task<Status> drain() = 0;
+  // Stops without flushing.
+  virtual Task<void> stop() = 0;
+};
+
+}  // namespace cassandra_like
