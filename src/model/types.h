@@ -57,6 +57,9 @@ class Type {
   // followed by a byte in 0x00..0x0F or 0xFF. See utils.bytecomparable.ByteComparable.md. value is not empty for types
   // whose empty value is encoded by the clustering separator instead.
   virtual void append_comparable(Bytes& out, BytesView value) const = 0;
+  // False when the empty value has no encoding: sequences then write the separator of an empty (clusterings) or null
+  // (collections, tuples) component in its place, and append_comparable must not be called with it.
+  virtual bool encodes_empty() const { return false; }
   // Reads one encoding back from the front of `in`, appends the value to out.
   virtual void read_comparable(Reader& in, Bytes& out) const = 0;
 
