@@ -18,11 +18,15 @@ inline constexpr int64_t kNoTimestamp = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kNoTtl = 0;
 inline constexpr int64_t kNoDeletionTime = std::numeric_limits<int64_t>::max();
 // Largest local deletion or expiration time, seconds: 2106-02-07.
-inline constexpr int64_t kMaxDeletionTime = 4294967294LL;
+inline constexpr int64_t kMaxDeletionTime = 4294967293LL;
+// What Cassandra reads an impossible one as.
+inline constexpr int64_t kInvalidDeletionTime = kMaxDeletionTime + 1;
+// The ttl of a row that a materialized view has removed: never live.
+inline constexpr int32_t kExpiredLivenessTtl = std::numeric_limits<int32_t>::max();
 
 struct DeletionTime {
-  int64_t marked_for_delete_at = kNoTimestamp;      // microseconds
-  int64_t local_deletion_time = kNoDeletionTime;    // seconds
+  int64_t marked_for_delete_at = kNoTimestamp;    // microseconds
+  int64_t local_deletion_time = kNoDeletionTime;  // seconds
 
   bool is_live() const { return marked_for_delete_at == kNoTimestamp; }
   bool deletes(int64_t timestamp) const { return timestamp <= marked_for_delete_at; }
@@ -42,7 +46,7 @@ struct Liveness {
   bool is_empty() const { return timestamp == kNoTimestamp; }
   bool is_expiring() const { return ttl != kNoTtl; }
   bool is_live(int64_t now_seconds) const {
-    return !is_empty() && (!is_expiring() || now_seconds < local_expiration_time);
+    return !is_empty() && (!is_expiring() || (ttl != kExpiredLivenessTtl && now_seconds < local_expiration_time));
   }
   bool supersedes(const Liveness& o) const;
   bool operator==(const Liveness&) const = default;

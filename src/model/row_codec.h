@@ -47,9 +47,7 @@ class EncodingStatsCollector {
   void update(const Cell& cell);
   void update(const Row& row);
   void update_timestamp(int64_t v) { min_timestamp_ = v < min_timestamp_ ? v : min_timestamp_; }
-  void update_local_deletion_time(int64_t v) {
-    min_deletion_time_ = v < min_deletion_time_ ? v : min_deletion_time_;
-  }
+  void update_local_deletion_time(int64_t v) { min_deletion_time_ = v < min_deletion_time_ ? v : min_deletion_time_; }
   void update_ttl(int32_t v) { min_ttl_ = v < min_ttl_ ? v : min_ttl_; }
   EncodingStats get() const;
 
@@ -61,13 +59,10 @@ class EncodingStatsCollector {
 
 // A column as the serialized data has it.
 struct HeaderColumn {
-  const Column* column =
-      nullptr;                // nullptr: decode past its cells without keeping them (dropped, or not wanted)
-  int32_t fixed_length = -1;  // of the type it was written with; its value's type is multi-cell's element for
-                              // complex columns
+  const Column* column = nullptr;  // nullptr: decode past its cells without keeping them (dropped, or not wanted)
+  int32_t fixed_length = -1;       // of the type it was written with; values of complex columns' cells never are
   bool complex = false;
-  int64_t dropped_at =
-      kNoTimestamp;  // cells and complex deletions that are not newer were dropped with the column
+  int64_t dropped_at = kNoTimestamp;  // cells and complex deletions that are not newer were dropped with the column
 
   // As the table has it now; for writing, and for messages.
   static HeaderColumn of(const Column* column);
@@ -112,8 +107,7 @@ char* write_marker(char* p, const SerializationHeader& header, const RangeTombst
 
 // The form with sizes, as in SSTables. previous_size is that of the unfiltered before it, 0 for a partition's
 // first and for the static row. The static row is known by its clustering's kind.
-void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row,
-                        uint64_t previous_size);
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size);
 void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,
                            uint64_t previous_size);
 
@@ -141,7 +135,7 @@ enum class RowForm { kMessaging, kSstable };
 //   while (decoder.next(in)) {
 //     if (decoder.position().comparable < wanted) { decoder.skip_body(in); continue; }
 //     Unfiltered u = decoder.read_body(in);
-//     if (!u.is_empty()) …
+//     …
 //   }
 //   if (in.failed()) corrupt
 class RowDecoder {

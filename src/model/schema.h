@@ -33,7 +33,8 @@ struct Column {
 };
 using ColumnPtr = std::shared_ptr<const Column>;
 
-// The order of cells in a row: simple columns before complex ones, each by name.
+// The order of cells in a row: simple columns before complex ones, each by name. Names that start with a non-ASCII
+// character come first (Cassandra's ColumnMetadata.comparisonOrder), else their bytes decide, unsigned.
 int compare_columns(const Column* a, const Column* b);
 
 struct DroppedColumn {
@@ -70,7 +71,8 @@ struct TableParams {
   bool cdc = false;
   std::string comment;
   StringPairs compaction{{"class", "org.apache.cassandra.db.compaction.SizeTieredCompactionStrategy"},
-                         {"max_threshold", "32"}, {"min_threshold", "4"}};
+                         {"max_threshold", "32"},
+                         {"min_threshold", "4"}};
   StringPairs compression{{"chunk_length_in_kb", "16"}, {"class", "org.apache.cassandra.io.compress.LZ4Compressor"}};
   double crc_check_chance = 1.0;
   int default_time_to_live = 0;
@@ -115,16 +117,17 @@ class TableMetadata {
   std::map<std::string, DroppedColumn> dropped_columns;
   std::map<std::string, IndexMetadata> indexes;  // by name
   bool is_virtual = false;
-  bool is_index = false;     // the hidden table of an index; name is then `table.index`
-  bool local_only = false;   // of a LocalStrategy keyspace
+  bool is_index = false;    // the hidden table of an index; name is then `table.index`
+  bool local_only = false;  // of a LocalStrategy keyspace
 
   const Column* column(std::string_view name) const;  // nullptr when there is none
-  // Partition key, clustering, then the rest by name: SELECT *'s order.
+  // Partition key, clustering, static columns by name, regular columns by name: SELECT *'s order.
   std::vector<const Column*> all_columns_in_select_order() const;
   bool has_static_columns() const { return !static_columns.empty(); }
   bool is_counter() const { return flags.counter; }
   // The type of a whole partition key: the column's own, or a CompositeType of them.
   const TypePtr& partition_key_type() const { return partition_key_type_; }
+  std::span<const Type* const> clustering_types() const { return clustering_types_; }
   std::string qualified_name() const { return keyspace + "." + name; }
   // Directory name on disk: name-<id without dashes>.
   std::string directory_name() const;
@@ -132,6 +135,7 @@ class TableMetadata {
  private:
   StringMap<const Column*> by_name_;
   TypePtr partition_key_type_;
+  std::vector<const Type*> clustering_types_;
 };
 using TablePtr = std::shared_ptr<const TableMetadata>;
 
@@ -181,10 +185,13 @@ using SchemaPtr = std::shared_ptr<const Schema>;
 // Copies of a keyspace with one table or type replaced, added or removed.
 KeyspacePtr with_table(const KeyspaceMetadata& keyspace, TablePtr table);
 KeyspacePtr without_table(const KeyspaceMetadata& keyspace, const std::string& name);
+KeyspacePtr with_type(const KeyspaceMetadata& keyspace, UserTypePtr type);
+KeyspacePtr without_type(const KeyspaceMetadata& keyspace, const std::string& name);
 
-// system, system_schema, system_auth, … : whose tables are in every schema and cannot be changed by users.
-bool is_system_keyspace(std::string_view name);         // any of the below
-bool is_local_system_keyspace(std::string_view name);   // system, system_schema
-bool is_virtual_keyspace(std::string_view name);        // system_views, system_virtual_schema
+// Case-insensitive, as Cassandra's. system, system_schema, system_auth, … : whose tables are in every schema and cannot
+// be changed by users.
+bool is_system_keyspace(std::string_view name);        // any of the below
+bool is_local_system_keyspace(std::string_view name);  // system, system_schema
+bool is_virtual_keyspace(std::string_view name);       // system_views, system_virtual_schema
 
 }  // namespace cassandra_like
