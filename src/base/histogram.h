@@ -1,9 +1,10 @@
-// Cassandra's EstimatedHistogram: buckets that grow by a fifth (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, …), which is what
-// nodetool's histograms and SSTable statistics are made of. A record is one array increment.
+// Cassandra's EstimatedHistogram: buckets that grow by a fifth (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, …), which is
+// what nodetool's histograms and SSTable statistics are made of. A record is one array increment.
 #pragma once
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace cassandra_like {

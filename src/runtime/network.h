@@ -66,8 +66,8 @@ class Listener {
 // HTTP/1.1 for the admin port; bodies are whole strings.
 struct HttpRequest {
   std::string method;
-  std::string path;    // without the query
-  std::string query;   // raw, without '?'
+  std::string path;   // without the query
+  std::string query;  // raw, without '?'
   std::string body;
   std::string authorization;
 };

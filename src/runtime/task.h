@@ -52,8 +52,8 @@ class [[nodiscard]] Task {
   };
 
   template <class U = T>
-    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Task>)
-  Task(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT: implicit on purpose
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Task>) Task(U&& value)
+      : value_(std::forward<U>(value)) {}  // NOLINT: implicit on purpose
   Task(Task&& o) noexcept : handle_(std::exchange(o.handle_, nullptr)), value_(std::move(o.value_)) {}
   Task& operator=(Task&& o) noexcept {
     if (this != &o) {

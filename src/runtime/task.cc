@@ -1,0 +1,124 @@
+// Coroutine frames and the parts of Task and Gate that need no template.
+//
+// A frame is rounded up to 64 bytes and freed into a list of its size on the thread that frees it. A list keeps at
+// most kMaxListBytes; what is larger than kMaxPooled goes to the heap. Under AddressSanitizer nothing is pooled, so
+// that it sees every use after free.
+#include "runtime/task.h"
+
+#include <array>
+#include <new>
+
+#include "base/result.h"
+
+namespace cassandra_like {
+
+namespace task_internal {
+namespace {
+
+constexpr size_t kStep = 64;
+constexpr size_t kMaxPooled = 2048;
+constexpr size_t kMaxListBytes = 128 * 1024;
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kPooling = false;
+#else
+constexpr bool kPooling = true;
+#endif
+
+struct FreeFrame {
+  FreeFrame* next;
+};
+struct FreeList {
+  FreeFrame* head;
+  size_t bytes;
+};
+
+// Trivial, so that the common paths need no guard; the Reaper beside it empties the lists when the thread ends.
+struct FreeLists {
+  std::array<FreeList, kMaxPooled / kStep> of_size;
+  bool thread_ended;
+};
+constinit thread_local FreeLists free_lists{};
+
+struct Reaper {
+  ~Reaper() {
+    free_lists.thread_ended = true;
+    for (FreeList& list : free_lists.of_size) {
+      while (list.head != nullptr) ::operator delete(std::exchange(list.head, list.head->next));
+    }
+  }
+  void touch() {}
+};
+thread_local Reaper reaper;
+
+size_t list_index(size_t size) { return (size - 1) / kStep; }
+
+}  // namespace
+
+void* allocate_frame(size_t size) {
+  if (!kPooling || size > kMaxPooled) return ::operator new(size);
+  FreeList& list = free_lists.of_size[list_index(size)];
+  size_t rounded = (list_index(size) + 1) * kStep;
+  if (list.head != nullptr) {
+    list.bytes -= rounded;
+    return std::exchange(list.head, list.head->next);
+  }
+  reaper.touch();
+  return ::operator new(rounded);
+}
+
+void free_frame(void* p, size_t size) noexcept {
+  if (!kPooling || size > kMaxPooled || free_lists.thread_ended) return ::operator delete(p);
+  FreeList& list = free_lists.of_size[list_index(size)];
+  size_t rounded = (list_index(size) + 1) * kStep;
+  if (list.bytes + rounded > kMaxListBytes) return ::operator delete(p);
+  list.bytes += rounded;
+  list.head = new (p) FreeFrame{list.head};
+}
+
+}  // namespace task_internal
+
+namespace {
+
+// A coroutine that runs at once and frees itself at its end.
+struct Detached {
+  struct promise_type {
+    static void* operator new(size_t size) { return task_internal::allocate_frame(size); }
+    static void operator delete(void* p, size_t size) { task_internal::free_frame(p, size); }
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+};
+
+Detached run_detached(Task<void> task) { co_await task; }
+
+}  // namespace
+
+void spawn(Task<void> task) {
+  if (!task.ready()) run_detached(std::move(task));
+}
+
+struct Gate::Wait {
+  Gate* gate;
+
+  bool await_ready() const noexcept { return gate->count_ == 0; }
+  void await_suspend(std::coroutine_handle<> h) const noexcept { gate->closer_ = h; }
+  void await_resume() const noexcept {}
+
+  static Task<void> until_empty(Gate* gate) { co_await Wait{gate}; }
+};
+
+void Gate::leave() {
+  CHECK(count_ > 0);
+  if (--count_ == 0 && closer_) std::exchange(closer_, nullptr).resume();
+}
+
+Task<void> Gate::close() {
+  closed_ = true;
+  if (count_ == 0) return {};
+  return Wait::until_empty(this);
+}
+
+}  // namespace cassandra_like
