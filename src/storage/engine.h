@@ -105,6 +105,8 @@ class Engine {
   // with another number of shards are removed by start() of the last shard, after a flush (see commitlog.h).
   virtual Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) = 0;
   virtual Task<Status> start() = 0;
+  // The node's id, once system.local told it: of SSTables, and of this node's shard in counters. Before start().
+  virtual void set_host_id(const Uuid& id) = 0;
   // Refuses writes from now on, flushes everything, syncs the commit log. Then the Engine may be destroyed.
   virtual Task<Status> drain() = 0;
   // Stops background work without flushing (a stop that relies on replay).
