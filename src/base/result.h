@@ -56,6 +56,8 @@ struct ErrorInfo {
   std::string keyspace;                // AlreadyExists, function failure
   std::string table;                   // AlreadyExists; the function's name in a function failure
   std::vector<std::string> arg_types;  // function failure
+  std::vector<std::pair<Bytes, uint16_t>> failure_reasons;  // failures: a replica's 4 or 16 address bytes, and why
+  uint16_t contentions = 0;                                 // a write timeout of type CAS
   Bytes unprepared_id;
 };
 
