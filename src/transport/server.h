@@ -1,0 +1,125 @@
+// The native protocol server of one shard: accepts clients, serves their requests through the shard's QueryProcessor,
+// sends events, and knows who is connected.
+//
+// All shards of a node listen on the same address; a connection stays on the shard that accepted it. Shards share
+// nothing: each enforces its share of the node's byte and rate limits, and tells the others (peers) about connections
+// that it opened and closed, so that limits on connections hold for the whole node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/histogram.h"
+#include "base/result.h"
+#include "cql/query_processor.h"
+#include "replica/schema_store.h"
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+// cassandra.yaml's native_transport_*, with its defaults; 0 or a negative number is "no limit" as there.
+struct TransportOptions {
+  SocketAddress address{"127.0.0.1", 9042};
+  unsigned shards = 1;                      // of the node
+  uint64_t max_frame_size = 16ull << 20;    // v3 and v4
+  uint64_t max_message_size = 16ull << 20;  // v5, whose messages may span segments
+  int64_t max_connections = -1;
+  int64_t max_connections_per_ip = -1;
+  uint64_t max_request_bytes_in_flight = 0;  // of the node
+  uint64_t max_request_bytes_in_flight_per_ip = 0;
+  uint64_t receive_queue_capacity = 1ull << 20;  // of a v5 connection, before it draws on the two limits above
+  uint32_t max_requests_per_connection = 32768;  // at once: as many as there are stream ids
+  bool rate_limiting_enabled = false;
+  uint32_t max_requests_per_second = 1000000;
+  bool throw_on_overload = false;  // where STARTUP does not say
+  bool allow_older_protocols = true;
+  Duration idle_timeout{0};
+  Duration stall_timeout = std::chrono::seconds(60);  // half a frame, and then nothing
+  Duration drain_timeout = std::chrono::seconds(12);  // native_transport_timeout
+  uint64_t max_unsent_bytes = 8ull << 20;             // of one connection; its requests wait while it does not read
+  std::string authenticator = "AllowAllAuthenticator";
+  Duration credentials_validity = std::chrono::seconds(2);
+  // Says in SUPPORTED which shard serves the connection, as ScyllaDB does, for drivers that choose by token.
+  bool shard_aware = false;
+};
+
+enum class ConnectionStage : uint8_t { kEstablished, kAuthenticating, kReady };
+const char* connection_stage_name(ConnectionStage stage);  // "established", …
+
+// One row of system_views.clients and of nodetool clientstats.
+struct ClientInfo {
+  SocketAddress address;
+  ConnectionStage stage = ConnectionStage::kEstablished;
+  std::string user;  // "anonymous" without authentication
+  std::string keyspace;
+  int protocol_version = 0;
+  std::string driver_name, driver_version;
+  std::map<std::string, std::string> options;  // of STARTUP, names in upper case
+  std::string compression;                     // lz4, snappy or empty
+  uint64_t requests = 0;
+  uint64_t requests_in_flight = 0;
+};
+
+// When a client was last seen with a protocol version: nodetool clientstats --by-protocol.
+struct ClientHistory {
+  int protocol_version = 0;
+  std::string host;
+  int64_t last_seen_millis = 0;
+};
+
+struct TransportMetrics {
+  uint64_t connected_clients = 0;        // gauge
+  uint64_t requests_in_flight = 0;       // gauge
+  uint64_t request_bytes_in_flight = 0;  // gauge
+  uint64_t paused_connections = 0;       // gauge
+  uint64_t connections = 0;
+  uint64_t connections_refused = 0;
+  uint64_t requests = 0;
+  uint64_t bytes_received = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t requests_discarded = 0;
+  uint64_t protocol_errors = 0;
+  uint64_t auth_successes = 0;
+  uint64_t auth_failures = 0;
+  uint64_t events_sent = 0;
+  Histogram request_micros;  // from the read that completed the request to its answer
+};
+
+class Server {
+ public:
+  // `schema` is this shard's; its changes are sent to the clients that registered. All must outlive the server.
+  static std::unique_ptr<Server> create(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema,
+                                        TransportOptions options);
+  virtual ~Server() = default;
+
+  // Listens; kIo naming the address when that is impossible. Idempotent.
+  virtual Status start() = 0;
+  // Stops accepting, answers what was received (for at most drain_timeout), closes every connection. start() may
+  // follow. The server may be destroyed when this has completed.
+  virtual Task<void> stop() = 0;
+  virtual bool running() const = 0;
+  virtual uint16_t port() const = 0;  // of the listener, when running
+
+  // The servers of all shards in order, once, before start().
+  virtual void set_peers(std::vector<Server*> peers) = 0;
+
+  // Events about other nodes, named by their native address; repeated ones are sent once. To be called on every shard.
+  virtual void node_up(const SocketAddress& node) = 0;
+  virtual void node_down(const SocketAddress& node) = 0;
+  virtual void node_added(const SocketAddress& node) = 0;
+  virtual void node_removed(const SocketAddress& node) = 0;
+  virtual void node_moved(const SocketAddress& node) = 0;
+
+  virtual std::vector<ClientInfo> clients() const = 0;  // in order of their arrival
+  virtual std::vector<ClientHistory> client_history() const = 0;
+  virtual void clear_client_history() = 0;
+  virtual TransportMetrics metrics() const = 0;
+
+  // From a peer, on this shard: connections of `host` elsewhere grew by delta.
+  virtual void count_remote_connections(const std::string& host, int64_t delta) = 0;
+};
+
+}  // namespace cassandra_like
