@@ -1,0 +1,281 @@
+// The configuration as a user meets it: what a file means, and the one line that a mistake gets.
+#include "node/config.h"
+
+#include <gtest/gtest.h>
+
+#include "node/config_keys.h"
+
+namespace cassandra_like {
+namespace {
+
+const HostFacts kHost{.cores = 4, .memory_bytes = 16 * kGiB, .storage_directory = "data"};
+
+Config parsed(std::string_view text) {
+  auto config = parse_config(text, "cassandra.yaml", kHost);
+  EXPECT_TRUE(config.ok()) << config.error().message();
+  return config.ok() ? *config : Config{};
+}
+
+std::string refusal(std::string_view text) {
+  auto config = parse_config(text, "cassandra.yaml", kHost);
+  EXPECT_FALSE(config.ok());
+  return config.ok() ? "" : config.error().message();
+}
+
+std::string setting(const Config& config, const std::string& name) {
+  for (const auto& [key, value] : config.settings()) {
+    if (key == name) return value;
+  }
+  return "(none)";
+}
+
+TEST(ConfigTest, AnEmptyFileHasCassandrasDefaults) {
+  const Config c = parsed("");
+  EXPECT_EQ(c.cluster_name, "Test Cluster");
+  EXPECT_EQ(c.num_tokens, 1);
+  EXPECT_EQ(c.native_transport_port, 9042);
+  EXPECT_EQ(c.data_file_directories, std::vector<std::string>{"data/data"});
+  EXPECT_EQ(c.commitlog_directory, "data/commitlog");
+  EXPECT_EQ(c.periodic_commitlog_sync_lag_block, Millis{15000});
+  EXPECT_EQ(c.max_mutation_size, 16 * kMiB);
+  EXPECT_EQ(c.seeds, std::vector<std::string>{"127.0.0.1"});
+  EXPECT_EQ(c.shards, 4u);
+  EXPECT_EQ(c.admin_port, 7199);
+  EXPECT_EQ(c.memtable_space(), kGiB);
+  EXPECT_TRUE(c.ignored_keys.empty());
+}
+
+TEST(ConfigTest, MemtablesGetAQuarterOfSmallMachines) {
+  auto config = parse_config("", "cassandra.yaml", {.cores = 1, .memory_bytes = 2 * kGiB, .storage_directory = "data"});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->memtable_space(), 512 * kMiB);
+}
+
+TEST(ConfigTest, UnitsAreCassandras) {
+  const Config c = parsed(R"(
+read_request_timeout: 7s
+write_request_timeout: 1500ms
+truncate_request_timeout: 1m
+commitlog_segment_size: 64MiB
+column_index_size: 4KiB
+compaction_throughput: 512KiB/s
+trace_type_query_ttl: 2d
+)");
+  EXPECT_EQ(c.read_request_timeout, Millis{7000});
+  EXPECT_EQ(c.write_request_timeout, Millis{1500});
+  EXPECT_EQ(c.truncate_request_timeout, Millis{60000});
+  EXPECT_EQ(c.commitlog_segment_size, 64 * kMiB);
+  EXPECT_EQ(c.column_index_size, 4 * kKiB);
+  EXPECT_EQ(c.compaction_throughput, 512 * kKiB);
+  EXPECT_EQ(c.trace_type_query_ttl, Seconds{172800});
+}
+
+TEST(ConfigTest, NamesOfOlderVersionsKeepTheirUnits) {
+  const Config c = parsed(R"(
+read_request_timeout_in_ms: 7000
+commitlog_segment_size_in_mb: 16
+column_index_size_in_kb: 64
+native_transport_max_concurrent_requests_in_bytes: -1
+enable_materialized_views: true
+compaction_throughput_mb_per_sec: 16
+commitlog_sync: group
+commitlog_sync_group_window_in_ms: 2.5
+table_count_warn_threshold: 150
+)");
+  EXPECT_EQ(c.read_request_timeout, Millis{7000});
+  EXPECT_EQ(c.commitlog_segment_size, 16 * kMiB);
+  EXPECT_EQ(c.column_index_size, 64 * kKiB);
+  EXPECT_EQ(c.native_transport_max_request_data_in_flight, 4 * kGiB / 10);
+  EXPECT_TRUE(c.materialized_views_enabled);
+  EXPECT_EQ(c.compaction_throughput, 16 * kMiB);
+  EXPECT_EQ(c.commitlog_sync_group_window, Millis{3});
+  EXPECT_EQ(c.guardrails.tables_warn_threshold, 102);
+  EXPECT_EQ(c.old_names.size(), 8u);
+}
+
+TEST(ConfigTest, TheShapesOfARealFile) {
+  const Config c = parsed(R"(
+cluster_name: 'Test Cluster'
+num_tokens: 16
+initial_token:
+seed_provider:
+  - class_name: org.apache.cassandra.locator.SimpleSeedProvider
+    parameters:
+      - seeds: "127.0.0.1:7000, 10.0.0.2"
+listen_address: localhost
+partitioner: org.apache.cassandra.dht.Murmur3Partitioner
+authenticator:
+  class_name: PasswordAuthenticator
+role_manager:
+  class_name: CassandraRoleManager
+  parameters:
+    # none
+data_file_directories:
+  - /var/lib/cassandra/data
+memtable:
+  configurations:
+    skiplist:
+      class_name: SkipListMemtable
+    trie:
+      class_name: TrieMemtable
+      parameters:
+        shards: 4
+    default:
+      inherits: trie
+sstable:
+  selected_format: bti
+  format:
+    bti:
+      row_index_granularity: 4KiB
+default_compaction:
+  class_name: UnifiedCompactionStrategy
+  parameters:
+    scaling_parameters: T4
+    max_sstables_to_compact: 64
+server_encryption_options:
+  internode_encryption: none
+  legacy_ssl_storage_port_enabled: false
+  keystore: conf/.keystore
+client_encryption_options:
+  enabled: false
+  keystore: conf/.keystore
+storage_compatibility_mode: NONE
+hints_flush_period: 10000ms
+stream_throughput_outbound_megabits_per_sec: 200
+)");
+  EXPECT_EQ(c.num_tokens, 16);
+  EXPECT_EQ(c.seeds, (std::vector<std::string>{"127.0.0.1:7000", "10.0.0.2"}));
+  EXPECT_EQ(c.listen_address, "127.0.0.1");
+  EXPECT_EQ(c.authenticator.short_name(), "PasswordAuthenticator");
+  EXPECT_EQ(c.data_file_directories, std::vector<std::string>{"/var/lib/cassandra/data"});
+  EXPECT_EQ(c.memtable_configurations.at("trie").parameters.at("shards"), "4");
+  EXPECT_EQ(c.memtable_configurations.at("default").inherits, "trie");
+  EXPECT_EQ(c.sstable_selected_format, "bti");
+  EXPECT_EQ(c.default_compaction.parameters.at("max_sstables_to_compact"), "64");
+  EXPECT_EQ(c.storage_compatibility_mode, StorageCompatibilityMode::kNone);
+  EXPECT_EQ(c.ignored_keys,
+            (std::vector<std::string>{"sstable.format", "server_encryption_options.legacy_ssl_storage_port_enabled",
+                                      "server_encryption_options.keystore", "client_encryption_options.keystore",
+                                      "hints_flush_period", "stream_throughput_outbound"}));
+}
+
+TEST(ConfigTest, DottedNamesReachNestedKeys) {
+  EXPECT_EQ(parsed("sstable.selected_format: bti\n").sstable_selected_format, "bti");
+}
+
+TEST(ConfigTest, EveryKeyOfCassandraIsKnown) {
+  EXPECT_EQ(cassandra_keys().size(), 409u);
+  for (std::string_view key : cassandra_keys()) {
+    auto config = parse_config(std::string(key) + ": {}\n", "cassandra.yaml", kHost);
+    if (!config.ok()) {
+      EXPECT_EQ(config.error().message().find("Invalid yaml"), std::string::npos) << config.error().message();
+    }
+  }
+  for (const ReplacedKey& old : replaced_keys()) EXPECT_TRUE(is_cassandra_key(old.new_name)) << old.old_name;
+}
+
+struct Mistake {
+  const char* text;
+  const char* error;
+};
+
+TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
+  for (const Mistake& m : std::initializer_list<Mistake>{
+           {"cluster_name: a\nfoo: 1\n",
+            "cassandra.yaml:2: Invalid yaml. Please remove properties [foo] from your cassandra.yaml: no such key is "
+            "known"},
+           {"read_request_timeout: 5x\n",
+            "cassandra.yaml:1: read_request_timeout: cannot read '5x' as a duration: write a whole number and one of "
+            "ms, s, "
+            "m, h, d (case matters), as in 10s"},
+           {"read_request_timeout: 5000\n",
+            "cassandra.yaml:1: read_request_timeout: cannot read '5000' as a duration: write a whole number and one of "
+            "ms, "
+            "s, m, h, d (case matters), as in 10s"},
+           {"commitlog_segment_size: 64KiB\n",
+            "cassandra.yaml:1: commitlog_segment_size: cannot read '64KiB' as a size: write a whole number and one of "
+            "MiB, "
+            "GiB (case matters), as in 32MiB"},
+           {"\n\nnative_transport_port: 70000\n",
+            "cassandra.yaml:3: native_transport_port: cannot read '70000' as a port from 1 to 65535: write a port from "
+            "1 to "
+            "65535"},
+           {"auto_snapshot: maybe\n",
+            "cassandra.yaml:1: auto_snapshot: cannot read 'maybe' as true or false: write true or false"},
+           {"commitlog_sync: often\n",
+            "cassandra.yaml:1: commitlog_sync: cannot read 'often': write one of periodic, batch, group"},
+           {"read_request_timeout:\n",
+            "cassandra.yaml:1: read_request_timeout: has no value: write one, or remove the line for the default"},
+           {"num_tokens: 4\nnum_tokens: 8\n", "cassandra.yaml:2: num_tokens: stands here a second time: remove one"},
+           {"range_request_timeout: 1s\nrange_request_timeout_in_ms: 5\n",
+            "cassandra.yaml:2: Config contains both old and new keys for the same configuration parameters, migrate "
+            "old -> "
+            "new: [range_request_timeout_in_ms -> range_request_timeout]: remove the old one"},
+           {"a: [1, 2\nb: 3\n", "cassandra.yaml:2: Invalid yaml, end of sequence flow not found: correct the line"},
+           {"commitlog_sync: batch\ncommitlog_sync_period: 10s\n",
+            "cassandra.yaml:2: commitlog_sync_period: Batch sync specified, but commitlog_sync_period found: remove "
+            "it"},
+           {"rpc_address: 0.0.0.0\n",
+            "cassandra.yaml:1: rpc_address: is a wildcard address (0.0.0.0): set broadcast_rpc_address to the address "
+            "that "
+            "clients use"},
+           {"partitioner: RandomPartitioner\n",
+            "cassandra.yaml:1: partitioner: RandomPartitioner is not supported yet: write Murmur3Partitioner"},
+           {"client_encryption_options:\n  enabled: true\n",
+            "cassandra.yaml:2: client_encryption_options.enabled: TLS for clients is not supported yet: write false"},
+           {"initial_token: 1,2\nnum_tokens: 3\n",
+            "cassandra.yaml:1: initial_token: The number of initial tokens (by initial_token) specified (2) is "
+            "different from "
+            "num_tokens value (3): make them equal"},
+           {"commitlog_directory: data/data\n",
+            "cassandra.yaml:1: commitlog_directory: must not be the same as data_file_directories: write another"},
+           {"shards: 65\n",
+            "cassandra.yaml:1: shards: must be from 1 to 64, but was 65: leave it out for one a core"}}) {
+    EXPECT_EQ(refusal(m.text), m.error);
+  }
+}
+
+TEST(ConfigTest, TimeoutsUnderTenMillisecondsAreRaised) {
+  const Config c = parsed("read_request_timeout: 1ms\n");
+  EXPECT_EQ(c.read_request_timeout, Millis{10});
+  EXPECT_EQ(c.warnings,
+            std::vector<std::string>{"found read_request_timeout::1ms less than lowest acceptable value 10ms, "
+                                     "continuing with 10ms"});
+}
+
+// The values beside these names are those that Cassandra 5.0.9's system_views.settings shows.
+TEST(ConfigTest, SettingsAreShownAsCassandraShowsThem) {
+  const Config c = parsed("commitlog_sync_period: 10000ms\n");
+  for (auto [name, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"cluster_name", "Test Cluster"},
+                                                                  {"read_request_timeout", "5000ms"},
+                                                                  {"commitlog_sync", "periodic"},
+                                                                  {"commitlog_sync_period", "10000ms"},
+                                                                  {"commitlog_sync_group_window", "0ms"},
+                                                                  {"commitlog_segment_size", "32MiB"},
+                                                                  {"max_value_size", "256MiB"},
+                                                                  {"native_transport_max_frame_size", "16MiB"},
+                                                                  {"native_transport_max_concurrent_connections", "-1"},
+                                                                  {"phi_convict_threshold", "8.0"},
+                                                                  {"auto_snapshot", "true"},
+                                                                  {"authenticator", "AllowAllAuthenticator"},
+                                                                  {"batch_size_fail_threshold", "50KiB"},
+                                                                  {"column_value_size_warn_threshold", "null"}}) {
+    EXPECT_EQ(setting(c, name), value) << name;
+  }
+}
+
+TEST(ConfigTest, RackAndDataCentreComeFromTheirFile) {
+  Config c;
+  ASSERT_TRUE(
+      apply_rackdc(c, "# mine\ndc=dc1\nrack = r2\ndc_suffix=_a\nprefer_local=true\n", "cassandra-rackdc.properties")
+          .ok());
+  EXPECT_EQ(c.data_center, "dc1_a");
+  EXPECT_EQ(c.rack, "r2");
+  const Status bad = apply_rackdc(c, "dc=dc1\nrack\n", "cassandra-rackdc.properties");
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().message(), "cassandra-rackdc.properties:2: cannot read 'rack': write name=value");
+}
+
+}  // namespace
+}  // namespace cassandra_like
