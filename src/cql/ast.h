@@ -132,8 +132,8 @@ struct Cast {
 };
 
 struct Term {
-  using Value = std::variant<NullLiteral, Literal, BindMarker, ArrayLiteral, SetLiteral, MapLiteral,
-                             UdtLiteral, TupleLiteral, FunctionCall, Arithmetic, TypeHint, Cast>;
+  using Value = std::variant<NullLiteral, Literal, BindMarker, ArrayLiteral, SetLiteral, MapLiteral, UdtLiteral,
+                             TupleLiteral, FunctionCall, Arithmetic, TypeHint, Cast>;
   Value value;
   uint32_t offset = 0;  // of the term's first byte in the text
   uint32_t length = 0;  // so that text.substr(offset, length) is the term's source
@@ -220,10 +220,10 @@ struct ArithmeticSelectable {
 };
 
 struct Selectable {
-  using Value = std::variant<ColumnSelectable, TermSelectable, CountAllSelectable, WritetimeOrTtlSelectable,
-                             FunctionSelectable, CastSelectable, FieldSelectable, ElementSelectable,
-                             SliceSelectable, TypeHintSelectable, ParenthesesSelectable, ArraySelectable,
-                             SetSelectable, MapOrUdtSelectable, ArithmeticSelectable>;
+  using Value =
+      std::variant<ColumnSelectable, TermSelectable, CountAllSelectable, WritetimeOrTtlSelectable, FunctionSelectable,
+                   CastSelectable, FieldSelectable, ElementSelectable, SliceSelectable, TypeHintSelectable,
+                   ParenthesesSelectable, ArraySelectable, SetSelectable, MapOrUdtSelectable, ArithmeticSelectable>;
   Value value;
   uint32_t offset = 0;
   uint32_t length = 0;
@@ -236,19 +236,7 @@ struct Selector {
 
 // --- WHERE and IF ---
 
-enum class Operator : uint8_t {
-  kEq,
-  kNeq,
-  kLt,
-  kLte,
-  kGt,
-  kGte,
-  kIn,
-  kContains,
-  kContainsKey,
-  kLike,
-  kIsNot
-};
+enum class Operator : uint8_t { kEq, kNeq, kLt, kLte, kGt, kGte, kIn, kContains, kContainsKey, kLike, kIsNot };
 
 // What an IN is compared with: a list of terms, or one marker that stands for the whole list.
 using InValues = std::variant<std::vector<Term>, BindMarker>;
@@ -479,8 +467,7 @@ struct DropCompactStorage {};
 struct AlterTable {
   QualifiedName table;
   bool if_exists = false;
-  std::variant<AlterColumnType, AlterColumnMask, AddColumns, DropColumns, RenameColumns, DropCompactStorage,
-               Properties>
+  std::variant<AlterColumnType, AlterColumnMask, AddColumns, DropColumns, RenameColumns, DropCompactStorage, Properties>
       change;
 };
 
@@ -737,12 +724,12 @@ struct Describe {
 };
 
 struct Statement {
-  using Body = std::variant<Select, Insert, InsertJson, Update, Delete, Batch, Truncate, Use, CreateKeyspace,
-                            AlterKeyspace, DropKeyspace, CreateTable, AlterTable, DropTable, CreateType,
-                            AlterType, DropType, CreateIndex, DropIndex, CreateView, AlterView, DropView,
-                            CreateTrigger, DropTrigger, CreateFunction, DropFunction, CreateAggregate,
-                            CreateRole, AlterRole, DropRole, AddIdentity, DropIdentity, GrantRole, RevokeRole,
-                            ListRoles, GrantPermissions, ListPermissions, Describe>;
+  using Body =
+      std::variant<Select, Insert, InsertJson, Update, Delete, Batch, Truncate, Use, CreateKeyspace, AlterKeyspace,
+                   DropKeyspace, CreateTable, AlterTable, DropTable, CreateType, AlterType, DropType, CreateIndex,
+                   DropIndex, CreateView, AlterView, DropView, CreateTrigger, DropTrigger, CreateFunction, DropFunction,
+                   CreateAggregate, CreateRole, AlterRole, DropRole, AddIdentity, DropIdentity, GrantRole, RevokeRole,
+                   ListRoles, GrantPermissions, ListPermissions, Describe>;
   Body body;
   std::vector<std::string> bind_variables;  // the name of each marker, empty for `?`
 };

@@ -22,8 +22,8 @@ inline bool is_unset(BytesView v) { return v.data() == kUnset.data(); }
 // then vint-length fields. Malformed input is refused with kProtocolError "Invalid value for the paging state".
 struct PagingState {
   Bytes partition_key;
-  Bytes clustering;                 // comparable form of the last row returned; empty: none of this partition yet
-  bool partition_done = false;      // continue behind partition_key
+  Bytes clustering;             // comparable form of the last row returned; empty: none of this partition yet
+  bool partition_done = false;  // continue behind partition_key
   uint64_t remaining = std::numeric_limits<uint64_t>::max();               // of LIMIT
   uint64_t remaining_in_partition = std::numeric_limits<uint64_t>::max();  // of PER PARTITION LIMIT
 };
@@ -33,14 +33,14 @@ std::optional<PagingState> parse_paging_state(BytesView data);
 struct QueryOptions {
   Consistency consistency = Consistency::kOne;
   Consistency serial_consistency = Consistency::kSerial;
-  std::span<const BytesView> values;               // kNull and kUnset included
-  std::span<const std::string_view> value_names;   // empty: positional
+  std::span<const BytesView> values;              // kNull and kUnset included
+  std::span<const std::string_view> value_names;  // empty: positional
   bool skip_metadata = false;
-  int32_t page_size = -1;                          // -1: no paging
-  BytesView paging_state;                          // null: from the start
-  std::optional<int64_t> timestamp;                // microseconds
+  int32_t page_size = -1;            // -1: no paging
+  BytesView paging_state;            // null: from the start
+  std::optional<int64_t> timestamp;  // microseconds
   std::optional<int32_t> now_seconds;
-  std::string_view keyspace;                       // of this query alone (v5); empty: the session's
+  std::string_view keyspace;  // of this query alone (v5); empty: the session's
   int protocol_version = 4;
 };
 

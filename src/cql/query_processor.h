@@ -36,14 +36,15 @@ class QueryProcessor {
   virtual ~QueryProcessor() = default;
 
   // Everything passed by reference or view is borrowed until the Task completes.
-  virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) = 0;
+  virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options,
+                                          RequestContext request) = 0;
   virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace,
                                             RequestContext request) = 0;
   // kUnprepared with the id when it is not known.
   virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) = 0;
   // type: 0 logged, 1 unlogged, 2 counter.
-  virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
-                                          RequestContext request) = 0;
+  virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries,
+                                          const QueryOptions& options, RequestContext request) = 0;
 
   // Every shard's processor, set once at start: prepared statements are announced to them.
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;

@@ -41,10 +41,10 @@ struct SchemaChangeResult {
   SchemaEvent event;
 };
 struct PreparedResult {
-  Bytes id;                                 // MD5 of keyspace and text
+  Bytes id;  // MD5 of keyspace and text
   std::vector<ColumnSpec> bind_variables;
   std::vector<uint16_t> partition_key_indexes;  // v4 and later; empty when the key is not fully bound by markers
-  ResultMetadataPtr metadata;               // of a SELECT (or of LWT); nullptr: none
+  ResultMetadataPtr metadata;                   // of a SELECT (or of LWT); nullptr: none
 };
 
 struct QueryResult {

@@ -48,7 +48,7 @@ struct ExecutionContext {
   Arena& arena;
   TraceSession* trace = nullptr;  // nullptr: not traced
   std::vector<std::string> warnings;
-  int64_t timestamp_micros = 0;   // the request's default; strictly increasing on a connection's shard
+  int64_t timestamp_micros = 0;  // the request's default; strictly increasing on a connection's shard
   int64_t now_seconds = 0;
 };
 
@@ -111,15 +111,16 @@ class PrepareContext {
 
 // One function for each family of statements; QueryProcessor chooses.
 using PrepareResult = Result<std::unique_ptr<Statement>>;
-PrepareResult prepare_select(const ast::Select& select, PrepareContext& context);               // select.cc
-PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context);               // modification.cc
+PrepareResult prepare_select(const ast::Select& select, PrepareContext& context);  // select.cc
+PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context);  // modification.cc
 PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext& context);
 PrepareResult prepare_update(const ast::Update& update, PrepareContext& context);
 PrepareResult prepare_delete(const ast::Delete& deletion, PrepareContext& context);
-PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context);                  // batch.cc
+PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context);  // batch.cc
 PrepareResult prepare_truncate(const ast::Truncate& truncate, PrepareContext& context);
-PrepareResult prepare_schema_statement(const ast::Statement& statement, PrepareContext& context);   // schema_statements.cc
-PrepareResult prepare_describe(const ast::Describe& describe, PrepareContext& context);         // describe.cc
+PrepareResult prepare_schema_statement(const ast::Statement& statement,
+                                       PrepareContext& context);                                 // schema_statements.cc
+PrepareResult prepare_describe(const ast::Describe& describe, PrepareContext& context);          // describe.cc
 PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareContext& context);  // roles.cc
 
 }  // namespace cassandra_like
