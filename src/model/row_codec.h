@@ -16,9 +16,11 @@
 // Statistics.db.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "model/row.h"
@@ -149,6 +151,8 @@ class RowDecoder {
   Row read_static_row(Reader& in);
   void skip_static_row(Reader& in);  // only SSTables
 
+  DeletionTime read_deletion(Reader& in);
+
   // Reads flags and clustering. False at the end of the partition and when the input is malformed
   // (in.failed()).
   bool next(Reader& in);
@@ -165,8 +169,8 @@ class RowDecoder {
   void read_clustering(Reader& in, size_t count);
   void read_row_body(Reader& in, Row* row);
   void read_marker_body(Reader& in, RangeTombstoneMarker* marker);
-  DeletionTime read_deletion(Reader& in);
-  int64_t read_local_deletion_time(Reader& in, int32_t ttl);
+  int64_t read_timestamp(Reader& in);
+  void read_liveness(Reader& in, Liveness* liveness);
   bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
   ClusteringPrefix keep_position();
 
@@ -177,10 +181,10 @@ class RowDecoder {
   uint8_t extended_ = 0;
   ClusteringPrefix position_;
   // Scratch for position(), so that skipping costs no arena; and for the cells of the row being read.
-  std::vector<BytesView> values_;
+  absl::InlinedVector<BytesView, 4> values_;
   Bytes comparable_;
-  std::vector<Cell> cells_;
-  std::vector<ComplexDeletion> complex_deletions_;
+  absl::InlinedVector<Cell, 16> cells_;
+  absl::InlinedVector<ComplexDeletion, 2> complex_deletions_;
 };
 
 }  // namespace cassandra_like

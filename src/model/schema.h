@@ -177,7 +177,7 @@ class Schema {
  private:
   void index();
   std::map<std::string, KeyspacePtr> keyspaces_;
-  absl::flat_hash_map<std::string, TablePtr> by_id_;  // key: the id's 16 bytes
+  StringMap<TablePtr> by_id_;  // key: the id's 16 bytes
   Uuid version_;
 };
 using SchemaPtr = std::shared_ptr<const Schema>;

@@ -1,0 +1,388 @@
+// Everything of row_codec.h but writing rows, which is in row_codec_write.cc.
+
+#include "model/row_codec.h"
+
+#include "absl/container/inlined_vector.h"
+#include "base/result.h"
+#include "base/vint.h"
+#include "model/row_codec_format.h"
+
+namespace cassandra_like {
+
+namespace {
+
+using row_codec::read_vint32;
+using row_codec::read_vint64;
+using row_codec::RowFlag;
+
+constexpr uint8_t kLiveDeletion = 0x80;
+
+int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl) {
+  if (seconds >= ttl) return seconds;
+  if (seconds < 0) {
+    // A difference of more than 31 bits, written as a negative number.
+    auto unsigned_seconds = static_cast<uint32_t>(seconds);
+    return unsigned_seconds == 0xFFFFFFFF ? kNoDeletionTime : unsigned_seconds;
+  }
+  return ttl == kExpiredLivenessTtl ? seconds : kInvalidDeletionTime;
+}
+
+// Which of the header's columns a row has: a bit set for each of up to 63, else a list.
+class ColumnSubset {
+ public:
+  ColumnSubset(Reader& in, size_t total, bool all) : total_(total) {
+    if (all) return;
+    uint64_t encoded = read_vint64(in);
+    if (encoded == 0) return;
+    if (total < 64) {
+      if (encoded >> total != 0) in.fail();
+      missing_ = encoded;
+    } else {
+      read_large(in, encoded);
+    }
+  }
+  bool has(size_t i) const { return total_ < 64 ? (missing_ >> i & 1) == 0 : large_.empty() || large_[i]; }
+
+ private:
+  void read_large(Reader& in, uint64_t missing) {
+    if (missing > total_) return in.fail();
+    size_t present = total_ - missing;
+    bool lists_present = present < total_ / 2;
+    large_.assign(total_, !lists_present);
+    for (size_t n = lists_present ? present : missing; n > 0; --n) {
+      uint64_t i = read_vint64(in);
+      if (i >= total_) return in.fail();
+      large_[i] = lists_present;
+    }
+  }
+
+  size_t total_;
+  uint64_t missing_ = 0;
+  absl::InlinedVector<bool, 1> large_;
+};
+
+}  // namespace
+
+void append_encoding_stats(Bytes& out, const EncodingStats& stats) {
+  append_unsigned_vint(out, static_cast<uint64_t>(stats.min_timestamp) - EncodingStats::kTimestampEpoch);
+  append_unsigned_vint(out, row_codec::delta32(stats.min_local_deletion_time, EncodingStats::kDeletionTimeEpoch));
+  append_unsigned_vint(out, row_codec::delta32(stats.min_ttl, 0));
+}
+
+EncodingStats read_encoding_stats(Reader& in) {
+  EncodingStats stats;
+  stats.min_timestamp = static_cast<int64_t>(read_vint64(in) + EncodingStats::kTimestampEpoch);
+  stats.min_local_deletion_time = read_vint32(in) + EncodingStats::kDeletionTimeEpoch;
+  stats.min_ttl = read_vint32(in);
+  return stats;
+}
+
+void EncodingStatsCollector::update(const DeletionTime& deletion) {
+  if (deletion.is_live()) return;
+  update_timestamp(deletion.marked_for_delete_at);
+  update_local_deletion_time(deletion.local_deletion_time);
+}
+
+void EncodingStatsCollector::update(const Liveness& liveness) {
+  if (liveness.is_empty()) return;
+  update_timestamp(liveness.timestamp);
+  if (liveness.is_expiring()) {
+    update_ttl(liveness.ttl);
+    update_local_deletion_time(liveness.local_expiration_time);
+  }
+}
+
+void EncodingStatsCollector::update(const Cell& cell) {
+  update_timestamp(cell.timestamp);
+  if (cell.local_deletion_time == kNoDeletionTime) return;
+  update_local_deletion_time(cell.local_deletion_time);
+  if (cell.is_expiring()) update_ttl(cell.ttl);
+}
+
+void EncodingStatsCollector::update(const Row& row) {
+  update(row.liveness);
+  update(row.deletion);
+  for (const ComplexDeletion& d : row.complex_deletions) update(d.deletion);
+  for (const Cell& c : row.cells) update(c);
+}
+
+EncodingStats EncodingStatsCollector::get() const {
+  EncodingStats stats;
+  // Stats of "none" are the epochs, too: EncodingStats' constructor in Cassandra.
+  if (min_timestamp_ != std::numeric_limits<int64_t>::max() && min_timestamp_ != kNoTimestamp) {
+    stats.min_timestamp = min_timestamp_;
+  }
+  if (min_deletion_time_ != kNoDeletionTime) stats.min_local_deletion_time = min_deletion_time_;
+  if (min_ttl_ != std::numeric_limits<int32_t>::max()) stats.min_ttl = min_ttl_;
+  return stats;
+}
+
+HeaderColumn HeaderColumn::of(const Column* column) {
+  bool complex = column->is_complex();
+  return {column, complex ? -1 : column->type->fixed_length(), complex, kNoTimestamp};
+}
+
+TableHeader::TableHeader(TablePtr table, const EncodingStats& stats) : table_(std::move(table)) {
+  for (const ColumnPtr& c : table_->static_columns) static_columns_.push_back(HeaderColumn::of(c.get()));
+  for (const ColumnPtr& c : table_->regular_columns) regular_columns_.push_back(HeaderColumn::of(c.get()));
+  header_ = {stats, table_->clustering_types(), static_columns_, regular_columns_};
+}
+
+std::optional<HeaderColumn> resolve_header_column(const TableMetadata& table, std::string_view name,
+                                                  const Type& written_type, bool is_static) {
+  HeaderColumn out;
+  out.complex = written_type.is_multi_cell();
+  out.fixed_length = out.complex ? -1 : written_type.fixed_length();
+  auto dropped = table.dropped_columns.find(std::string(name));
+  if (dropped != table.dropped_columns.end()) out.dropped_at = dropped->second.dropped_micros;
+
+  const Column* column = table.column(name);
+  ColumnKind kind = is_static ? ColumnKind::kStatic : ColumnKind::kRegular;
+  // A column that was dropped and added again as another kind is a new one; one that went from many cells to one
+  // cannot hold what was written.
+  if (column != nullptr && column->kind == kind && column->is_complex() == out.complex) {
+    out.column = column;
+    return out;
+  }
+  if (dropped == table.dropped_columns.end()) return std::nullopt;
+  return out;
+}
+
+void append_partition_deletion(Bytes& out, const DeletionTime& deletion) {
+  if (deletion.is_live()) {
+    out.push_back(static_cast<char>(kLiveDeletion));
+    return;
+  }
+  append_be(out, deletion.marked_for_delete_at);
+  append_be(out, static_cast<uint32_t>(deletion.local_deletion_time));
+}
+
+DeletionTime read_partition_deletion(Reader& in) {
+  if (in.remaining() > 0 && (static_cast<uint8_t>(*in.position()) & kLiveDeletion) != 0) {
+    if (in.u8() != kLiveDeletion) in.fail();
+    return {};
+  }
+  DeletionTime out;
+  out.marked_for_delete_at = in.i64();
+  uint32_t seconds = in.u32();
+  out.local_deletion_time = seconds == 0xFFFFFFFF ? kNoDeletionTime : seconds;
+  return out;
+}
+
+DeletionTime read_legacy_partition_deletion(Reader& in) {
+  DeletionTime out;
+  int32_t seconds = in.i32();
+  out.marked_for_delete_at = in.i64();
+  if (out.marked_for_delete_at == kNoTimestamp && seconds == std::numeric_limits<int32_t>::max()) return {};
+  out.local_deletion_time = seconds < 0 ? kInvalidDeletionTime : seconds;
+  return out;
+}
+
+// ---- Reading.
+
+Row RowDecoder::read_static_row(Reader& in) {
+  Row row;
+  flags_ = in.u8();
+  if ((flags_ & RowFlag::kExtension) == 0 || !is_row()) in.fail();
+  extended_ = in.u8();
+  if ((extended_ & RowFlag::kExtendedStatic) == 0) in.fail();
+  if (in.failed()) return row;
+  row.clustering = static_clustering();
+  read_row_body(in, &row);
+  return row;
+}
+
+void RowDecoder::skip_static_row(Reader& in) {
+  CHECK(form_ == RowForm::kSstable);
+  in.skip(2);
+  in.skip(read_vint64(in));
+}
+
+bool RowDecoder::next(Reader& in) {
+  flags_ = in.u8();
+  if (in.failed() || (flags_ & RowFlag::kEndOfPartition) != 0) return false;
+  extended_ = (flags_ & RowFlag::kExtension) != 0 ? in.u8() : 0;
+  if (is_row()) {
+    if ((extended_ & RowFlag::kExtendedStatic) != 0) in.fail();
+    position_.kind = ClusteringKind::kClustering;
+    read_clustering(in, header_.clustering_types.size());
+  } else {
+    uint8_t kind = in.u8();
+    if (kind > 7 || kind == static_cast<uint8_t>(ClusteringKind::kClustering) ||
+        kind == static_cast<uint8_t>(ClusteringKind::kStaticClustering)) {
+      in.fail();
+    }
+    position_.kind = static_cast<ClusteringKind>(kind);
+    size_t count = in.u16();
+    if (count > header_.clustering_types.size()) in.fail();
+    if (!in.failed()) read_clustering(in, count);
+  }
+  return !in.failed();
+}
+
+void RowDecoder::read_clustering(Reader& in, size_t count) {
+  if (count == 0 && is_row()) {
+    position_ = empty_clustering();
+    return;
+  }
+  values_.resize(count);
+  uint64_t bits = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (i % 32 == 0) bits = read_vint64(in);
+    switch (bits >> (2 * (i % 32)) & 3) {
+      case 0: {
+        int fixed = header_.clustering_types[i]->fixed_length();
+        values_[i] = in.take(fixed >= 0 ? static_cast<size_t>(fixed) : read_vint64(in));
+        break;
+      }
+      case 1:
+        values_[i] = BytesView("", 0);
+        break;
+      default:
+        values_[i] = kNull;
+    }
+  }
+  if (in.failed()) return;
+  comparable_.clear();
+  append_comparable(comparable_, header_.clustering_types, values_, position_.kind);
+  position_.values = values_;
+  position_.comparable = comparable_;
+}
+
+ClusteringPrefix RowDecoder::keep_position() {
+  if (position_.values.empty() && is_row()) return position_;
+  auto values = arena_->make_span<BytesView>(values_.size());
+  std::copy(values_.begin(), values_.end(), values.begin());
+  return {position_.kind, values, arena_->copy(comparable_)};
+}
+
+Unfiltered RowDecoder::read_body(Reader& in) {
+  Unfiltered out;
+  out.is_row = is_row();
+  if (out.is_row) {
+    out.row.clustering = keep_position();
+    read_row_body(in, &out.row);
+  } else {
+    out.marker.bound = keep_position();
+    read_marker_body(in, &out.marker);
+  }
+  return out;
+}
+
+void RowDecoder::skip_body(Reader& in) {
+  if (form_ == RowForm::kSstable) {
+    in.skip(read_vint64(in));
+    return;
+  }
+  Unfiltered ignored;
+  if (is_row()) {
+    read_row_body(in, &ignored.row);
+  } else {
+    read_marker_body(in, &ignored.marker);
+  }
+}
+
+void RowDecoder::read_marker_body(Reader& in, RangeTombstoneMarker* marker) {
+  if (form_ == RowForm::kSstable) {
+    read_vint64(in);
+    read_vint64(in);
+  }
+  if (is_boundary(marker->bound.kind)) {
+    marker->close = read_deletion(in);
+    marker->open = read_deletion(in);
+  } else {
+    (is_start(marker->bound.kind) ? marker->open : marker->close) = read_deletion(in);
+  }
+}
+
+DeletionTime RowDecoder::read_deletion(Reader& in) {
+  DeletionTime out;
+  out.marked_for_delete_at = read_timestamp(in);
+  out.local_deletion_time = read_vint32(in) + header_.stats.min_local_deletion_time;
+  // A live one is written when another column of the row has a complex deletion.
+  if (out.is_live()) return {};
+  if (out.local_deletion_time < 0 || out.local_deletion_time > kMaxDeletionTime) {
+    out.local_deletion_time = kInvalidDeletionTime;
+  }
+  return out;
+}
+
+void RowDecoder::read_liveness(Reader& in, Liveness* liveness) {
+  if ((flags_ & RowFlag::kHasTimestamp) == 0) return;
+  liveness->timestamp = read_timestamp(in);
+  if ((flags_ & RowFlag::kHasTtl) == 0) return;
+  liveness->ttl = read_vint32(in) + header_.stats.min_ttl;
+  int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
+  if (liveness->ttl < 0) in.fail();
+  liveness->local_expiration_time = decode_local_deletion_time(seconds, liveness->ttl);
+}
+
+int64_t RowDecoder::read_timestamp(Reader& in) {
+  return static_cast<int64_t>(read_vint64(in) + static_cast<uint64_t>(header_.stats.min_timestamp));
+}
+
+void RowDecoder::read_row_body(Reader& in, Row* row) {
+  bool is_static = (extended_ & RowFlag::kExtendedStatic) != 0;
+  std::span<const HeaderColumn> columns = is_static ? header_.static_columns : header_.regular_columns;
+  if (form_ == RowForm::kSstable) {
+    read_vint64(in);
+    read_vint64(in);
+  }
+  read_liveness(in, &row->liveness);
+  if ((flags_ & RowFlag::kHasDeletion) != 0) row->deletion = read_deletion(in);
+  ColumnSubset subset(in, columns.size(), (flags_ & RowFlag::kHasAllColumns) != 0);
+  cells_.clear();
+  complex_deletions_.clear();
+  for (size_t i = 0; i < columns.size() && !in.failed(); ++i) {
+    if (!subset.has(i)) continue;
+    const HeaderColumn& column = columns[i];
+    size_t count = 1;
+    if (column.complex) {
+      if ((flags_ & RowFlag::kHasComplexDeletion) != 0) {
+        DeletionTime deletion = read_deletion(in);
+        if (!deletion.is_live() && column.column != nullptr && deletion.marked_for_delete_at > column.dropped_at) {
+          complex_deletions_.push_back({column.column, deletion});
+        }
+      }
+      count = read_vint64(in);
+    }
+    for (; count > 0 && !in.failed(); --count) {
+      cells_.emplace_back();
+      if (!read_cell(in, column, row->liveness, &cells_.back())) cells_.pop_back();
+    }
+  }
+  auto* cells = static_cast<Cell*>(arena_->allocate(cells_.size() * sizeof(Cell), alignof(Cell)));
+  std::copy(cells_.begin(), cells_.end(), cells);
+  row->cells = {cells, cells_.size()};
+  if (!complex_deletions_.empty()) {
+    auto deletions = arena_->make_span<ComplexDeletion>(complex_deletions_.size());
+    std::copy(complex_deletions_.begin(), complex_deletions_.end(), deletions.begin());
+    row->complex_deletions = deletions;
+  }
+}
+
+bool RowDecoder::read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell) {
+  using row_codec::CellFlag;
+  uint8_t flags = in.u8();
+  bool ends = (flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0;
+  cell->column = column.column;
+  cell->timestamp = (flags & CellFlag::kUseRowTimestamp) != 0 ? liveness.timestamp : read_timestamp(in);
+  if ((flags & CellFlag::kUseRowTtl) != 0) {
+    cell->local_deletion_time = liveness.local_expiration_time;
+    cell->ttl = liveness.ttl;
+  } else if (ends) {
+    int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
+    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
+    if (cell->ttl < 0) in.fail();
+    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
+  }
+  if (column.complex) cell->path = in.take(read_vint64(in));
+  if ((flags & CellFlag::kHasEmptyValue) != 0) {
+    cell->value = BytesView("", 0);
+  } else {
+    cell->value = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
+  }
+  return column.column != nullptr && cell->timestamp > column.dropped_at;
+}
+
+}  // namespace cassandra_like
