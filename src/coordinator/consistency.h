@@ -8,8 +8,18 @@
 namespace cassandra_like {
 
 enum class Consistency : uint16_t {
-  kAny = 0, kOne = 1, kTwo = 2, kThree = 3, kQuorum = 4, kAll = 5, kLocalQuorum = 6, kEachQuorum = 7, kSerial = 8,
-  kLocalSerial = 9, kLocalOne = 10, kNodeLocal = 11,
+  kAny = 0,
+  kOne = 1,
+  kTwo = 2,
+  kThree = 3,
+  kQuorum = 4,
+  kAll = 5,
+  kLocalQuorum = 6,
+  kEachQuorum = 7,
+  kSerial = 8,
+  kLocalSerial = 9,
+  kLocalOne = 10,
+  kNodeLocal = 11,
 };
 
 std::string_view consistency_name(Consistency c);

@@ -23,6 +23,17 @@ struct CoordinatorOptions {
   Duration truncate_timeout = std::chrono::seconds(60);
 };
 
+// What a consistency level asks of a keyspace's replicas, and how many of them there are and live.
+struct ReplicaCounts {
+  int replication_factor = 0;
+  int local_replication_factor = 0;  // in this data center
+  int alive = 0;
+  int local_alive = 0;
+};
+ReplicaCounts count_replicas(const ReplicationParams& replication, const std::string& data_center);
+// How many must answer (ConsistencyLevel.blockFor).
+int block_for(Consistency consistency, const ReplicaCounts& counts);
+
 // Latencies seen by clients' requests, for proxyhistograms and metrics.
 struct CoordinatorStatistics {
   Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
@@ -41,6 +52,8 @@ class Coordinator {
   virtual Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) = 0;
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
   virtual Task<Status> truncate(TablePtr table) = 0;
+  // Finishes the logged batches that a crash interrupted. Once, at start, on one shard.
+  virtual Task<Status> replay_batchlog() = 0;
 
   virtual Replica& replica() = 0;
   virtual SchemaStore& schema() = 0;

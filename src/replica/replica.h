@@ -20,8 +20,8 @@ struct LocalNode {
   std::string listen_address, broadcast_address, rpc_address;
   uint16_t storage_port = 7000, native_port = 9042;
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
-  Uuid host_id;                // kept in system.local; chosen at the first start
-  std::vector<Token> tokens;   // likewise; num_tokens of them
+  Uuid host_id;               // kept in system.local; chosen at the first start
+  std::vector<Token> tokens;  // likewise; num_tokens of them
 };
 
 // What release_version and friends say.
@@ -33,7 +33,7 @@ class Replica : public Verbs {
  public:
   virtual SchemaStore& schema() = 0;
   virtual VirtualTables& virtual_tables() = 0;
-  virtual Engine& engine() = 0;                    // of this shard
+  virtual Engine& engine() = 0;  // of this shard
   virtual const LocalNode& local_node() const = 0;
   // Runs on every shard, answers in shard order; the first error wins.
   virtual Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) = 0;

@@ -1,0 +1,212 @@
+#include "coordinator/coordinator.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "base/log.h"
+#include "model/values.h"
+#include "replica/internal_table.h"
+
+namespace cassandra_like {
+namespace {
+
+// MessagingService.VERSION_50, the version of the mutations in system.batches.
+constexpr int32_t kMessagingVersion = 13;
+
+Error unavailable(Consistency consistency, int required, int alive) {
+  ErrorInfo info;
+  info.code = ErrorCode::kUnavailable;
+  info.message = "Cannot achieve consistency level " + std::string(consistency_name(consistency));
+  info.consistency = static_cast<uint16_t>(consistency);
+  info.required = required;
+  info.received = alive;
+  return Error(std::move(info));
+}
+
+class CoordinatorImpl : public Coordinator {
+ public:
+  CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options)
+      : runtime_(runtime), replica_(replica), options_(options) {
+    // Tables of an old snapshot must not be found by their address.
+    replica_.schema().add_listener([this](const SchemaDiff&) { counts_.clear(); });
+  }
+
+  Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
+  Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override;
+  Task<Status> truncate(TablePtr table) override { return replica_.truncate(std::move(table)); }
+  Task<Status> replay_batchlog() override;
+
+  Replica& replica() override { return replica_; }
+  SchemaStore& schema() override { return replica_.schema(); }
+  const CoordinatorStatistics& statistics() const override { return statistics_; }
+  CoordinatorStatistics& statistics() override { return statistics_; }
+
+ private:
+  const ReplicaCounts& counts(const TableMetadata& table);
+  Status check_available(const TableMetadata& table, Consistency consistency);
+  Status check_writable(std::span<const Mutation> mutations, Consistency consistency);
+  Task<Status> write_later(Task<Status> pending, int64_t began);
+  Task<Status> write_all(std::span<const Mutation> mutations, bool counters, int64_t began);
+  Task<Status> write_batch(std::span<const Mutation> mutations, int64_t began);
+  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, bool is_range, int64_t began);
+  Task<Status> replay_one(InternalRow row);
+  Task<Status> remove_batch(Uuid id);
+  Status finish_write(Status status, int64_t began);
+  int64_t now() const { return runtime_.clock.monotonic_nanos(); }
+  uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
+  Uuid time_uuid();
+
+  ShardRuntime& runtime_;
+  Replica& replica_;
+  CoordinatorOptions options_;
+  CoordinatorStatistics statistics_;
+  absl::flat_hash_map<const TableMetadata*, ReplicaCounts> counts_;
+};
+
+const ReplicaCounts& CoordinatorImpl::counts(const TableMetadata& table) {
+  auto it = counts_.find(&table);
+  if (it != counts_.end()) return it->second;
+  ReplicaCounts counts;
+  // A keyspace that was dropped meanwhile has no replicas.
+  if (KeyspacePtr keyspace = schema().current()->keyspace(table.keyspace)) {
+    counts = count_replicas(keyspace->replication, replica_.local_node().data_center);
+  }
+  return counts_.emplace(&table, counts).first->second;
+}
+
+Status CoordinatorImpl::check_available(const TableMetadata& table, Consistency consistency) {
+  if (table.local_only) return {};
+  const ReplicaCounts& c = counts(table);
+  int required = block_for(consistency, c);
+  if (c.alive >= required) return {};
+  ++statistics_.unavailables;
+  return unavailable(consistency, required, c.alive);
+}
+
+Status CoordinatorImpl::check_writable(std::span<const Mutation> mutations, Consistency consistency) {
+  for (const Mutation& mutation : mutations) TRY(check_available(*mutation.updates[0].table, consistency));
+  return {};
+}
+
+Status CoordinatorImpl::finish_write(Status status, int64_t began) {
+  statistics_.write_micros.record(micros_since(began));
+  if (!status.ok()) ++statistics_.failures;
+  return status;
+}
+
+Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
+  int64_t began = now();
+  if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
+  if (mutations.size() == 1) {
+    Task<Status> task = replica_.mutate(mutations[0]);
+    if (task.ready()) return finish_write(task.take(), began);
+    return write_later(std::move(task), began);
+  }
+  return type == WriteType::kBatch ? write_batch(mutations, began) : write_all(mutations, false, began);
+}
+
+Task<Status> CoordinatorImpl::write_later(Task<Status> pending, int64_t began) {
+  Status status = co_await pending;
+  co_return finish_write(std::move(status), began);
+}
+
+Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
+  int64_t began = now();
+  if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
+  return write_all(mutations, true, began);
+}
+
+Task<Status> CoordinatorImpl::write_all(std::span<const Mutation> mutations, bool counters, int64_t began) {
+  for (const Mutation& mutation : mutations) {
+    Status status = counters ? co_await replica_.mutate_counter(mutation) : co_await replica_.mutate(mutation);
+    if (!status.ok()) co_return finish_write(std::move(status), began);
+  }
+  co_return finish_write({}, began);
+}
+
+Uuid CoordinatorImpl::time_uuid() {
+  return Uuid::time_based(kUuidEpochOffset + static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10,
+                          runtime_.random.next());
+}
+
+// First the record that lets a restart finish the batch, then the mutations, then the record's removal.
+Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, int64_t began) {
+  Uuid id = time_uuid();
+  TablePtr batches = schema().current()->table("system", "batches");
+  Arena arena;
+  UpdateBuilder row(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena);
+  row.row().set("version", encode_int(kMessagingVersion)).replace("mutations");
+  for (const Mutation& mutation : mutations) {
+    Bytes bytes;
+    serialize(mutation, bytes);
+    row.element("mutations", time_uuid().view(), bytes);
+  }
+  PartitionUpdate update = row.build();
+  Mutation record{"system", update.key, {&update, 1}};
+  Status status = co_await replica_.mutate(record);
+  for (const Mutation& mutation : mutations) {
+    if (status.ok()) status = co_await replica_.mutate(mutation);
+  }
+  if (status.ok()) status = co_await remove_batch(id);
+  co_return finish_write(std::move(status), began);
+}
+
+Task<Status> CoordinatorImpl::remove_batch(Uuid id) {
+  TablePtr batches = schema().current()->table("system", "batches");
+  Arena arena;
+  PartitionUpdate update =
+      UpdateBuilder(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena).delete_partition().build();
+  Mutation removal{"system", update.key, {&update, 1}};
+  co_return co_await replica_.mutate(removal);
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
+  int64_t began = now();
+  if (Status status = check_available(*command.table, consistency); !status.ok()) {
+    return Result<ReadStatistics>(std::move(status.error()));
+  }
+  Task<Result<ReadStatistics>> task = replica_.read(command, sink);
+  if (!task.ready()) return read_later(std::move(task), command.range.has_value(), began);
+  (command.range ? statistics_.range_micros : statistics_.read_micros).record(micros_since(began));
+  return task;
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, bool is_range,
+                                                         int64_t began) {
+  Result<ReadStatistics> result = co_await pending;
+  (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros_since(began));
+  co_return result;
+}
+
+Task<Status> CoordinatorImpl::replay_batchlog() {
+  ReadCommand command;
+  command.table = schema().current()->table("system", "batches");
+  command.range = KeyRange{};
+  command.now_seconds = runtime_.clock.wall_seconds();
+  InternalRows rows(command.table);
+  CO_TRY(co_await replica_.read(command, rows));
+  for (InternalRow& row : rows.rows) CO_TRY(co_await replay_one(std::move(row)));
+  if (!rows.rows.empty()) LOG_INFO("Finished {} logged batches that had been interrupted", rows.rows.size());
+  co_return Status();
+}
+
+Task<Status> CoordinatorImpl::replay_one(InternalRow row) {
+  auto id = row.uuid("id");
+  if (!id || row.integer("version") != kMessagingVersion) co_return Status();
+  SchemaPtr schema = replica_.schema().current();
+  auto find = [&schema](const Uuid& table) { return schema->table(table).get(); };
+  for (const auto& [path, bytes] : row.elements["mutations"]) {
+    Arena arena;
+    auto mutation = deserialize_mutation(bytes, find, arena);
+    // Its table may have been dropped since: then there is nothing to finish.
+    if (mutation.ok()) CO_TRY(co_await replica_.mutate(*mutation));
+  }
+  co_return co_await remove_batch(*id);
+}
+
+}  // namespace
+
+std::unique_ptr<Coordinator> Coordinator::create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options) {
+  return std::make_unique<CoordinatorImpl>(runtime, replica, options);
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,56 @@
+// Runs the same work on every shard of a node and brings the results back, in shard order.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+namespace gather_internal {
+template <class T>
+struct State {
+  std::function<Task<T>(unsigned)> work;
+  std::vector<std::optional<T>> results;
+  size_t missing = 0;
+  Promise<bool> done;
+};
+template <class T>
+Task<void> run(State<T>* state, Executor* home, unsigned shard) {
+  T value = co_await state->work(shard);
+  home->post([state, shard, value = std::move(value)]() mutable {
+    state->results[shard].emplace(std::move(value));
+    if (--state->missing == 0) state->done.set(true);
+  });
+}
+}  // namespace gather_internal
+
+// `work` is called on each shard with its number; the caller runs on `home`.
+template <class T>
+Task<std::vector<T>> gather(Runtime& runtime, Executor& home, std::function<Task<T>(unsigned)> work) {
+  gather_internal::State<T> state;
+  state.work = std::move(work);
+  state.results.resize(runtime.shard_count());
+  state.missing = runtime.shard_count();
+  for (unsigned i = 0; i < runtime.shard_count(); ++i) {
+    auto* s = &state;
+    auto* h = &home;
+    runtime.shard(i).executor.post([s, h, i] { spawn(gather_internal::run<T>(s, h, i)); });
+  }
+  co_await state.done;
+  std::vector<T> values;
+  for (auto& result : state.results) values.push_back(std::move(*result));
+  co_return values;
+}
+
+// The first error of several, or success.
+inline Status first_error(std::vector<Status> statuses) {
+  for (Status& status : statuses) {
+    if (!status.ok()) return std::move(status);
+  }
+  return {};
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,104 @@
+#include "replica/local_state.h"
+
+#include <algorithm>
+
+#include "model/values.h"
+#include "replica/internal_table.h"
+
+namespace cassandra_like {
+namespace {
+
+Bytes inet(const std::string& address) {
+  auto value = parse_inet(address);
+  CHECK(value.ok());
+  return *value;
+}
+
+std::vector<PartitionUpdate> one(PartitionUpdate update) { return {std::move(update)}; }
+
+}  // namespace
+
+std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode& node, const Uuid& schema_version,
+                                          int32_t gossip_generation, int64_t timestamp_micros, Arena& arena) {
+  UpdateBuilder row(schema.table("system", "local"), {"local"}, timestamp_micros, arena);
+  row.row()
+      .set("bootstrapped", "COMPLETED")
+      .set("broadcast_address", inet(node.broadcast_address))
+      .set("broadcast_port", encode_int(node.storage_port))
+      .set("cluster_name", node.cluster_name)
+      .set("cql_version", kCqlVersion)
+      .set("data_center", node.data_center)
+      .set("gossip_generation", encode_int(gossip_generation))
+      .set("host_id", node.host_id.view())
+      .set("listen_address", inet(node.listen_address))
+      .set("listen_port", encode_int(node.storage_port))
+      .set("native_protocol_version", kNativeProtocolVersion)
+      .set("partitioner", node.partitioner)
+      .set("rack", node.rack)
+      .set("release_version", kReleaseVersion)
+      .set("rpc_address", inet(node.rpc_address))
+      .set("rpc_port", encode_int(node.native_port))
+      .set("schema_version", schema_version.view())
+      .replace("tokens");
+  for (Token token : node.tokens) row.element("tokens", std::to_string(token), "");
+  return one(row.build());
+}
+
+std::vector<PartitionUpdate> schema_version_update(const Schema& schema, const Uuid& version, int64_t timestamp_micros,
+                                                   Arena& arena) {
+  UpdateBuilder row(schema.table("system", "local"), {"local"}, timestamp_micros, arena);
+  row.row().set("schema_version", version.view());
+  return one(row.build());
+}
+
+std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid& table, const TruncationRecord& record,
+                                               int64_t timestamp_micros, Arena& arena) {
+  Bytes value;
+  append_be<int64_t>(value, record.position.segment);
+  append_be<int32_t>(value, record.position.position);
+  append_be<int64_t>(value, record.truncated_at_millis);
+  UpdateBuilder row(schema.table("system", "local"), {"local"}, timestamp_micros, arena);
+  row.row().element("truncated_at", table.view(), value);
+  return one(row.build());
+}
+
+SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
+  SavedLocalState state;
+  for (const InternalRow& row : rows) {
+    if (auto id = row.uuid("host_id")) {
+      state.found = true;
+      state.host_id = *id;
+    }
+    state.cluster_name = row.text("cluster_name");
+    state.gossip_generation = row.integer("gossip_generation");
+    if (auto tokens = row.elements.find("tokens"); tokens != row.elements.end()) {
+      for (const auto& [text, unused] : tokens->second) state.tokens.push_back(std::stoll(text));
+      std::sort(state.tokens.begin(), state.tokens.end());
+    }
+    auto truncated = row.elements.find("truncated_at");
+    if (truncated == row.elements.end()) continue;
+    for (const auto& [table, value] : truncated->second) {
+      if (table.size() != 16 || value.size() != 20) continue;
+      Reader in(value);
+      TruncationRecord record;
+      record.position.segment = in.i64();
+      record.position.position = in.i32();
+      record.truncated_at_millis = in.i64();
+      state.truncated[Uuid::from_bytes(table)] = record;
+    }
+  }
+  return state;
+}
+
+std::vector<Token> make_tokens(size_t count, Random& random) {
+  std::vector<Token> tokens;
+  uint64_t start = random.next(), step = count == 0 ? 0 : ~0ULL / count;
+  for (size_t i = 0; i < count; ++i) {
+    auto token = static_cast<Token>(start + step * i);
+    tokens.push_back(token == kMinimumToken ? token + 1 : token);
+  }
+  std::sort(tokens.begin(), tokens.end());
+  return tokens;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,30 @@
+// What the node remembers of itself and of its peers in the system keyspace.
+#pragma once
+
+#include "replica/replica.h"
+
+namespace cassandra_like {
+
+// system.local's row for this node; written at every start.
+std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode& node, const Uuid& schema_version,
+                                          int32_t gossip_generation, int64_t timestamp_micros, Arena& arena);
+std::vector<PartitionUpdate> schema_version_update(const Schema& schema, const Uuid& version, int64_t timestamp_micros,
+                                                   Arena& arena);
+// truncated_at[table]: position and time, as Cassandra serializes them.
+std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid& table, const TruncationRecord& record,
+                                               int64_t timestamp_micros, Arena& arena);
+
+struct SavedLocalState {
+  bool found = false;
+  std::string cluster_name;
+  Uuid host_id;
+  std::vector<Token> tokens;
+  TruncationRecords truncated;
+  int32_t gossip_generation = 0;
+};
+SavedLocalState parse_local(const std::vector<struct InternalRow>& rows);
+
+// num_tokens tokens spread evenly over the ring from a random start, as a first node's allocation would be.
+std::vector<Token> make_tokens(size_t count, Random& random);
+
+}  // namespace cassandra_like

@@ -1,0 +1,245 @@
+#include "replica/replica.h"
+
+#include <algorithm>
+
+#include "replica/gather.h"
+#include "replica/internal_table.h"
+#include "replica/replica_impl.h"
+#include "replica/row_buffer.h"
+
+namespace cassandra_like {
+namespace {
+
+// What a read on another shard brings back.
+struct RemoteRows {
+  Status status;
+  ReadStatistics statistics;
+  Bytes rows;
+};
+
+Task<RemoteRows> read_to_buffer(Engine* engine, ReadCommand command) {
+  RemoteRows result;
+  RowBuffer buffer(command.table);
+  result.status = engine->read(command, buffer, &result.statistics);
+  result.rows = buffer.take();
+  co_return result;
+}
+
+// Its table comes from the shard's current schema; one that was dropped meanwhile is an error to the writer.
+Task<Status> apply_serialized(ReplicaImpl* replica, Bytes serialized, bool counter) {
+  Arena arena;
+  SchemaPtr schema = replica->schema().current();
+  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
+  CO_ASSIGN_OR_RETURN(Mutation mutation, deserialize_mutation(serialized, find, arena));
+  if (counter) {
+    co_return co_await replica->engine().apply_counter(mutation);
+  }
+  co_return co_await replica->engine().apply(mutation);
+}
+
+void add(ReadStatistics& total, const ReadStatistics& part) {
+  total.rows += part.rows;
+  total.tombstones += part.tombstones;
+  total.sstables += part.sstables;
+  total.memtables += part.memtables;
+}
+
+// Passes everything on and remembers whether the sink has had enough.
+class CountingSink : public RowSink {
+ public:
+  CountingSink(RowSink& sink, uint64_t limit) : sink_(sink), limit_(limit) {}
+  Next begin_partition(const DecoratedKey& key, const Row& static_row) override {
+    rows_in_partition_ = 0;
+    return note(sink_.begin_partition(key, static_row));
+  }
+  Next row(const Row& row) override {
+    ++rows_in_partition_;
+    ++delivered_;
+    Next next = note(sink_.row(row));
+    return next == Next::kContinue && delivered_ >= limit_ ? note(Next::kStop) : next;
+  }
+  Next end_partition() override {
+    if (rows_in_partition_ == 0) ++delivered_;
+    return note(sink_.end_partition());
+  }
+  bool stopped() const { return stopped_ || delivered_ >= limit_; }
+  uint64_t remaining() const { return limit_ - std::min(limit_, delivered_); }
+
+ private:
+  Next note(Next next) {
+    stopped_ = stopped_ || next == Next::kStop;
+    return next;
+  }
+  RowSink& sink_;
+  uint64_t limit_;
+  uint64_t delivered_ = 0;
+  uint64_t rows_in_partition_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
+    : shared_(shared), shard_(shard), shard_count_(shared.runtime.shard_count()), store_(shared.changes, shard) {}
+
+Task<Status> ReplicaImpl::mutate(const Mutation& mutation) {
+  unsigned shard = owner(mutation.key);
+  if (shard == shard_) return engine().apply(mutation);
+  Bytes serialized;
+  serialize(mutation, serialized);
+  return mutate_on(shard, std::move(serialized), false);
+}
+
+Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) {
+  unsigned shard = owner(mutation.key);
+  if (shard == shard_) return engine().apply_counter(mutation);
+  Bytes serialized;
+  serialize(mutation, serialized);
+  return mutate_on(shard, std::move(serialized), true);
+}
+
+Task<Status> ReplicaImpl::mutate_on(unsigned owner, Bytes serialized, bool counter) {
+  ReplicaImpl* there = shared_.replicas[owner].get();
+  auto run = [there, bytes = std::move(serialized), counter]() mutable {
+    return apply_serialized(there, std::move(bytes), counter);
+  };
+  co_return co_await run_on<Status>(executor(shard_), executor(owner), std::move(run));
+}
+
+Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink) {
+  if (command.table->is_virtual) {
+    VirtualTable* table = virtual_tables_.find(command.table->id);
+    if (table == nullptr)
+      return Result<ReadStatistics>(invalid("Unknown virtual table " + command.table->qualified_name()));
+    return read_virtual(table, &command, &sink);
+  }
+  bool local = command.range.has_value()
+                   ? shard_count_ == 1
+                   : std::all_of(command.keys.begin(), command.keys.end(),
+                                 [this](const DecoratedKey& key) { return owner(key) == shard_; });
+  if (local) {
+    ReadStatistics statistics;
+    Status status = engine().read(command, sink, &statistics);
+    if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
+    return Result<ReadStatistics>(statistics);
+  }
+  return command.range ? read_range(&command, &sink) : read_keys(&command, &sink);
+}
+
+// Key by key, in the command's order.
+Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink) {
+  ReadStatistics total;
+  CountingSink counting(*sink, command->limit);
+  for (const DecoratedKey& key : command->keys) {
+    if (counting.stopped()) break;
+    ReadCommand part = *command;
+    part.keys = {key};
+    part.limit = counting.remaining();
+    unsigned shard = owner(key);
+    ReadStatistics statistics;
+    if (shard == shard_) {
+      CO_TRY(engine().read(part, counting, &statistics));
+    } else {
+      Engine* engine = shared_.engines[shard].get();
+      auto run = [engine, part]() { return read_to_buffer(engine, part); };
+      RemoteRows remote = co_await run_on<RemoteRows>(executor(shard_), executor(shard), std::move(run));
+      CO_TRY(std::move(remote.status));
+      statistics = remote.statistics;
+      RowBufferReader reader(command->table, std::move(remote.rows), command->reversed);
+      uint64_t delivered = 0;
+      while (reader.at_partition()) {
+        if (reader.deliver(counting, part.limit, &delivered) == RowSink::Next::kStop) break;
+      }
+    }
+    add(total, statistics);
+  }
+  co_return total;
+}
+
+// Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.
+Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink) {
+  auto* shared = &shared_;
+  auto parts = co_await gather<RemoteRows>(shared_.runtime, executor(shard_), [shared, command](unsigned shard) {
+    return read_to_buffer(shared->engines[shard].get(), *command);
+  });
+  ReadStatistics total;
+  std::vector<std::unique_ptr<RowBufferReader>> readers;
+  for (RemoteRows& part : parts) {
+    CO_TRY(std::move(part.status));
+    add(total, part.statistics);
+    readers.push_back(std::make_unique<RowBufferReader>(command->table, std::move(part.rows), command->reversed));
+  }
+  uint64_t delivered = 0;
+  while (delivered < command->limit) {
+    RowBufferReader* first = nullptr;
+    for (auto& reader : readers) {
+      if (reader->at_partition() && (first == nullptr || reader->key() < first->key())) first = reader.get();
+    }
+    if (first == nullptr) break;
+    if (first->deliver(*sink, command->limit, &delivered) == RowSink::Next::kStop) break;
+  }
+  co_return total;
+}
+
+Task<Status> ReplicaImpl::truncate(TablePtr table) {
+  if (table->is_virtual) {
+    VirtualTable* found = virtual_tables_.find(table->id);
+    co_return found == nullptr ? Status(invalid("Unknown virtual table " + table->qualified_name()))
+                               : found->truncate();
+  }
+  int64_t millis = shared_.runtime.shard(shard_).clock.wall_millis();
+  std::string tag;
+  if (shared_.engine_options.auto_snapshot && table->params.allow_auto_snapshot) {
+    tag = "truncated-" + std::to_string(millis) + "-" + table->name;
+  }
+  auto* shared = &shared_;
+  using Position = Result<CommitLogPosition>;
+  auto positions = co_await gather<Position>(shared_.runtime, executor(shard_), [shared, table, tag](unsigned shard) {
+    return shared->engines[shard]->truncate(table, tag);
+  });
+  TruncationRecord record;
+  record.truncated_at_millis = millis;
+  for (Position& position : positions) {
+    if (!position.ok()) co_return std::move(position.error());
+    record.position = std::max(record.position, *position);
+  }
+  Arena arena;
+  auto updates = truncation_update(*store_.current(), table->id, record, millis * 1000, arena);
+  Mutation mutation{"system", updates[0].key, updates};
+  CO_TRY(co_await mutate(mutation));
+  co_return co_await on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
+}
+
+Task<Status> ReplicaImpl::on_every_engine(std::function<Task<Status>(Engine&)> work) {
+  auto* shared = &shared_;
+  auto statuses = co_await gather<Status>(shared_.runtime, executor(shard_),
+                                          [shared, work](unsigned shard) { return work(*shared->engines[shard]); });
+  co_return first_error(std::move(statuses));
+}
+
+Task<std::vector<TableStatistics>> ReplicaImpl::table_statistics(Uuid table) {
+  auto* shared = &shared_;
+  co_return co_await gather<TableStatistics>(shared_.runtime, executor(shard_), [shared, table](unsigned shard) {
+    auto statistics = shared->engines[shard]->table_statistics(table);
+    return Task<TableStatistics>(statistics.ok() ? std::move(*statistics) : TableStatistics{});
+  });
+}
+
+Task<std::vector<EngineStatistics>> ReplicaImpl::engine_statistics() {
+  auto* shared = &shared_;
+  co_return co_await gather<EngineStatistics>(shared_.runtime, executor(shard_), [shared](unsigned shard) {
+    return Task<EngineStatistics>(shared->engines[shard]->statistics());
+  });
+}
+
+Task<Status> ReplicaImpl::build_index(TablePtr table, std::string index) {
+  CO_TRY(co_await on_every_engine([table, index](Engine& engine) { return engine.build_index(table, index); }));
+  Arena arena;
+  UpdateBuilder row(store_.current()->table("system", "IndexInfo"), {table->keyspace},
+                    shared_.runtime.shard(shard_).clock.wall_micros(), arena);
+  auto update = row.row({index}).build();
+  Mutation mutation{"system", update.key, {&update, 1}};
+  co_return co_await mutate(mutation);
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,69 @@
+// The parts of a node's replica: ReplicaImpl, one a shard, and what they share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "replica/local_state.h"
+#include "replica/schema_store_impl.h"
+
+namespace cassandra_like {
+
+class ReplicaImpl;
+
+// Filled while the node opens, constant afterwards.
+struct NodeShared {
+  explicit NodeShared(Runtime& r) : runtime(r), changes(r) {}
+
+  Runtime& runtime;
+  EngineOptions engine_options;
+  LocalNode node;
+  SchemaChanges changes;
+  std::vector<std::unique_ptr<Engine>> engines;        // by shard; made, used and destroyed there
+  std::vector<std::unique_ptr<ReplicaImpl>> replicas;  // by shard
+};
+
+class VirtualTablesImpl : public VirtualTables {
+ public:
+  void add(std::unique_ptr<VirtualTable> table) override;
+  VirtualTable* find(const Uuid& table) const override;
+
+ private:
+  std::map<Uuid, std::unique_ptr<VirtualTable>> tables_;
+};
+
+class ReplicaImpl : public Replica {
+ public:
+  ReplicaImpl(NodeShared& shared, unsigned shard);
+
+  Task<Status> mutate(const Mutation& mutation) override;
+  Task<Status> mutate_counter(const Mutation& mutation) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink) override;
+  Task<Status> truncate(TablePtr table) override;
+
+  SchemaStore& schema() override { return store_; }
+  SchemaStoreImpl& store() { return store_; }
+  VirtualTables& virtual_tables() override { return virtual_tables_; }
+  Engine& engine() override { return *shared_.engines[shard_]; }
+  const LocalNode& local_node() const override { return shared_.node; }
+  Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) override;
+  Task<std::vector<TableStatistics>> table_statistics(Uuid table) override;
+  Task<std::vector<EngineStatistics>> engine_statistics() override;
+  Task<Status> build_index(TablePtr table, std::string index) override;
+
+ private:
+  unsigned owner(const DecoratedKey& key) const { return shard_of(key.token, shard_count_); }
+  Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
+  Task<Status> mutate_on(unsigned owner, Bytes serialized, bool counter);
+  Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink);
+  Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink);
+  Task<Result<ReadStatistics>> read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink);
+
+  NodeShared& shared_;
+  unsigned shard_;
+  unsigned shard_count_;
+  SchemaStoreImpl store_;
+  VirtualTablesImpl virtual_tables_;
+};
+
+}  // namespace cassandra_like
