@@ -1,0 +1,84 @@
+#include "runtime/asio/asio_files.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/asio/os_error.h"
+
+namespace cassandra_like {
+
+AsioReadFile::~AsioReadFile() {
+  if (const char* p = mapped_.load()) ::munmap(const_cast<char*>(p), size_);
+}
+
+Status AsioReadFile::read(uint64_t offset, std::span<char> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return os_error("read", path_, errno);
+    if (n == 0) {
+      return Error(ErrorCode::kIo, fmt::format("cannot read {}: {} bytes at {} are past its end at {}", path_,
+                                               out.size(), offset, size_));
+    }
+    done += static_cast<size_t>(n);
+  }
+  return {};
+}
+
+Result<BytesView> AsioReadFile::map() const {
+  if (size_ == 0) return BytesView("", 0);
+  const char* p = mapped_.load(std::memory_order_acquire);
+  if (p == nullptr) {
+    void* fresh = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_.get(), 0);
+    if (fresh == MAP_FAILED) return os_error("map", path_, errno);
+    if (mapped_.compare_exchange_strong(p, static_cast<const char*>(fresh))) {
+      p = static_cast<const char*>(fresh);
+    } else {
+      ::munmap(fresh, size_);
+    }
+  }
+  return BytesView(p, size_);
+}
+
+Status AsioWriteFile::append(BytesView data) {
+  size_t done = 0;
+  while (done < data.size()) {
+    ssize_t n = ::write(fd_.get(), data.data() + done, data.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      int error_number = errno;
+      // All or nothing: what a full disk took of this append is given back.
+      if (done > 0 && ::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) size_ += done;
+      return os_error("append to", path_, error_number);
+    }
+    done += static_cast<size_t>(n);
+  }
+  size_ += done;
+  return {};
+}
+
+Task<Status> AsioWriteFile::sync() {
+  return pool_.run(&shard_, [this]() -> Status {
+    if (::fdatasync(fd_.get()) != 0) return os_error("sync", path_, errno);
+    return {};
+  });
+}
+
+AsioMappedFile::~AsioMappedFile() { ::munmap(memory_.data(), memory_.size()); }
+
+Task<Status> AsioMappedFile::sync(uint64_t offset, uint64_t size) {
+  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t begin = std::min<uint64_t>(offset, memory_.size()) / page * page;
+  uint64_t end = std::min<uint64_t>(offset + size, memory_.size());
+  if (begin >= end) return Status();
+  return pool_.run(&shard_, [this, begin, end]() -> Status {
+    if (::msync(memory_.data() + begin, end - begin, MS_SYNC) != 0) return os_error("sync", path_, errno);
+    return {};
+  });
+}
+
+}  // namespace cassandra_like
