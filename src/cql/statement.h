@@ -92,6 +92,9 @@ class PrepareContext {
   Result<TablePtr> table(const ast::QualifiedName& name) const;
   Result<TypePtr> type(const ast::TypeName& name, const std::string& keyspace) const;
 
+  // Whether an unqualified name was resolved by the session's keyspace.
+  bool used_session_keyspace() const { return used_session_keyspace_; }
+
   // The column (or pseudo-column, such as `[limit]`, `[ttl]`) that marker `index` is assigned to.
   void bind(uint32_t index, ColumnSpec column);
   size_t bind_count() const { return variables_.size(); }
@@ -105,14 +108,17 @@ class PrepareContext {
   std::string_view text_;
   const CqlOptions* config_;
   bool is_internal_;
+  mutable bool used_session_keyspace_ = false;
   std::vector<std::string> names_;
   std::vector<ColumnSpec> variables_;
+  std::vector<std::string> targets_;  // the column, or what stands for one, that each marker is for
 };
 
 // One function for each family of statements; QueryProcessor chooses.
 using PrepareResult = Result<std::unique_ptr<Statement>>;
-PrepareResult prepare_select(const ast::Select& select, PrepareContext& context);  // select.cc
-PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context);  // modification.cc
+PrepareResult prepare_statement(const ast::Statement& statement, PrepareContext& context);  // prepare_statement.cc
+PrepareResult prepare_select(const ast::Select& select, PrepareContext& context);           // select.cc
+PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context);           // modification.cc
 PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext& context);
 PrepareResult prepare_update(const ast::Update& update, PrepareContext& context);
 PrepareResult prepare_delete(const ast::Delete& deletion, PrepareContext& context);
@@ -122,5 +128,13 @@ PrepareResult prepare_schema_statement(const ast::Statement& statement,
                                        PrepareContext& context);                                 // schema_statements.cc
 PrepareResult prepare_describe(const ast::Describe& describe, PrepareContext& context);          // describe.cc
 PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareContext& context);  // roles.cc
+
+// One statement of a BATCH with the values it is run with.
+struct BatchItem {
+  StatementPtr statement;
+  std::span<const BytesView> values;
+};
+// The BATCH opcode; type: 0 logged, 1 unlogged, 2 counter. The context's options carry no values of their own.
+Task<Result<QueryResult>> execute_batch(uint8_t type, std::span<const BatchItem> items, ExecutionContext& context);
 
 }  // namespace cassandra_like

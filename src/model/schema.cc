@@ -131,6 +131,15 @@ std::vector<const Column*> TableMetadata::all_columns_in_select_order() const {
   return out;
 }
 
+bool TableMetadata::has_same_columns(const TableMetadata& other) const {
+  auto same = [](const std::vector<ColumnPtr>& a, const std::vector<ColumnPtr>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const ColumnPtr& x, const ColumnPtr& y) { return x == y || *x == *y; });
+  };
+  return id == other.id && same(partition_key, other.partition_key) && same(clustering, other.clustering) &&
+         same(static_columns, other.static_columns) && same(regular_columns, other.regular_columns);
+}
+
 std::string TableMetadata::directory_name() const {
   std::string hex = to_hex(id.view());
   size_t dot = name.find('.');

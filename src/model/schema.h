@@ -125,6 +125,8 @@ class TableMetadata {
   std::vector<const Column*> all_columns_in_select_order() const;
   bool has_static_columns() const { return !static_columns.empty(); }
   bool is_counter() const { return flags.counter; }
+  // Whether a statement prepared against the other means the same here: all columns, types and the id are equal.
+  bool has_same_columns(const TableMetadata& other) const;
   // The type of a whole partition key: the column's own, or a CompositeType of them.
   const TypePtr& partition_key_type() const { return partition_key_type_; }
   std::span<const Type* const> clustering_types() const { return clustering_types_; }

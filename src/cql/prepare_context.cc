@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "cql/parser.h"
+#include "cql/statement.h"
+
+namespace cassandra_like {
+namespace {
+
+Result<TypePtr> resolve_type(const ast::TypeName& name, const std::string& keyspace, const Schema& schema);
+
+Result<std::vector<TypePtr>> resolve_parameters(const ast::TypeName& name, const std::string& keyspace,
+                                                const Schema& schema) {
+  std::vector<TypePtr> parameters;
+  for (const ast::TypeName& parameter : name.parameters) {
+    ASSIGN_OR_RETURN(TypePtr type, resolve_type(parameter, keyspace, schema));
+    parameters.push_back(std::move(type));
+  }
+  return parameters;
+}
+
+Result<TypePtr> resolve_user_type(const ast::TypeName& name, const std::string& keyspace, const Schema& schema) {
+  const std::string& owner = name.keyspace.empty() ? keyspace : name.keyspace;
+  if (owner != keyspace) {
+    return invalid("Statement on keyspace " + keyspace + " cannot refer to a user type in keyspace " + owner +
+                   "; user types can only be used in the keyspace they are defined in");
+  }
+  KeyspacePtr found = schema.keyspace(owner);
+  UserTypePtr type = found == nullptr ? nullptr : found->type(name.name);
+  if (type == nullptr) return invalid("Unknown type " + owner + "." + name.name);
+  return TypePtr(type);
+}
+
+// Non-frozen collections and types with cells of their own cannot be nested in collections.
+Status check_nesting(const ast::TypeName& outer, const std::vector<TypePtr>& parameters) {
+  for (const TypePtr& parameter : parameters) {
+    if (parameter->is_counter()) {
+      return invalid("Counters are not allowed inside " +
+                     std::string(outer.kind == ast::TypeName::Kind::kTuple    ? "tuples"
+                                 : outer.kind == ast::TypeName::Kind::kVector ? "vectors"
+                                                                              : "collections"));
+    }
+    if (parameter->is_multi_cell() && !outer.frozen && outer.kind != ast::TypeName::Kind::kTuple &&
+        outer.kind != ast::TypeName::Kind::kVector) {
+      return invalid(parameter->is_udt()
+                         ? "Non-frozen UDTs are not allowed inside collections: " + parameter->cql_name()
+                         : "Non-frozen collections are not allowed inside collections: " + parameter->cql_name());
+    }
+  }
+  return {};
+}
+
+Result<TypePtr> resolve_unfrozen(const ast::TypeName& name, const std::string& keyspace, const Schema& schema) {
+  using Kind = ast::TypeName::Kind;
+  ASSIGN_OR_RETURN(auto parameters, resolve_parameters(name, keyspace, schema));
+  TRY(check_nesting(name, parameters));
+  switch (name.kind) {
+    case Kind::kNative: {
+      TypePtr type = types::by_cql_name(name.name);
+      if (type == nullptr) return invalid("Unknown type " + name.name);
+      return type;
+    }
+    case Kind::kUdt:
+      return resolve_user_type(name, keyspace, schema);
+    case Kind::kCustom:
+      return types::parse_class(name.name);
+    case Kind::kList:
+      return types::list(types::freeze(parameters[0]), true);
+    case Kind::kSet:
+      if (parameters[0]->kind() == TypeKind::kDuration) {
+        return invalid("Durations are not allowed inside sets: set<duration>");
+      }
+      return types::set(types::freeze(parameters[0]), true);
+    case Kind::kMap:
+      if (parameters[0]->kind() == TypeKind::kDuration) {
+        return invalid("Durations are not allowed as map keys: map<duration, " + parameters[1]->cql_name() + ">");
+      }
+      return types::map(types::freeze(parameters[0]), types::freeze(parameters[1]), true);
+    case Kind::kTuple: {
+      for (TypePtr& parameter : parameters) parameter = types::freeze(parameter);
+      return types::tuple(std::move(parameters));
+    }
+    case Kind::kVector:
+      return types::vector(types::freeze(parameters[0]), static_cast<size_t>(name.dimension));
+  }
+  return invalid("Unknown type " + name.name);
+}
+
+Result<TypePtr> resolve_type(const ast::TypeName& name, const std::string& keyspace, const Schema& schema) {
+  ASSIGN_OR_RETURN(TypePtr type, resolve_unfrozen(name, keyspace, schema));
+  return name.frozen ? types::freeze(type) : type;
+}
+
+}  // namespace
+
+PrepareContext::PrepareContext(SchemaPtr schema, std::string keyspace, std::string_view text,
+                               const std::vector<std::string>& names, const CqlOptions& config, bool is_internal)
+    : schema_(std::move(schema)),
+      keyspace_(std::move(keyspace)),
+      text_(text),
+      config_(&config),
+      is_internal_(is_internal),
+      names_(names),
+      variables_(names.size()),
+      targets_(names.size()) {}
+
+Result<std::string> PrepareContext::keyspace_of(const std::string& given) const {
+  if (!given.empty()) return given;
+  used_session_keyspace_ = true;
+  if (!keyspace_.empty()) return keyspace_;
+  return invalid("No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
+}
+
+Result<TablePtr> PrepareContext::table(const ast::QualifiedName& name) const {
+  ASSIGN_OR_RETURN(std::string keyspace, keyspace_of(name.keyspace));
+  if (schema_->keyspace(keyspace) == nullptr) return invalid("keyspace " + keyspace + " does not exist");
+  TablePtr table = schema_->table(keyspace, name.name);
+  if (table == nullptr) return invalid("table " + name.name + " does not exist");
+  return table;
+}
+
+Result<TypePtr> PrepareContext::type(const ast::TypeName& name, const std::string& keyspace) const {
+  return resolve_type(name, keyspace, *schema_);
+}
+
+void PrepareContext::bind(uint32_t index, ColumnSpec column) {
+  targets_[index] = column.name;
+  // A marker's own name (`:name`) is what clients bind by.
+  if (!names_[index].empty()) column.name = names_[index];
+  variables_[index] = std::move(column);
+}
+
+Status PrepareContext::finish(Statement& statement, const TableMetadata* primary_table) const {
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (variables_[i].type == nullptr) return invalid("Cannot determine the type of bind marker " + std::to_string(i));
+  }
+  statement.bind_variables_ = variables_;
+  if (primary_table == nullptr) return {};
+  std::vector<uint16_t> indexes;
+  for (const ColumnPtr& column : primary_table->partition_key) {
+    // Of several markers for one column, Cassandra reports the last.
+    auto last = std::find(targets_.rbegin(), targets_.rend(), column->name);
+    if (last == targets_.rend()) return {};
+    indexes.push_back(static_cast<uint16_t>(targets_.rend() - last - 1));
+  }
+  statement.partition_key_indexes_ = std::move(indexes);
+  return {};
+}
+
+}  // namespace cassandra_like

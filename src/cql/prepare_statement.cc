@@ -1,0 +1,63 @@
+// Which part of this folder a statement belongs to.
+#include "cql/statement.h"
+
+namespace cassandra_like {
+namespace {
+
+class UseStatement : public Statement {
+ public:
+  explicit UseStatement(std::string keyspace) : keyspace_(std::move(keyspace)) {}
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    if (context.coordinator.schema().current()->keyspace(keyspace_) == nullptr) {
+      return Result<QueryResult>(invalid("Keyspace '" + keyspace_ + "' does not exist"));
+    }
+    context.client.keyspace = keyspace_;
+    return Result<QueryResult>(QueryResult{SetKeyspaceResult{keyspace_}, {}, {}});
+  }
+  const char* kind() const override { return "USE"; }
+
+ private:
+  std::string keyspace_;
+};
+
+struct Prepare {
+  const ast::Statement& statement;
+  PrepareContext& context;
+
+  PrepareResult operator()(const ast::Select& s) const { return prepare_select(s, context); }
+  PrepareResult operator()(const ast::Insert& s) const { return prepare_insert(s, context); }
+  PrepareResult operator()(const ast::InsertJson& s) const { return prepare_insert_json(s, context); }
+  PrepareResult operator()(const ast::Update& s) const { return prepare_update(s, context); }
+  PrepareResult operator()(const ast::Delete& s) const { return prepare_delete(s, context); }
+  PrepareResult operator()(const ast::Batch& s) const { return prepare_batch(s, context); }
+  PrepareResult operator()(const ast::Truncate& s) const { return prepare_truncate(s, context); }
+  PrepareResult operator()(const ast::Use& s) const {
+    return PrepareResult(std::make_unique<UseStatement>(s.keyspace));
+  }
+  PrepareResult operator()(const ast::Describe& s) const { return prepare_describe(s, context); }
+  PrepareResult operator()(const ast::CreateRole&) const { return role(); }
+  PrepareResult operator()(const ast::AlterRole&) const { return role(); }
+  PrepareResult operator()(const ast::DropRole&) const { return role(); }
+  PrepareResult operator()(const ast::AddIdentity&) const { return role(); }
+  PrepareResult operator()(const ast::DropIdentity&) const { return role(); }
+  PrepareResult operator()(const ast::GrantRole&) const { return role(); }
+  PrepareResult operator()(const ast::RevokeRole&) const { return role(); }
+  PrepareResult operator()(const ast::ListRoles&) const { return role(); }
+  PrepareResult operator()(const ast::GrantPermissions&) const { return role(); }
+  PrepareResult operator()(const ast::ListPermissions&) const { return role(); }
+  template <class S>
+  PrepareResult operator()(const S&) const {
+    return prepare_schema_statement(statement, context);
+  }
+
+ private:
+  PrepareResult role() const { return prepare_role_statement(statement, context); }
+};
+
+}  // namespace
+
+PrepareResult prepare_statement(const ast::Statement& statement, PrepareContext& context) {
+  return std::visit(Prepare{statement, context}, statement.body);
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,429 @@
+#include "cql/query_processor.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "cql/parser.h"
+#include "cql/prepared_cache.h"
+#include "cql/tracing.h"
+#include "replica/internal_table.h"
+
+namespace cassandra_like {
+namespace {
+
+// One request while it runs. Kept and reused, so that a request in the steady state allocates nothing of it.
+struct Request {
+  Arena arena{16384};
+  QueryOptions options;
+  std::vector<BytesView> values;  // reordered by name
+  std::vector<BatchItem> items;
+  StatementPtr statement;
+  ClientState internal_client;
+  std::vector<Bytes> internal_values;
+  std::optional<ExecutionContext> context;
+};
+
+class QueryProcessorImpl : public QueryProcessor {
+ public:
+  QueryProcessorImpl(ShardRuntime& runtime, Coordinator& coordinator, CqlOptions options)
+      : runtime_(runtime),
+        coordinator_(coordinator),
+        options_(std::move(options)),
+        cache_(options_.prepared_statements_cache_bytes) {
+    coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(*diff.schema); });
+  }
+
+  Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) override;
+  Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext request) override;
+  Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) override;
+  Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
+                                  RequestContext request) override;
+  void set_peers(std::vector<QueryProcessor*> peers) override {
+    peers_.clear();
+    for (QueryProcessor* peer : peers) peers_.push_back(static_cast<QueryProcessorImpl*>(peer));
+  }
+  Task<Status> load_prepared() override;
+  StatementPtr prepared(BytesView id) const override {
+    auto* entry = const_cast<PreparedCache&>(cache_).find(id);
+    return entry == nullptr ? nullptr : entry->statement;
+  }
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override;
+
+  Coordinator& coordinator() override { return coordinator_; }
+  ShardRuntime& runtime() override { return runtime_; }
+  const CqlOptions& options() const override { return options_; }
+  const QueryStatistics& statistics() const override { return statistics_; }
+
+ private:
+  struct Prepared {
+    std::unique_ptr<Statement> statement;
+    bool fully_qualified = false;
+  };
+  Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal);
+  Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
+  Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
+  void on_schema_change(const Schema& schema);
+  Task<Status> announce(std::string text, std::string keyspace);
+  Task<Status> save_prepared(Bytes id, std::string keyspace, std::string text);
+  Task<Status> remove_prepared(std::vector<Bytes> ids);
+  QueryResult prepared_result(Bytes id, const Statement& statement) const;
+
+  Request* acquire();
+  void release(Request* request);
+  Result<std::span<const BytesView>> bound_values(Request& request, const std::vector<ColumnSpec>& variables,
+                                                  const QueryOptions& options);
+  Status begin(Request& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
+  Task<Result<QueryResult>> run(Request* request, Task<Result<QueryResult>> task);
+  Task<Result<QueryResult>> finish_later(Request* request, Task<Result<QueryResult>> task);
+  Result<QueryResult> finish(Request* request, Result<QueryResult> result);
+  int64_t next_timestamp();
+
+  ShardRuntime& runtime_;
+  Coordinator& coordinator_;
+  CqlOptions options_;
+  PreparedCache cache_;
+  QueryStatistics statistics_;
+  std::vector<QueryProcessorImpl*> peers_;
+  std::vector<std::unique_ptr<Request>> requests_;
+  std::vector<Request*> idle_;
+  int64_t last_timestamp_ = 0;
+};
+
+// --- Requests ---
+
+Request* QueryProcessorImpl::acquire() {
+  if (idle_.empty()) {
+    requests_.push_back(std::make_unique<Request>());
+    idle_.push_back(requests_.back().get());
+  }
+  Request* request = idle_.back();
+  idle_.pop_back();
+  return request;
+}
+
+void QueryProcessorImpl::release(Request* request) {
+  request->context.reset();
+  request->arena.reset();
+  request->items.clear();
+  request->internal_values.clear();
+  request->statement = nullptr;
+  idle_.push_back(request);
+}
+
+// Strictly increasing, so that two writes of one shard never tie.
+int64_t QueryProcessorImpl::next_timestamp() {
+  last_timestamp_ = std::max(last_timestamp_ + 1, runtime_.clock.wall_micros());
+  return last_timestamp_;
+}
+
+Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, ClientState& client,
+                                 TraceSession* trace) {
+  request.options = options;
+  request.context.emplace(ExecutionContext{
+      *this, coordinator_, runtime_, options_, client, request.options, request.arena, trace, {}, 0, 0});
+  request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp();
+  request.context->now_seconds = options.now_seconds ? *options.now_seconds : runtime_.clock.wall_seconds();
+  return {};
+}
+
+Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& request,
+                                                                    const std::vector<ColumnSpec>& variables,
+                                                                    const QueryOptions& options) {
+  if (options.value_names.empty()) {
+    if (options.values.size() == variables.size()) return options.values;
+    return invalid("Invalid amount of bind variables");
+  }
+  request.values.assign(variables.size(), kNull);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    auto name = std::find(options.value_names.begin(), options.value_names.end(), variables[i].name);
+    if (name == options.value_names.end()) return invalid("Missing value for bind variable: " + variables[i].name);
+    request.values[i] = options.values[static_cast<size_t>(name - options.value_names.begin())];
+  }
+  return std::span<const BytesView>(request.values);
+}
+
+Result<QueryResult> QueryProcessorImpl::finish(Request* request, Result<QueryResult> result) {
+  if (result.ok() && !request->context->warnings.empty()) {
+    auto& warnings = result->warnings;
+    for (auto& warning : request->context->warnings) warnings.push_back(std::move(warning));
+  }
+  release(request);
+  return result;
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::finish_later(Request* request, Task<Result<QueryResult>> task) {
+  Result<QueryResult> result = co_await task;
+  co_return finish(request, std::move(result));
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<QueryResult>> task) {
+  if (task.ready()) return finish(request, task.take());
+  return finish_later(request, std::move(task));
+}
+
+// --- Statements ---
+
+Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::string_view text,
+                                                                           const std::string& keyspace,
+                                                                           bool is_internal) {
+  ASSIGN_OR_RETURN(ast::Statement tree, parse_statement(text));
+  PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
+  auto statement = prepare_statement(tree, context);
+  if (!statement.ok()) return std::move(statement.error());
+  return Prepared{std::move(*statement), !context.used_session_keyspace()};
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const QueryOptions& options,
+                                                    RequestContext context) {
+  ++statistics_.regular_statements;
+  std::string keyspace(options.keyspace.empty() ? std::string_view(context.client.keyspace) : options.keyspace);
+  auto prepared = parse_and_prepare(text, keyspace, context.client.is_internal);
+  if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
+  Request* request = acquire();
+  request->statement = std::move(prepared->statement);
+  Status status = begin(*request, options, context.client, context.trace);
+  auto values = bound_values(*request, request->statement->bind_variables(), options);
+  if (!status.ok() || !values.ok()) {
+    Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
+    release(request);
+    return Result<QueryResult>(std::move(error));
+  }
+  request->options.values = *values;
+  return run(request, request->statement->execute(*request->context));
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryOptions& options,
+                                                      RequestContext context) {
+  PreparedEntry* entry = cache_.find(id);
+  if (entry == nullptr) {
+    ErrorInfo info;
+    info.code = ErrorCode::kUnprepared;
+    info.message = "Prepared query with ID " + to_hex(id) +
+                   " not found (either the query was not prepared on this host (maybe the host has been restarted?) "
+                   "or you have prepared too many queries and it has been evicted from the internal cache)";
+    info.unprepared_id = Bytes(id);
+    return Result<QueryResult>(Error(std::move(info)));
+  }
+  ++statistics_.prepared_statements_executed;
+  Request* request = acquire();
+  request->statement = entry->statement;
+  Status status = begin(*request, options, context.client, context.trace);
+  auto values = bound_values(*request, request->statement->bind_variables(), options);
+  if (!status.ok() || !values.ok()) {
+    Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
+    release(request);
+    return Result<QueryResult>(std::move(error));
+  }
+  request->options.values = *values;
+  return run(request, request->statement->execute(*request->context));
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<const BatchEntry> entries,
+                                                    const QueryOptions& options, RequestContext context) {
+  Request* request = acquire();
+  for (const BatchEntry& entry : entries) {
+    BatchItem item{nullptr, entry.values};
+    if (entry.is_prepared) {
+      item.statement = this->prepared(entry.id_or_text);
+      if (item.statement == nullptr) {
+        release(request);
+        return execute(entry.id_or_text, options, context);  // answers UNPREPARED
+      }
+      ++statistics_.prepared_statements_executed;
+    } else {
+      std::string keyspace(options.keyspace.empty() ? std::string_view(context.client.keyspace) : options.keyspace);
+      auto prepared = parse_and_prepare(entry.id_or_text, keyspace, context.client.is_internal);
+      if (!prepared.ok()) {
+        release(request);
+        return Result<QueryResult>(std::move(prepared.error()));
+      }
+      item.statement = std::move(prepared->statement);
+      ++statistics_.regular_statements;
+    }
+    if (item.values.size() != item.statement->bind_variables().size()) {
+      release(request);
+      return Result<QueryResult>(invalid("There were " + std::to_string(item.statement->bind_variables().size()) +
+                                         " markers(?) in CQL but " + std::to_string(item.values.size()) +
+                                         " bound variables"));
+    }
+    request->items.push_back(std::move(item));
+  }
+  Status status = begin(*request, options, context.client, context.trace);
+  if (!status.ok()) {
+    release(request);
+    return Result<QueryResult>(std::move(status.error()));
+  }
+  return run(request, execute_batch(type, request->items, *request->context));
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text, std::vector<Bytes> values) {
+  auto prepared = parse_and_prepare(text, "", true);
+  if (!prepared.ok()) co_return std::move(prepared.error());
+  Request* request = acquire();
+  request->statement = std::move(prepared->statement);
+  request->internal_client = ClientState{};
+  request->internal_client.is_internal = true;
+  request->internal_client.is_superuser = true;
+  request->internal_values = std::move(values);
+  std::vector<BytesView> views(request->internal_values.begin(), request->internal_values.end());
+  QueryOptions options;
+  Status status = begin(*request, options, request->internal_client, nullptr);
+  request->options.values = views;
+  if (views.size() != request->statement->bind_variables().size()) {
+    status = invalid("Invalid amount of bind variables");
+  }
+  if (!status.ok()) {
+    release(request);
+    co_return std::move(status.error());
+  }
+  Result<QueryResult> result = co_await request->statement->execute(*request->context);
+  co_return finish(request, std::move(result));
+}
+
+// --- Prepared statements ---
+
+Result<PreparedEntry> QueryProcessorImpl::make_entry(std::string_view text, const std::string& keyspace) {
+  ASSIGN_OR_RETURN(Prepared prepared, parse_and_prepare(text, keyspace, false));
+  PreparedEntry entry;
+  entry.keyspace = keyspace;
+  entry.text = std::string(text);
+  entry.fully_qualified = prepared.fully_qualified;
+  for (const Uuid& id : prepared.statement->depends_on()) {
+    entry.tables.emplace_back(id, coordinator_.schema().current()->table(id));
+  }
+  entry.statement = std::move(prepared.statement);
+  return entry;
+}
+
+QueryResult QueryProcessorImpl::prepared_result(Bytes id, const Statement& statement) const {
+  PreparedResult result;
+  result.id = std::move(id);
+  result.bind_variables = statement.bind_variables();
+  result.partition_key_indexes = statement.partition_key_indexes();
+  result.metadata = statement.result_metadata();
+  return QueryResult{std::move(result), {}, {}};
+}
+
+// Under the id without keyspace and, when there is a session keyspace, under the one with it: which of the two a client
+// uses depends on whether the statement names its keyspace itself.
+Status QueryProcessorImpl::store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted) {
+  ASSIGN_OR_RETURN(PreparedEntry entry, make_entry(text, keyspace));
+  std::vector<Bytes> ids{prepared_id("", text)};
+  if (!keyspace.empty()) ids.push_back(prepared_id(keyspace, text));
+  for (const Bytes& id : ids) {
+    for (Bytes& gone : cache_.put(id, entry)) evicted->push_back(std::move(gone));
+  }
+  statistics_.prepared_statements = cache_.size();
+  statistics_.prepared_evicted += evicted->size();
+  return {};
+}
+
+Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std::string_view keyspace_of_query,
+                                                      RequestContext context) {
+  std::string keyspace(keyspace_of_query.empty() ? std::string_view(context.client.keyspace) : keyspace_of_query);
+  std::string owned_text(text);
+  Bytes plain_id = prepared_id("", text), keyspace_id = prepared_id(keyspace, text);
+  PreparedEntry* plain = cache_.find(plain_id);
+  PreparedEntry* with_keyspace = cache_.find(keyspace_id);
+  if (plain != nullptr && plain->fully_qualified) co_return prepared_result(plain_id, *plain->statement);
+  if (with_keyspace != nullptr && !keyspace.empty() && !with_keyspace->fully_qualified) {
+    co_return prepared_result(keyspace_id, *with_keyspace->statement);
+  }
+  std::vector<Bytes> evicted;
+  CO_TRY(store(owned_text, keyspace, &evicted));
+  bool fully_qualified = cache_.find(plain_id)->fully_qualified;
+  Bytes id = fully_qualified ? plain_id : keyspace_id;
+  StatementPtr statement = cache_.find(id)->statement;
+  CO_TRY(co_await announce(owned_text, keyspace));
+  CO_TRY(co_await save_prepared(id, keyspace, owned_text));
+  if (!evicted.empty()) CO_TRY(co_await remove_prepared(std::move(evicted)));
+  co_return prepared_result(std::move(id), *statement);
+}
+
+Task<Status> QueryProcessorImpl::announce(std::string text, std::string keyspace) {
+  for (QueryProcessorImpl* peer : peers_) {
+    if (peer == this) continue;
+    auto work = [peer, text, keyspace]() -> Task<Status> {
+      std::vector<Bytes> evicted;
+      return peer->store(text, keyspace, &evicted);
+    };
+    CO_TRY(co_await run_on<Status>(runtime_.executor, peer->runtime_.executor, work));
+  }
+  co_return Status();
+}
+
+Task<Status> QueryProcessorImpl::save_prepared(Bytes id, std::string keyspace, std::string text) {
+  TablePtr table = coordinator_.schema().current()->table("system", "prepared_statements");
+  Arena arena;
+  UpdateBuilder row(table, {std::move(id)}, next_timestamp(), arena);
+  row.row().set("query_string", text);
+  if (!keyspace.empty()) row.set("logged_keyspace", keyspace);
+  PartitionUpdate update = row.build();
+  Mutation mutation{"system", update.key, {&update, 1}};
+  co_return co_await coordinator_.replica().mutate(mutation);
+}
+
+Task<Status> QueryProcessorImpl::remove_prepared(std::vector<Bytes> ids) {
+  TablePtr table = coordinator_.schema().current()->table("system", "prepared_statements");
+  for (Bytes& id : ids) {
+    Arena arena;
+    PartitionUpdate update = UpdateBuilder(table, {std::move(id)}, next_timestamp(), arena).delete_partition().build();
+    Mutation mutation{"system", update.key, {&update, 1}};
+    CO_TRY(co_await coordinator_.replica().mutate(mutation));
+  }
+  co_return Status();
+}
+
+Task<Status> QueryProcessorImpl::load_prepared() {
+  ReadCommand command;
+  command.table = coordinator_.schema().current()->table("system", "prepared_statements");
+  command.range = KeyRange{};
+  command.now_seconds = runtime_.clock.wall_seconds();
+  InternalRows rows(command.table);
+  CO_TRY(co_await coordinator_.replica().read(command, rows));
+  size_t loaded = 0;
+  for (const InternalRow& row : rows.rows) {
+    std::vector<Bytes> evicted;
+    // A statement whose table is gone is forgotten.
+    if (store(row.text("query_string"), row.text("logged_keyspace"), &evicted).ok()) {
+      ++loaded;
+    } else {
+      std::vector<Bytes> ids{row.get("prepared_id")};
+      CO_TRY(co_await remove_prepared(std::move(ids)));
+    }
+  }
+  if (loaded > 0) LOG_INFO("Preloaded {} prepared statements", loaded);
+  co_return Status();
+}
+
+// A statement whose tables kept their columns goes on under the same id; others are dropped, so that clients prepare
+// them again and learn their new metadata.
+void QueryProcessorImpl::on_schema_change(const Schema& schema) {
+  for (const Bytes& id : cache_.ids()) {
+    PreparedEntry* entry = cache_.find(id);
+    bool same = true, same_columns = true;
+    for (const auto& [table_id, before] : entry->tables) {
+      TablePtr now = schema.table(table_id);
+      same = same && now == before;
+      same_columns = same_columns && now != nullptr && before != nullptr && now->has_same_columns(*before);
+    }
+    if (same) continue;
+    auto again =
+        same_columns ? make_entry(entry->text, entry->keyspace) : Result<PreparedEntry>(invalid("its table changed"));
+    if (again.ok()) {
+      *entry = std::move(*again);
+    } else {
+      cache_.erase(id);
+    }
+  }
+  statistics_.prepared_statements = cache_.size();
+}
+
+}  // namespace
+
+std::unique_ptr<QueryProcessor> QueryProcessor::create(ShardRuntime& runtime, Coordinator& coordinator,
+                                                       CqlOptions options) {
+  return std::make_unique<QueryProcessorImpl>(runtime, coordinator, std::move(options));
+}
+
+}  // namespace cassandra_like
