@@ -14,13 +14,13 @@ namespace cassandra_like {
 
 // Chances are per operation, in parts per million.
 struct SimFaults {
-  uint32_t io_error_ppm = 0;         // a read, append or sync fails with kIo
-  uint32_t disk_full_ppm = 0;        // an append, create or create_mapped fails with kDiskFull
-  uint32_t reset_ppm = 0;            // a connection is reset when data is sent on it
-  Duration max_network_delay{500'000};   // ns; each chunk is delayed by up to this, in order
-  Duration max_sync_delay{5'000'000};    // ns; each sync takes up to this
-  bool split_chunks = true;          // received data arrives in pieces of any size
-  bool tear_on_crash = true;         // unsynced 512-byte sectors survive a crash each by its own chance
+  uint32_t io_error_ppm = 0;            // a read, append or sync fails with kIo
+  uint32_t disk_full_ppm = 0;           // an append, create or create_mapped fails with kDiskFull
+  uint32_t reset_ppm = 0;               // a connection is reset when data is sent on it
+  Duration max_network_delay{500'000};  // ns; each chunk is delayed by up to this, in order
+  Duration max_sync_delay{5'000'000};   // ns; each sync takes up to this
+  bool split_chunks = true;             // received data arrives in pieces of any size
+  bool tear_on_crash = true;            // unsynced 512-byte sectors survive a crash each by its own chance
 };
 
 class SimWorld;

@@ -1,0 +1,188 @@
+// Listeners, connecting and the end of lives.
+#include "runtime/sim/sim_network.h"
+
+#include <algorithm>
+
+namespace cassandra_like {
+
+namespace {
+
+bool is_any(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "::1"; }
+
+Error address_error(const char* doing, const SocketAddress& address, const char* why) {
+  return Error(ErrorCode::kIo, std::string("cannot ") + doing + " " + address.to_string() + ": " + why);
+}
+
+}  // namespace
+
+SimListener::SimListener(SimFabric& fabric, SimExecutor& executor, SimHost& host, SocketAddress address,
+                         Acceptor acceptor)
+    : fabric_(fabric),
+      executor_(executor),
+      host_(host),
+      address_(std::move(address)),
+      acceptor_(std::make_shared<Acceptor>(std::move(acceptor))) {
+  fabric_.listeners_.push_back(this);
+}
+
+SimListener::~SimListener() { std::erase(fabric_.listeners_, this); }
+
+Result<std::unique_ptr<Listener>> SimFabric::listen(SimExecutor& executor, SimHost& host, SocketAddress address,
+                                                    Acceptor acceptor) {
+  if (!executor.life().alive) return address_error("listen on", address, "the machine is down");
+  if (address.host != host.address && !is_any(address.host) && !is_loopback(address.host)) {
+    return address_error("listen on", address, "Cannot assign requested address");
+  }
+  if (address.port == 0) address.port = host.next_port++;
+  for (const SimListener* l : listeners_) {
+    bool same_port = &l->host_ == &host && l->address_.port == address.port;
+    if (same_port && (&l->executor_ == &executor || l->address_.host != address.host)) {
+      return address_error("listen on", address, "Address already in use");
+    }
+  }
+  return std::unique_ptr<Listener>(
+      std::make_unique<SimListener>(*this, executor, host, std::move(address), std::move(acceptor)));
+}
+
+SimConnection* SimFabric::find(uint64_t id) {
+  auto it = connections_.find(id);
+  return it == connections_.end() ? nullptr : it->second.get();
+}
+
+SimConnection& SimFabric::add(SimExecutor& executor, SimHost& host, SocketAddress local, SocketAddress remote) {
+  uint64_t id = next_id_++;
+  auto connection = std::make_unique<SimConnection>(*this, id, executor, host, std::move(local), std::move(remote));
+  return *connections_.emplace(id, std::move(connection)).first->second;
+}
+
+void SimFabric::erase(uint64_t id) {
+  auto it = connections_.find(id);
+  if (it == connections_.end()) return;
+  std::unique_ptr<SimConnection> dead = std::move(it->second);
+  connections_.erase(it);
+  scheduler_.bury(std::move(dead));
+}
+
+// ---- connecting: arrive (at the other machine) -> accept (on the listener's shard) -> established (at the client)
+
+void SimFabric::connect(SimExecutor& executor, SimHost& host, SocketAddress address, Acceptor on_connected,
+                        Promise<Status>* done) {
+  int64_t time = scheduler_.now() + scheduler_.draw_up_to(host.faults->max_network_delay.count());
+  Request request{&executor, &host, std::move(address), std::move(on_connected), done};
+  scheduler_.at(time, &executor, SimEvent::kConnect, request.address.port,
+                [this, request = std::move(request)]() mutable { arrive(std::move(request)); });
+}
+
+SimListener* SimFabric::pick_listener(const SimHost& from, const SocketAddress& address) {
+  std::vector<SimListener*> candidates;
+  for (SimListener* l : listeners_) {
+    if (l->address_.port != address.port || !l->executor_.life().alive) continue;
+    bool by_address =
+        l->host_.address == address.host && (l->address_.host == address.host || is_any(l->address_.host));
+    bool by_loopback = is_loopback(address.host) && &l->host_ == &from &&
+                       (l->address_.host == address.host || is_any(l->address_.host));
+    if (by_address || by_loopback) candidates.push_back(l);
+  }
+  if (candidates.empty()) return nullptr;
+  return candidates[scheduler_.draw() % candidates.size()];
+}
+
+void SimFabric::arrive(Request request) {
+  SimListener* listener = pick_listener(*request.host, request.address);
+  if (listener == nullptr) return refuse(request);
+  SocketAddress client_address{is_loopback(request.address.host) ? request.address.host : request.host->address,
+                               request.host->next_port++};
+  SimConnection& client = add(*request.executor, *request.host, client_address, request.address);
+  SimConnection& server = add(listener->executor_, listener->host_, request.address, client_address);
+  client.peer_ = server.id_;
+  server.peer_ = client.id_;
+  client.on_connected_ = std::move(request.on_connected);
+  client.connecting_ = request.done;
+  scheduler_.at(scheduler_.now(), &listener->executor_, SimEvent::kAccept, server.id_,
+                [this, c = client.id_, s = server.id_, acceptor = listener->acceptor_] { accept(c, s, acceptor); });
+}
+
+void SimFabric::refuse(Request& request) {
+  int64_t time = scheduler_.now() + scheduler_.draw_up_to(request.host->faults->max_network_delay.count());
+  scheduler_.at(time, request.executor, SimEvent::kRefused, 0, [done = request.done, address = request.address] {
+    done->set(address_error("connect to", address, "Connection refused"));
+  });
+}
+
+void SimFabric::accept(uint64_t client_id, uint64_t server_id, const std::shared_ptr<Acceptor>& acceptor) {
+  SimConnection* server = find(server_id);
+  SimConnection* client = find(client_id);
+  if (server == nullptr || server->closed_ || client == nullptr) return;
+  scheduler_.at(server->delivery_time(), &client->executor_, SimEvent::kConnected, server_id,
+                [this, client_id] { established(client_id); });
+  server->handler_ = (*acceptor)(*server);
+  if (server->handler_ == nullptr) server->close_now();
+}
+
+void SimFabric::established(uint64_t client_id) {
+  SimConnection* client = find(client_id);
+  if (client == nullptr || client->connecting_ == nullptr) return;
+  Promise<Status>* done = std::exchange(client->connecting_, nullptr);
+  Acceptor on_connected = std::move(client->on_connected_);
+  client->handler_ = on_connected(*client);
+  if (client->handler_ == nullptr) client->close_now();
+  done->set(Status());
+}
+
+// ---- ends
+
+void SimFabric::notify_peer(SimConnection& connection, bool clean) {
+  SimConnection* peer = find(connection.peer_);
+  if (peer == nullptr) return;
+  SimEvent kind = clean ? SimEvent::kEndOfStream : SimEvent::kReset;
+  scheduler_.at(connection.delivery_time(), &peer->executor_, kind, 0, [this, id = connection.peer_, clean] {
+    SimConnection* c = find(id);
+    if (c == nullptr) return;
+    if (c->connecting_ != nullptr) {
+      Promise<Status>* done = std::exchange(c->connecting_, nullptr);
+      SocketAddress address = c->remote_;
+      erase(id);
+      return done->set(address_error("connect to", address, "Connection reset by peer"));
+    }
+    if (clean) {
+      c->end_of_stream();
+    } else {
+      c->finish(Error(ErrorCode::kClosed, "receive: Connection reset by peer"));
+    }
+  });
+}
+
+void SimFabric::reset(SimConnection& connection) {
+  connection.output_.clear();
+  notify_peer(connection, false);
+  connection.peer_ = 0;
+  connection.finish(Error(ErrorCode::kClosed, "send: Connection reset by peer"));
+}
+
+void SimFabric::end_life(const SimLife& life, bool clean) {
+  std::vector<uint64_t> ended;
+  for (auto& [id, c] : connections_) {
+    if (&c->executor_.life() == &life) ended.push_back(id);
+  }
+  for (uint64_t id : ended) notify_peer(*connections_[id], clean);
+  for (uint64_t id : ended) erase(id);
+}
+
+Task<Status> SimNetwork::connect(SocketAddress address, Acceptor on_connected) {
+  struct Connecting {
+    static Task<Status> run(SimFabric* fabric, SimExecutor* executor, SimHost* host, SocketAddress address,
+                            Acceptor on_connected) {
+      Promise<Status> done;
+      fabric->connect(*executor, *host, std::move(address), std::move(on_connected), &done);
+      co_return co_await done;
+    }
+  };
+  return Connecting::run(&fabric_, &executor_, &host_, std::move(address), std::move(on_connected));
+}
+
+Result<std::unique_ptr<Listener>> SimNetwork::serve_http(const SocketAddress& address, HttpHandler) {
+  return address_error("serve HTTP on", address, "the simulated network does not support it yet");
+}
+
+}  // namespace cassandra_like

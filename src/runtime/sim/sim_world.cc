@@ -1,0 +1,147 @@
+// Machines, their lives and the loop that a test drives.
+#include <map>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/sim/sim_disk.h"
+#include "runtime/sim/sim_network.h"
+#include "runtime/sim/sim_runtime.h"
+#include "runtime/sim/sim_scheduler.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr int64_t kForever = INT64_MAX;
+
+struct SimShard {
+  SimShard(SimScheduler& scheduler, SimLife& life, unsigned index, SimFabric& fabric, SimHost& host,
+           SimDiskState& disk_state)
+      : executor(scheduler, life, index),
+        clock(scheduler),
+        network(fabric, executor, host),
+        disk(disk_state, executor),
+        random(scheduler.draw()) {}
+
+  SimExecutor executor;
+  SimClock clock;
+  SimNetwork network;
+  SimDisk disk;
+  SimRandom random;
+  ShardRuntime view{executor, clock, network, disk, random};
+};
+
+class SimBoot final : public Runtime {
+ public:
+  unsigned shard_count() const override { return static_cast<unsigned>(shards.size()); }
+  ShardRuntime& shard(unsigned i) override { return shards.at(i)->view; }
+
+  SimLife life;
+  std::vector<std::unique_ptr<SimShard>> shards;
+};
+
+class SimMachineImpl final : public SimMachine {
+ public:
+  SimMachineImpl(SimScheduler& scheduler, SimFabric& fabric, uint32_t index, uint32_t* lives, std::string address)
+      : scheduler_(scheduler), fabric_(fabric), lives_(lives), disk_(scheduler, index, faults_) {
+    host_.machine = index;
+    host_.address = std::move(address);
+    host_.faults = &faults_;
+  }
+
+  Runtime& boot(unsigned shards) override {
+    CHECK(shards >= 1 && shards <= 64);
+    CHECK(boots_.empty() || !boots_.back()->life.alive);
+    auto boot = std::make_unique<SimBoot>();
+    boot->life.machine = host_.machine;
+    boot->life.number = (*lives_)++;
+    for (unsigned i = 0; i < shards; ++i) {
+      boot->shards.push_back(std::make_unique<SimShard>(scheduler_, boot->life, i, fabric_, host_, disk_));
+    }
+    boots_.push_back(std::move(boot));
+    return *boots_.back();
+  }
+
+  void crash() override {
+    if (!end_life(false)) return;
+    scheduler_.fold(SimEvent::kCrash, host_.machine, 0);
+    disk_.crash();
+  }
+
+  void shut_down() override {
+    if (end_life(true)) disk_.locks().clear();
+  }
+
+  SimFaults& faults() override { return faults_; }
+  void set_disk_capacity(uint64_t bytes) override { disk_.set_capacity(bytes); }
+
+ private:
+  bool end_life(bool clean) {
+    if (boots_.empty() || !boots_.back()->life.alive) return false;
+    SimBoot& boot = *boots_.back();
+    boot.life.alive = false;
+    fabric_.end_life(boot.life, clean);
+    scheduler_.drop_events_of(boot.life);
+    for (auto& s : boot.shards) s->executor.drop_timers();
+    return true;
+  }
+
+  SimScheduler& scheduler_;
+  SimFabric& fabric_;
+  uint32_t* lives_;
+  SimFaults faults_;
+  SimHost host_;
+  SimDiskState disk_;
+  // The dead are kept: what is left of a crashed node may still refer to its runtime.
+  std::vector<std::unique_ptr<SimBoot>> boots_;
+};
+
+class SimWorldImpl final : public SimWorld {
+ public:
+  explicit SimWorldImpl(uint64_t seed)
+      : scheduler_(seed), fabric_(scheduler_), clock_(scheduler_), random_(scheduler_.draw()) {}
+  ~SimWorldImpl() override {
+    for (auto& m : machines_) m->shut_down();
+  }
+
+  SimMachine& add_machine(const std::string& address) override {
+    auto index = static_cast<uint32_t>(machines_.size());
+    machines_.push_back(std::make_unique<SimMachineImpl>(scheduler_, fabric_, index, &lives_, address));
+    return *machines_.back();
+  }
+  Clock& clock() override { return clock_; }
+  Random& random() override { return random_; }
+
+  bool step() override { return scheduler_.step(kForever); }
+  void run_for(Duration virtual_time) override {
+    int64_t end = scheduler_.now() + virtual_time.count();
+    while (scheduler_.step(end)) {
+    }
+    scheduler_.advance_to(end);
+  }
+  bool run_until(absl::AnyInvocable<bool()> done, Duration limit) override {
+    int64_t end = scheduler_.now() + limit.count();
+    while (!done()) {
+      if (scheduler_.step(end)) continue;
+      scheduler_.advance_to(end);
+      return done();
+    }
+    return true;
+  }
+  uint64_t steps() const override { return scheduler_.steps(); }
+  uint64_t trace_hash() const override { return scheduler_.trace_hash(); }
+
+ private:
+  SimScheduler scheduler_;
+  SimFabric fabric_;
+  SimClock clock_;
+  SimRandom random_;
+  uint32_t lives_ = 0;
+  std::vector<std::unique_ptr<SimMachineImpl>> machines_;
+};
+
+}  // namespace
+
+std::unique_ptr<SimWorld> SimWorld::create(uint64_t seed) { return std::make_unique<SimWorldImpl>(seed); }
+
+}  // namespace cassandra_like
