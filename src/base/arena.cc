@@ -17,9 +17,9 @@ void* Arena::allocate_slow(size_t size, size_t align) {
   reserved_ += chunk;
   char* start = chunks_.back().data.get();
   auto at = (reinterpret_cast<uintptr_t>(start) + align - 1) & ~(align - 1);
+  next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kMaxChunk));
   // What is left of the current chunk stays in use beside a chunk made for one large request.
   if (own_chunk && p_ != nullptr) return reinterpret_cast<void*>(at);
-  if (!own_chunk) next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kMaxChunk));
   p_ = reinterpret_cast<char*>(at + size);
   end_ = start + chunk;
   return reinterpret_cast<void*>(at);
