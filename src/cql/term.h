@@ -16,7 +16,9 @@ class Term {
   // The serialized value; kNull, or kUnset for an unset marker. The view lives as long as the context (its arena, the
   // request's frame) or the statement. Errors: validation of the marker's value ("Invalid … constant"), functions.
   virtual Result<BytesView> bind(ExecutionContext& context) const = 0;
-  virtual bool is_constant() const { return false; }
+  // The value when it is the same for every execution (a literal, null), else nullptr.
+  virtual const BytesView* constant() const { return nullptr; }
+  bool is_constant() const { return constant() != nullptr; }
   virtual bool is_null_literal() const { return false; }
   // The marker's index when the term is a marker and nothing else, else -1.
   virtual int marker_index() const { return -1; }

@@ -1,0 +1,168 @@
+// Terms that are computed: function calls, casts, arithmetic.
+#include <charconv>
+
+#include "cql/function.h"
+#include "cql/term_internal.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+class CallTerm : public Term {
+ public:
+  CallTerm(std::shared_ptr<const ScalarFunction> function, std::vector<TermPtr> arguments)
+      : function_(std::move(function)), arguments_(std::move(arguments)) {}
+
+  Result<BytesView> bind(ExecutionContext& context) const override {
+    auto values = context.arena.make_span<BytesView>(arguments_.size());
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      ASSIGN_OR_RETURN(values[i], arguments_[i]->bind(context));
+      if (is_unset(values[i])) {
+        return invalid("Invalid unset value for argument in call to function " + function_->name());
+      }
+    }
+    return function_->execute(context, values);
+  }
+  bool is_pure() const override {
+    for (const TermPtr& argument : arguments_) {
+      if (!argument->is_pure()) return false;
+    }
+    return function_->is_pure();
+  }
+
+ private:
+  std::shared_ptr<const ScalarFunction> function_;
+  std::vector<TermPtr> arguments_;
+};
+
+Result<TypePtr> type_of_literal(const ast::Literal& literal) {
+  switch (literal.kind) {
+    case ast::Literal::Kind::kString:
+      return types::text();
+    case ast::Literal::Kind::kBoolean:
+      return types::boolean();
+    case ast::Literal::Kind::kUuid:
+      return types::uuid();
+    case ast::Literal::Kind::kDuration:
+      return types::duration();
+    case ast::Literal::Kind::kHex:
+      return types::blob();
+    case ast::Literal::Kind::kInteger: {
+      // The smallest of int, bigint and varint that holds it.
+      int64_t value = 0;
+      const char* end = literal.text.data() + literal.text.size();
+      auto parsed = std::from_chars(literal.text.data(), end, value);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return types::varint();
+      return value == static_cast<int32_t>(value) ? types::int_() : types::bigint();
+    }
+    case ast::Literal::Kind::kFloat: {
+      // Double where it loses nothing, else decimal.
+      if (literal.text.find_first_of("NI") != std::string::npos) return types::double_();
+      ASSIGN_OR_RETURN(Bytes exact, types::decimal()->from_text(literal.text));
+      ASSIGN_OR_RETURN(Bytes rounded, types::double_()->from_text(literal.text));
+      auto back = types::decimal()->from_text(double_to_text(decode_double(rounded)));
+      return back.ok() && *back == exact ? types::double_() : types::decimal();
+    }
+  }
+  return TypePtr();
+}
+
+Result<FunctionPtr> resolve(const ast::Term& term, const TypePtr& receiver_type, PrepareContext& context) {
+  if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
+    std::vector<TypePtr> argument_types;
+    for (const ast::Term& argument : call->arguments) {
+      ASSIGN_OR_RETURN(TypePtr type, inferred_type(argument, context));
+      argument_types.push_back(std::move(type));
+    }
+    return resolve_function(call->function, argument_types, receiver_type, nullptr, context);
+  }
+  if (const auto* cast = std::get_if<ast::Cast>(&term.value)) {
+    ASSIGN_OR_RETURN(TypePtr from, inferred_type(*cast->term, context));
+    if (from == nullptr) return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
+    ASSIGN_OR_RETURN(TypePtr to, context.type(cast->type, ""));
+    return resolve_cast(from, to);
+  }
+  const auto& arithmetic = std::get<ast::Arithmetic>(term.value);
+  ASSIGN_OR_RETURN(TypePtr left, inferred_type(*arithmetic.left, context));
+  TypePtr right;
+  if (arithmetic.right) ASSIGN_OR_RETURN(right, inferred_type(**arithmetic.right, context));
+  return resolve_arithmetic(arithmetic.op, left, right, receiver_type);
+}
+
+std::vector<const ast::Term*> arguments_of(const ast::Term& term) {
+  std::vector<const ast::Term*> arguments;
+  if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
+    for (const ast::Term& argument : call->arguments) arguments.push_back(&argument);
+  } else if (const auto* cast = std::get_if<ast::Cast>(&term.value)) {
+    arguments.push_back(&*cast->term);
+  } else {
+    const auto& arithmetic = std::get<ast::Arithmetic>(term.value);
+    arguments.push_back(&*arithmetic.left);
+    if (arithmetic.right) arguments.push_back(&**arithmetic.right);
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Result<TypePtr> inferred_type(const ast::Term& term, PrepareContext& context) {
+  if (const auto* literal = std::get_if<ast::Literal>(&term.value)) return type_of_literal(*literal);
+  if (const auto* hint = std::get_if<ast::TypeHint>(&term.value)) {
+    // A hint may name a user type: of the session's keyspace then.
+    auto keyspace = context.keyspace_of("");
+    return context.type(hint->type, keyspace.ok() ? *keyspace : "");
+  }
+  if (const auto* tuple = std::get_if<ast::TupleLiteral>(&term.value)) {
+    std::vector<TypePtr> fields;
+    for (const ast::Term& element : tuple->elements) {
+      ASSIGN_OR_RETURN(TypePtr type, inferred_type(element, context));
+      if (type == nullptr) return TypePtr();
+      fields.push_back(std::move(type));
+    }
+    return types::tuple(std::move(fields));
+  }
+  if (std::holds_alternative<ast::FunctionCall>(term.value) || std::holds_alternative<ast::Cast>(term.value) ||
+      std::holds_alternative<ast::Arithmetic>(term.value)) {
+    auto function = resolve(term, nullptr, context);
+    // An overload that only the receiver can choose is not an error yet.
+    if (!function.ok()) return TypePtr();
+    return (*function)->return_type();
+  }
+  return TypePtr();
+}
+
+Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  auto function = resolve(term, receiver.type, context);
+  // What is wrong with the call itself is said when it is prepared.
+  if (!function.ok()) return Assignable::kWeak;
+  return assignable_type(*(*function)->return_type(), receiver.type->base());
+}
+
+Result<TermPtr> prepare_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  ASSIGN_OR_RETURN(FunctionPtr function, resolve(term, receiver.type, context));
+  if (function->is_aggregate()) return invalid("aggregation function are not supported in the where clause");
+  if (assignable_type(*function->return_type(), receiver.type->base()) == Assignable::kNo) {
+    return invalid("Type error: cannot assign result of function " + function->qualified_name() + " (type " +
+                   function->return_type()->cql_name() + ") to " + receiver.name + " (type " +
+                   receiver.type->cql_name() + ")");
+  }
+  std::vector<TermPtr> arguments;
+  auto terms = arguments_of(term);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    ColumnSpec argument{receiver.keyspace, receiver.table,
+                        "arg" + std::to_string(i) + "(" + function->qualified_name() + ")", function->arguments()[i]};
+    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(*terms[i], argument, context));
+    arguments.push_back(std::move(prepared));
+  }
+  auto scalar = std::static_pointer_cast<const ScalarFunction>(function);
+  return TermPtr(std::make_unique<CallTerm>(std::move(scalar), std::move(arguments)));
+}
+
+Result<Bytes> evaluate_constant(const ast::Term& term, const TypePtr& type, PrepareContext& context) {
+  ColumnSpec receiver{"", "", "value", type};
+  ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, receiver, context));
+  if (!prepared->is_constant()) return invalid("Not a constant: " + source(term, context));
+  return Bytes(*prepared->constant());
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,268 @@
+// Literals made of terms: lists, vectors, sets, maps, tuples and user types. One with constant parts only is serialized
+// when it is prepared.
+#include <algorithm>
+
+#include "base/vint.h"
+#include "cql/term_internal.h"
+
+namespace cassandra_like {
+namespace {
+
+Bytes finish_list(const std::vector<BytesView>& values) {
+  Bytes out;
+  append_be<int32_t>(out, static_cast<int32_t>(values.size()));
+  for (BytesView value : values) append_element(out, value);
+  return out;
+}
+
+// Sorted, without repetition; `stride` values belong together (a map's key and value), the last of equal keys counts.
+Bytes finish_sorted(const Type& key, std::vector<BytesView> values, size_t stride) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < values.size(); i += stride) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return key.compare(values[a], values[b]) < 0; });
+  std::vector<size_t> unique;
+  for (size_t i : order) {
+    if (!unique.empty() && key.compare(values[unique.back()], values[i]) == 0)
+      unique.back() = i;
+    else
+      unique.push_back(i);
+  }
+  Bytes out;
+  append_be<int32_t>(out, static_cast<int32_t>(unique.size()));
+  for (size_t i : unique) {
+    for (size_t k = 0; k < stride; ++k) append_element(out, values[i + k]);
+  }
+  return out;
+}
+
+Bytes finish_tuple(const std::vector<BytesView>& values) {
+  Bytes out;
+  for (BytesView value : values) append_element(out, value);
+  return out;
+}
+
+// VectorType: fixed-length elements lie side by side, others after an unsigned vint length.
+Bytes finish_vector(const Type& element, const std::vector<BytesView>& values);
+
+class StructuredTerm : public Term {
+ public:
+  StructuredTerm(TypePtr type, std::string name, std::vector<TermPtr> parts)
+      : type_(std::move(type)), name_(std::move(name)), parts_(std::move(parts)) {}
+
+  Result<BytesView> bind(ExecutionContext& context) const override {
+    std::vector<BytesView> values;
+    values.reserve(parts_.size());
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      ASSIGN_OR_RETURN(BytesView value, parts_[i]->bind(context));
+      if (Status status = check(value, i); !status.ok()) return std::move(status.error());
+      values.push_back(value);
+    }
+    return context.arena.copy(serialize(std::move(values)));
+  }
+  bool is_pure() const override {
+    return std::all_of(parts_.begin(), parts_.end(), [](const TermPtr& part) { return part->is_pure(); });
+  }
+  bool all_constant() const {
+    return std::all_of(parts_.begin(), parts_.end(), [](const TermPtr& part) { return part->is_constant(); });
+  }
+  // Of constant parts.
+  Result<Bytes> evaluate() const {
+    std::vector<BytesView> values;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      TRY(check(*parts_[i]->constant(), i));
+      values.push_back(*parts_[i]->constant());
+    }
+    return serialize(std::move(values));
+  }
+
+ private:
+  Status check(BytesView value, size_t i) const {
+    const Type& type = type_->base();
+    if (type.is_collection()) {
+      if (is_null(value)) return invalid("null is not supported inside collections");
+      if (is_unset(value) && type.kind() == TypeKind::kMap && i % 2 == 0) {
+        return invalid("unset value is not supported for map keys");
+      }
+    }
+    if (type.kind() == TypeKind::kVector && is_null(value)) return invalid("null is not supported inside vectors");
+    if (!is_unset(value)) return {};
+    if (type.is_udt()) {
+      const auto& user_type = static_cast<const UserType&>(type);
+      return invalid("Invalid unset value for field '" + user_type.field_names()[i] + "' of user defined type " +
+                     user_type.name());
+    }
+    return invalid(type.is_tuple() ? "Invalid unset value for tuple field number " + std::to_string(i)
+                                   : "unset value is not supported inside collections");
+  }
+
+  Bytes serialize(std::vector<BytesView> values) const {
+    const Type& type = type_->base();
+    switch (type.kind()) {
+      case TypeKind::kSet:
+        return finish_sorted(*type.elements()[0], std::move(values), 1);
+      case TypeKind::kMap:
+        return finish_sorted(*type.elements()[0], std::move(values), 2);
+      case TypeKind::kList:
+        return finish_list(values);
+      case TypeKind::kVector:
+        return finish_vector(*type.elements()[0], values);
+      default:
+        return finish_tuple(values);
+    }
+  }
+
+  TypePtr type_;
+  std::string name_;
+  std::vector<TermPtr> parts_;
+};
+
+Bytes finish_vector(const Type& element, const std::vector<BytesView>& values) {
+  Bytes out;
+  for (BytesView value : values) {
+    if (element.fixed_length() < 0) append_unsigned_vint(out, value.size());
+    out.append(value);
+  }
+  return out;
+}
+
+// --- Preparing, with the messages of Lists, Sets, Maps, Tuples, UserTypes and Vectors ---
+
+struct Structured {
+  const ast::Term& term;
+  const ColumnSpec& receiver;
+  PrepareContext& context;
+
+  const Type& type() const { return receiver.type->base(); }
+  std::string type_name() const { return receiver.type->cql_name(); }
+  ColumnSpec spec(std::string name, size_t element) const {
+    return {receiver.keyspace, receiver.table, std::move(name), type().elements()[element]};
+  }
+  ColumnSpec value_spec() const { return spec("value(" + receiver.name + ")", type().elements().size() - 1); }
+  ColumnSpec key_spec() const { return spec("key(" + receiver.name + ")", 0); }
+
+  Error not_of_type(const std::string& kind, const std::string& part, const ast::Term& value,
+                    const ColumnSpec& spec) const {
+    return invalid("Invalid " + kind + " literal for " + receiver.name + ": " + part + " " + source(value, context) +
+                   " is not of type " + spec.type->cql_name());
+  }
+
+  Result<TermPtr> finish(std::vector<TermPtr> parts) const {
+    auto result = std::make_unique<StructuredTerm>(receiver.type, receiver.name, std::move(parts));
+    if (!result->all_constant()) return TermPtr(std::move(result));
+    ASSIGN_OR_RETURN(Bytes value, result->evaluate());
+    return constant_term(std::move(value));
+  }
+
+  // Elements of a list, set, map or vector: none may be a bind marker.
+  Status add(std::vector<TermPtr>& parts, const ast::Term& value, const ColumnSpec& spec, const char* kind,
+             const char* part) const {
+    if (assignable(value, spec, context) == Assignable::kNo) return not_of_type(kind, part, value, spec);
+    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(value, spec, context));
+    if (prepared->marker_index() >= 0 && type().kind() != TypeKind::kVector) {
+      return invalid(std::string("Invalid ") + kind + " literal for " + receiver.name +
+                     ": bind variables are not supported inside collection literals");
+    }
+    parts.push_back(std::move(prepared));
+    return {};
+  }
+
+  Result<TermPtr> operator()(const ast::ArrayLiteral& array) const {
+    bool vector = type().kind() == TypeKind::kVector;
+    if (!vector && type().kind() != TypeKind::kList) {
+      return invalid("Invalid list literal for " + receiver.name + " of type " + type_name());
+    }
+    const char* kind = vector ? "vector" : "list";
+    if (vector) {
+      size_t dimension = static_cast<const VectorType&>(type()).dimension();
+      if (array.elements.size() != dimension) {
+        return invalid("Invalid vector literal for " + receiver.name + " of type " + type_name() + "; expected " +
+                       std::to_string(dimension) + " elements, but given " + std::to_string(array.elements.size()));
+      }
+    }
+    std::vector<TermPtr> parts;
+    for (const ast::Term& value : array.elements) TRY(add(parts, value, value_spec(), kind, "value"));
+    return finish(std::move(parts));
+  }
+
+  Result<TermPtr> operator()(const ast::SetLiteral& set) const {
+    bool empty_map = type().kind() == TypeKind::kMap && set.elements.empty();
+    if (type().kind() != TypeKind::kSet && !empty_map) {
+      return invalid("Invalid set literal for " + receiver.name + " of type " + type_name());
+    }
+    std::vector<TermPtr> parts;
+    for (const ast::Term& value : set.elements) TRY(add(parts, value, value_spec(), "set", "value"));
+    return finish(std::move(parts));
+  }
+
+  Result<TermPtr> operator()(const ast::MapLiteral& map) const {
+    if (type().kind() != TypeKind::kMap) {
+      return invalid("Invalid map literal for " + receiver.name + " of type " + type_name());
+    }
+    std::vector<TermPtr> parts;
+    for (const auto& [key, value] : map.entries) {
+      TRY(add(parts, key, key_spec(), "map", "key"));
+      TRY(add(parts, value, value_spec(), "map", "value"));
+    }
+    return finish(std::move(parts));
+  }
+
+  Result<TermPtr> operator()(const ast::TupleLiteral& tuple) const {
+    if (!type().is_tuple())
+      return invalid("Invalid tuple type literal for " + receiver.name + " of type " + type_name());
+    if (tuple.elements.size() > type().elements().size()) {
+      return invalid("Invalid tuple literal for " + receiver.name + ": too many elements. Type " + type_name() +
+                     " expects " + std::to_string(type().elements().size()) + " but got " +
+                     std::to_string(tuple.elements.size()));
+    }
+    std::vector<TermPtr> parts;
+    for (size_t i = 0; i < tuple.elements.size(); ++i) {
+      ColumnSpec component = spec(receiver.name + "[" + std::to_string(i) + "]", i);
+      if (assignable(tuple.elements[i], component, context) == Assignable::kNo) {
+        return invalid("Invalid tuple literal for " + receiver.name + ": component " + std::to_string(i) +
+                       " is not of type " + component.type->cql_name());
+      }
+      ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(tuple.elements[i], component, context));
+      parts.push_back(std::move(prepared));
+    }
+    return finish(std::move(parts));
+  }
+
+  Result<TermPtr> operator()(const ast::UdtLiteral& udt) const {
+    if (!type().is_udt()) return invalid("Invalid user type literal for " + receiver.name + " of type " + type_name());
+    const auto& user_type = static_cast<const UserType&>(type());
+    for (const auto& [field, value] : udt.fields) {
+      if (!user_type.field_index(field)) {
+        return invalid("Unknown field '" + field + "' in value of user defined type " + user_type.name());
+      }
+    }
+    std::vector<TermPtr> parts;
+    for (size_t i = 0; i < user_type.field_names().size(); ++i) {
+      const std::string& name = user_type.field_names()[i];
+      auto given = std::find_if(udt.fields.begin(), udt.fields.end(), [&](const auto& f) { return f.first == name; });
+      static const ast::Term kAbsent{ast::NullLiteral{}};
+      const ast::Term& value = given == udt.fields.end() ? kAbsent : given->second;
+      ColumnSpec field = spec(receiver.name + "." + name, i);
+      if (assignable(value, field, context) == Assignable::kNo) {
+        return invalid("Invalid user type literal for " + receiver.name + ": field " + name + " is not of type " +
+                       field.type->cql_name());
+      }
+      ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(value, field, context));
+      parts.push_back(std::move(prepared));
+    }
+    return finish(std::move(parts));
+  }
+
+  template <class T>
+  Result<TermPtr> operator()(const T&) const {
+    return invalid("Invalid value for " + receiver.name);
+  }
+};
+
+}  // namespace
+
+Result<TermPtr> prepare_structured(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  return std::visit(Structured{term, receiver, context}, term.value);
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,337 @@
+#include "cql/term.h"
+
+#include <limits>
+
+#include "cql/term_internal.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// --- Constants ---
+
+class NullTerm : public Term {
+ public:
+  Result<BytesView> bind(ExecutionContext&) const override { return kNull; }
+  const BytesView* constant() const override { return &kNull; }
+  bool is_null_literal() const override { return true; }
+};
+
+class MarkerTerm : public Term {
+ public:
+  MarkerTerm(uint32_t index, TypePtr type) : index_(index), type_(std::move(type)) {}
+  Result<BytesView> bind(ExecutionContext& context) const override {
+    BytesView value = context.options.values[index_];
+    if (is_null(value) || is_unset(value)) return value;
+    if (Status status = type_->validate(value); !status.ok()) return std::move(status.error());
+    return value;
+  }
+  int marker_index() const override { return static_cast<int>(index_); }
+
+ private:
+  uint32_t index_;
+  TypePtr type_;
+};
+
+const char* literal_kind(ast::Literal::Kind kind) {
+  switch (kind) {
+    case ast::Literal::Kind::kString:
+      return "STRING";
+    case ast::Literal::Kind::kInteger:
+      return "INTEGER";
+    case ast::Literal::Kind::kFloat:
+      return "FLOAT";
+    case ast::Literal::Kind::kBoolean:
+      return "BOOLEAN";
+    case ast::Literal::Kind::kUuid:
+      return "UUID";
+    case ast::Literal::Kind::kDuration:
+      return "DURATION";
+    case ast::Literal::Kind::kHex:
+      return "HEX";
+  }
+  return "";
+}
+
+// --- Assignability (AssignmentTestable) ---
+
+Assignable of_literal(ast::Literal::Kind kind, const Type& type) {
+  using L = ast::Literal::Kind;
+  using T = TypeKind;
+  if (type.is_collection() || type.is_udt()) return Assignable::kNo;
+  T t = type.kind();
+  if (t == T::kTuple || t == T::kVector) return Assignable::kNo;
+  if (t >= T::kEmpty) return Assignable::kWeak;  // custom types: their fromString decides
+  auto any = [t](std::initializer_list<T> kinds) {
+    for (T k : kinds) {
+      if (k == t) return Assignable::kWeak;
+    }
+    return Assignable::kNo;
+  };
+  switch (kind) {
+    case L::kString:
+      return t == T::kText ? Assignable::kExact : any({T::kAscii, T::kInet, T::kDate, T::kTime, T::kTimestamp});
+    case L::kInteger:
+      return any({T::kBigint, T::kCounter, T::kDate, T::kDecimal, T::kDouble, T::kDuration, T::kFloat, T::kInt,
+                  T::kSmallint, T::kTime, T::kTimestamp, T::kTinyint, T::kVarint});
+    case L::kFloat:
+      return any({T::kDecimal, T::kDouble, T::kFloat});
+    case L::kBoolean:
+      return t == T::kBoolean ? Assignable::kExact : Assignable::kNo;
+    case L::kUuid:
+      return any({T::kUuid, T::kTimeuuid});
+    case L::kDuration:
+      return t == T::kDuration ? Assignable::kExact : Assignable::kNo;
+    case L::kHex:
+      return t == T::kBlob ? Assignable::kExact : Assignable::kNo;
+  }
+  return Assignable::kNo;
+}
+
+struct AssignabilityOf {
+  const ColumnSpec& receiver;
+  PrepareContext& context;
+
+  const Type& type() const { return receiver.type->base(); }
+  ColumnSpec part(size_t i) const { return {receiver.keyspace, receiver.table, receiver.name, type().elements()[i]}; }
+
+  Assignable operator()(const ast::NullLiteral&) const { return Assignable::kWeak; }
+  Assignable operator()(const ast::BindMarker&) const { return Assignable::kWeak; }
+  Assignable operator()(const ast::Literal& literal) const { return of_literal(literal.kind, type()); }
+  Assignable operator()(const ast::ArrayLiteral& array) const {
+    if (type().kind() != TypeKind::kList && type().kind() != TypeKind::kVector) return Assignable::kNo;
+    return all(array.elements, 0);
+  }
+  Assignable operator()(const ast::SetLiteral& set) const {
+    if (type().kind() == TypeKind::kMap && set.elements.empty()) return Assignable::kWeak;
+    if (type().kind() != TypeKind::kSet) return Assignable::kNo;
+    return all(set.elements, 0);
+  }
+  Assignable operator()(const ast::MapLiteral& map) const {
+    if (type().kind() != TypeKind::kMap) return Assignable::kNo;
+    Assignable result = Assignable::kExact;
+    for (const auto& [key, value] : map.entries) {
+      result = worst(result, assignable(key, part(0), context));
+      result = worst(result, assignable(value, part(1), context));
+    }
+    return result;
+  }
+  Assignable operator()(const ast::UdtLiteral& udt) const {
+    if (!type().is_udt()) return Assignable::kNo;
+    const auto& user_type = static_cast<const UserType&>(type());
+    for (const auto& [field, value] : udt.fields) {
+      auto index = user_type.field_index(field);
+      if (!index || assignable(value, part(*index), context) == Assignable::kNo) return Assignable::kNo;
+    }
+    return Assignable::kWeak;
+  }
+  Assignable operator()(const ast::TupleLiteral& tuple) const {
+    if (!type().is_tuple())
+      return tuple.elements.size() == 1 ? assignable(tuple.elements[0], receiver, context) : Assignable::kNo;
+    if (tuple.elements.size() > type().elements().size()) return Assignable::kNo;
+    for (size_t i = 0; i < tuple.elements.size(); ++i) {
+      if (assignable(tuple.elements[i], part(i), context) == Assignable::kNo) return Assignable::kNo;
+    }
+    return Assignable::kWeak;
+  }
+  Assignable operator()(const ast::TypeHint& hint) const {
+    auto hinted = context.type(hint.type, receiver.keyspace);
+    if (!hinted.ok()) return Assignable::kNo;
+    return assignable_type(**hinted, type());
+  }
+  // Functions, casts and arithmetic: by the type of what they return.
+  template <class T>
+  Assignable operator()(const T& other) const {
+    ast::Term term;
+    term.value = other;
+    return assignable_call(term, receiver, context);
+  }
+
+ private:
+  Assignable all(const std::vector<ast::Term>& elements, size_t part_index) const {
+    if (elements.empty()) return Assignable::kWeak;
+    Assignable result = Assignable::kExact;
+    for (const ast::Term& element : elements) result = worst(result, assignable(element, part(part_index), context));
+    return result;
+  }
+  static Assignable worst(Assignable a, Assignable b) { return a < b ? a : b; }
+};
+
+// --- Preparing ---
+
+struct PrepareTerm {
+  const ast::Term& term;
+  const ColumnSpec& receiver;
+  PrepareContext& context;
+
+  const Type& type() const { return receiver.type->base(); }
+
+  Result<TermPtr> operator()(const ast::NullLiteral&) const { return TermPtr(std::make_unique<NullTerm>()); }
+  Result<TermPtr> operator()(const ast::BindMarker& marker) const {
+    context.bind(marker.index, receiver);
+    return TermPtr(std::make_unique<MarkerTerm>(marker.index, receiver.type));
+  }
+  Result<TermPtr> operator()(const ast::Literal& literal) const {
+    if (of_literal(literal.kind, type()) == Assignable::kNo) {
+      return invalid(std::string("Invalid ") + literal_kind(literal.kind) + " constant (" + literal.text + ") for \"" +
+                     receiver.name + "\" of type " + receiver.type->cql_name());
+    }
+    ASSIGN_OR_RETURN(Bytes value, parse_literal(literal));
+    return constant_term(std::move(value));
+  }
+  Result<TermPtr> operator()(const ast::TupleLiteral& tuple) const {
+    // (x) is x in parentheses wherever no tuple is wanted.
+    if (!type().is_tuple() && tuple.elements.size() == 1) return prepare_term(tuple.elements[0], receiver, context);
+    return prepare_structured(term, receiver, context);
+  }
+  Result<TermPtr> operator()(const ast::TypeHint& hint) const {
+    ASSIGN_OR_RETURN(TypePtr hinted, context.type(hint.type, receiver.keyspace));
+    ColumnSpec as{receiver.keyspace, receiver.table, receiver.name, hinted};
+    if (assignable(*hint.term, as, context) == Assignable::kNo) {
+      return invalid("Cannot cast value " + source(*hint.term, context) + " to type " + hinted->cql_name());
+    }
+    if (assignable_type(*hinted, type()) == Assignable::kNo) {
+      return invalid("Cannot assign value " + source(term, context) + " to " + receiver.name + " of type " +
+                     receiver.type->cql_name());
+    }
+    return prepare_term(*hint.term, as, context);
+  }
+  Result<TermPtr> operator()(const ast::ArrayLiteral&) const { return prepare_structured(term, receiver, context); }
+  Result<TermPtr> operator()(const ast::SetLiteral&) const { return prepare_structured(term, receiver, context); }
+  Result<TermPtr> operator()(const ast::MapLiteral&) const { return prepare_structured(term, receiver, context); }
+  Result<TermPtr> operator()(const ast::UdtLiteral&) const { return prepare_structured(term, receiver, context); }
+  template <class T>
+  Result<TermPtr> operator()(const T&) const {
+    return prepare_call(term, receiver, context);
+  }
+
+ private:
+  Result<Bytes> parse_literal(const ast::Literal& literal) const {
+    const Type& base = type();
+    if (base.is_counter()) return types::bigint()->from_text(literal.text);
+    if (literal.kind == ast::Literal::Kind::kHex && base.kind() == TypeKind::kBlob) {
+      return base.from_text(std::string_view(literal.text).substr(2));
+    }
+    return base.from_text(literal.text);
+  }
+};
+
+class ListInTerm : public InTerm {
+ public:
+  explicit ListInTerm(std::vector<TermPtr> terms) : terms_(std::move(terms)) {}
+  Result<std::vector<BytesView>> bind(ExecutionContext& context) const override {
+    std::vector<BytesView> values;
+    for (const TermPtr& term : terms_) {
+      ASSIGN_OR_RETURN(BytesView value, term->bind(context));
+      values.push_back(value);
+    }
+    return values;
+  }
+
+ private:
+  std::vector<TermPtr> terms_;
+};
+
+class MarkerInTerm : public InTerm {
+ public:
+  MarkerInTerm(TermPtr marker, std::string column) : marker_(std::move(marker)), column_(std::move(column)) {}
+  Result<std::vector<BytesView>> bind(ExecutionContext& context) const override {
+    ASSIGN_OR_RETURN(BytesView list, marker_->bind(context));
+    if (is_null(list)) return invalid("Invalid null value for column " + column_);
+    if (is_unset(list)) return invalid("Invalid unset value for column " + column_);
+    std::vector<BytesView> values;
+    auto elements = ElementReader::collection(list);
+    BytesView element;
+    while (elements.next(&element)) values.push_back(element);
+    return values;
+  }
+
+ private:
+  TermPtr marker_;
+  std::string column_;
+};
+
+constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;
+
+}  // namespace
+
+TermPtr constant_term(Bytes value) { return std::make_unique<ConstantTerm>(std::move(value)); }
+
+std::string source(const ast::Term& term, const PrepareContext& context) {
+  return std::string(context.text().substr(term.offset, term.length));
+}
+
+Assignable assignable_type(const Type& from, const Type& to) {
+  if (from.equals(to)) return Assignable::kExact;
+  return to.is_value_compatible_with(from) ? Assignable::kWeak : Assignable::kNo;
+}
+
+Assignable assignable(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  return std::visit(AssignabilityOf{receiver, context}, term.value);
+}
+
+Result<TermPtr> prepare_term(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  return std::visit(PrepareTerm{term, receiver, context}, term.value);
+}
+
+Result<std::unique_ptr<InTerm>> prepare_in(const ast::InValues& values, const ColumnSpec& receiver,
+                                           PrepareContext& context) {
+  if (const auto* marker = std::get_if<ast::BindMarker>(&values)) {
+    ast::Term term;
+    term.value = *marker;
+    ColumnSpec list{receiver.keyspace, receiver.table, "in(" + receiver.name + ")",
+                    types::list(types::freeze(receiver.type), false)};
+    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, list, context));
+    return std::unique_ptr<InTerm>(std::make_unique<MarkerInTerm>(std::move(prepared), receiver.name));
+  }
+  std::vector<TermPtr> terms;
+  for (const ast::Term& term : std::get<std::vector<ast::Term>>(values)) {
+    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, receiver, context));
+    terms.push_back(std::move(prepared));
+  }
+  return std::unique_ptr<InTerm>(std::make_unique<ListInTerm>(std::move(terms)));
+}
+
+Result<PreparedAttributes> prepare_attributes(const ast::Attributes& attributes, const TableMetadata& table,
+                                              PrepareContext& context) {
+  PreparedAttributes prepared;
+  if (attributes.timestamp) {
+    ColumnSpec receiver{table.keyspace, table.name, "[timestamp]", types::bigint()};
+    ASSIGN_OR_RETURN(prepared.timestamp, prepare_term(*attributes.timestamp, receiver, context));
+  }
+  if (attributes.ttl) {
+    ColumnSpec receiver{table.keyspace, table.name, "[ttl]", types::int_()};
+    ASSIGN_OR_RETURN(prepared.ttl, prepare_term(*attributes.ttl, receiver, context));
+  }
+  return prepared;
+}
+
+Result<int64_t> PreparedAttributes::bind_timestamp(ExecutionContext& context) const {
+  if (timestamp == nullptr) return context.timestamp_micros;
+  ASSIGN_OR_RETURN(BytesView value, timestamp->bind(context));
+  if (is_null(value)) return invalid("Invalid null value of timestamp");
+  if (is_unset(value)) return context.timestamp_micros;
+  if (value.size() != 8) return invalid("Invalid timestamp value: " + to_hex(value));
+  int64_t micros = decode_bigint(value);
+  if (micros == std::numeric_limits<int64_t>::min()) {
+    return invalid("Out of bound timestamp, must be in [" + std::to_string(micros + 1) + ", " +
+                   std::to_string(std::numeric_limits<int64_t>::max()) + "]");
+  }
+  return micros;
+}
+
+Result<int32_t> PreparedAttributes::bind_ttl(ExecutionContext& context, int default_ttl) const {
+  if (ttl == nullptr) return default_ttl;
+  ASSIGN_OR_RETURN(BytesView value, ttl->bind(context));
+  if (is_null(value) || is_unset(value)) return is_null(value) ? 0 : default_ttl;
+  if (value.size() != 4) return invalid("Invalid TTL value: " + to_hex(value));
+  int32_t seconds = decode_int(value);
+  if (seconds < 0) return invalid("A TTL must be greater or equal to 0, but was " + std::to_string(seconds));
+  if (seconds > kMaxTtl) {
+    return invalid("ttl is too large. requested (" + std::to_string(seconds) + ") maximum (" + std::to_string(kMaxTtl) +
+                   ")");
+  }
+  return seconds;
+}
+
+}  // namespace cassandra_like
