@@ -85,7 +85,9 @@ Result<FunctionPtr> resolve(const ast::Term& term, const TypePtr& receiver_type,
   const auto& arithmetic = std::get<ast::Arithmetic>(term.value);
   ASSIGN_OR_RETURN(TypePtr left, inferred_type(*arithmetic.left, context));
   TypePtr right;
-  if (arithmetic.right) ASSIGN_OR_RETURN(right, inferred_type(**arithmetic.right, context));
+  if (arithmetic.right) {
+    ASSIGN_OR_RETURN(right, inferred_type(**arithmetic.right, context));
+  }
   return resolve_arithmetic(arithmetic.op, left, right, receiver_type);
 }
 

@@ -29,7 +29,8 @@ class QueryProcessorImpl : public QueryProcessor {
       : runtime_(runtime),
         coordinator_(coordinator),
         options_(std::move(options)),
-        cache_(options_.prepared_statements_cache_bytes) {
+        cache_(options_.prepared_statements_cache_bytes),
+        clock_and_node_(runtime.random.next()) {
     coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(*diff.schema); });
   }
 
@@ -48,6 +49,7 @@ class QueryProcessorImpl : public QueryProcessor {
     return entry == nullptr ? nullptr : entry->statement;
   }
   Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override;
+  Uuid next_time_uuid() override;
 
   Coordinator& coordinator() override { return coordinator_; }
   ShardRuntime& runtime() override { return runtime_; }
@@ -87,6 +89,8 @@ class QueryProcessorImpl : public QueryProcessor {
   std::vector<std::unique_ptr<Request>> requests_;
   std::vector<Request*> idle_;
   int64_t last_timestamp_ = 0;
+  uint64_t last_uuid_time_ = 0;
+  uint64_t clock_and_node_;  // drawn once a start, so that shards and restarts differ
 };
 
 // --- Requests ---
@@ -114,6 +118,12 @@ void QueryProcessorImpl::release(Request* request) {
 int64_t QueryProcessorImpl::next_timestamp() {
   last_timestamp_ = std::max(last_timestamp_ + 1, runtime_.clock.wall_micros());
   return last_timestamp_;
+}
+
+Uuid QueryProcessorImpl::next_time_uuid() {
+  uint64_t now = kUuidEpochOffset + static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10;
+  last_uuid_time_ = std::max(last_uuid_time_ + 1, now);
+  return Uuid::time_based(last_uuid_time_, clock_and_node_);
 }
 
 Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, ClientState& client,

@@ -56,6 +56,9 @@ class QueryProcessor {
   // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
   virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
 
+  // A version 1 uuid that no other call on any shard of this node returns; increasing on this shard.
+  virtual Uuid next_time_uuid() = 0;
+
   virtual Coordinator& coordinator() = 0;
   virtual ShardRuntime& runtime() = 0;
   virtual const CqlOptions& options() const = 0;
