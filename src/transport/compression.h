@@ -1,0 +1,27 @@
+// Compression of the bodies of v3 and v4 frames. LZ4 bodies carry their uncompressed length in front, big-endian;
+// Snappy's format has its own.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace cassandra_like {
+
+enum class Compression : uint8_t { kNone, kLz4, kSnappy };
+const char* compression_name(Compression compression);  // lz4, snappy, or empty
+std::optional<Compression> parse_compression(std::string_view lower_case_name);
+
+// Appends the compressed body; kNone is not allowed.
+void compress_body(Compression compression, BytesView body, Bytes& out);
+// Appends the body; false when the input is not what the format allows. A few bytes cannot make it allocate more than
+// they could expand to.
+bool decompress_body(Compression compression, BytesView compressed, Bytes& out);
+
+// Raw LZ4 blocks, for segments. The first returns the size, which may exceed the input's; the second is true when
+// exactly `size` bytes came out.
+size_t append_lz4_block(BytesView data, Bytes& out);
+bool decompress_lz4_block(BytesView block, size_t size, Bytes& out);
+
+}  // namespace cassandra_like
