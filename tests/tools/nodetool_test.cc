@@ -1,0 +1,133 @@
+// Each pair nodetool/NAME.json and NAME.txt is one run: the command line with what the node answers, and what Cassandra 5.0.9's
+// nodetool printed for the same state.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "nodetool.h"
+#include "nodetool_format.h"
+
+namespace cassandra_like::nodetool {
+namespace {
+
+const std::string kCases = SOURCE_DIR "/tests/tools/nodetool/";
+
+std::string read(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Answers `METHOD PATH?name=value&...` from the case; anything else is a request that nodetool must not make.
+class CannedTransport : public Transport {
+ public:
+  explicit CannedTransport(Json answers) : answers_(std::move(answers)) {}
+  Response send(const std::string& method, const std::string& path, const Parameters& parameters) override {
+    std::string key = method + " " + path;
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      key += (i == 0 ? "?" : "&") + parameters[i].first + "=" + parameters[i].second;
+    }
+    auto it = answers_.find(key);
+    if (it == answers_.end()) return {404, R"({"error": "not in this case: )" + key + "\"}"};
+    return {it->value("status", 200), it->dump()};
+  }
+
+ private:
+  Json answers_;
+};
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+Outcome run(const std::vector<std::string>& words, const Json& answers = Json::object()) {
+  std::ostringstream out, err;
+  const int code = run_nodetool(
+      words, [&answers](const Endpoint&) { return std::make_unique<CannedTransport>(answers); }, out, err);
+  return {code, out.str(), err.str()};
+}
+
+class NodetoolTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(NodetoolTest, PrintsWhatCassandraPrints) {
+  setenv("TZ", "UTC", 1);
+  const Json c = Json::parse(read(kCases + GetParam() + ".json"));
+  const Outcome r = run(c.at("words").get<std::vector<std::string>>(), c.at("answers"));
+  EXPECT_EQ(r.out, read(kCases + GetParam() + ".txt")) << r.err;
+  EXPECT_EQ(r.exit_code, c.at("exit").get<int>()) << r.err;
+}
+
+std::vector<std::string> case_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kCases)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, NodetoolTest, testing::ValuesIn(case_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(NodetoolCommandLineTest, ACommandThatIsNotThereSaysSo) {
+  const Outcome r = run({"-h", "127.0.0.1", "repair", "ks"});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err, "nodetool: repair is not supported yet\n");
+}
+
+TEST(NodetoolCommandLineTest, AFailureOfTheNodeIsOneLine) {
+  const Outcome r = run({"drain"}, {{"POST /v1/drain", {{"status", 500}, {"error", "disk full"}}}});
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_EQ(r.err, "error: disk full\n");
+}
+
+TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
+  Endpoint seen;
+  std::ostringstream out, err;
+  run_nodetool(
+      {"-h", "10.0.0.1", "--port=7200", "-u", "joe", "-pw", "secret", "drain"},
+      [&seen](const Endpoint& e) {
+        seen = e;
+        return std::make_unique<CannedTransport>(Json{{"POST /v1/drain", Json::object()}});
+      },
+      out, err);
+  EXPECT_EQ(seen.host, "10.0.0.1");
+  EXPECT_EQ(seen.port, 7200);
+  EXPECT_EQ(seen.user, "joe");
+  EXPECT_EQ(seen.password, "secret");
+}
+
+TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
+  EXPECT_EQ(commands().size(), 149u);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 25);
+  EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
+}
+
+TEST(FormatTest, NumbersAreJavas) {
+  EXPECT_EQ(java_double(64), "64.0");
+  EXPECT_EQ(java_double(0.09534000000000001), "0.09534000000000001");
+  EXPECT_EQ(java_double(0.0001), "1.0E-4");
+  EXPECT_EQ(java_double(12345678.5), "1.23456785E7");
+  EXPECT_EQ(file_size(119109), "116.32 KiB");
+  EXPECT_EQ(file_size(8 << 20), "8 MiB");
+  EXPECT_EQ(pretty_memory(15412), "15.051KiB");
+  EXPECT_EQ(pretty_memory(707), "707B");
+  EXPECT_EQ(iso_instant(1795223938722), "2026-11-21T01:18:58.722Z");
+}
+
+TEST(FormatTest, TreesAreJacksonsAndSnakeYamls) {
+  const Json tree = {{"a", {{"b", 1}, {"c", Json::object()}}}, {"d", {1.0, 2.5}}, {"e", nullptr}, {"f", "0.5"}};
+  EXPECT_EQ(pretty_json(tree),
+            "{\n  \"a\" : {\n    \"b\" : 1,\n    \"c\" : { }\n  },\n  \"d\" : [ 1.0, 2.5 ],\n  \"e\" : null,\n  \"f\" "
+            ": \"0.5\"\n}");
+  EXPECT_EQ(block_yaml(tree), "a:\n  b: 1\n  c: {}\nd:\n- 1.0\n- 2.5\ne: null\nf: '0.5'\n");
+}
+
+}  // namespace
+}  // namespace cassandra_like::nodetool

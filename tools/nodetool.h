@@ -1,0 +1,125 @@
+// nodetool: Cassandra's command names, options, exit codes and output layout, over the HTTP/JSON of docs/ADMIN.md.
+//
+// The node sends numbers, everything human is done here. A command is a function from parsed arguments and a Transport
+// to text, so that tests run it on canned answers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cassandra_like::nodetool {
+
+using Json = nlohmann::ordered_json;
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+// Ends a command. `kBadUse` goes to standard output with the hint to help, as Cassandra's does.
+struct Failure {
+  enum Kind { kBadUse, kError, kPlain } kind;
+  std::string text;
+  int exit_code;
+};
+[[noreturn]] void bad_use(const std::string& text);  // exit 1
+[[noreturn]] void failed(const std::string& text);   // exit 2
+
+struct Response {
+  int status = 0;
+  std::string body;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Throws a Failure when the node does not answer.
+  virtual Response send(const std::string& method, const std::string& path, const Parameters& parameters) = 0;
+};
+
+struct Endpoint {
+  std::string host = "127.0.0.1";
+  int port = 7199;
+  std::string user;
+  std::string password;
+};
+using Connect = std::function<std::unique_ptr<Transport>(const Endpoint&)>;
+
+struct Option {
+  std::vector<std::string> names;
+  std::string title;  // of its value; empty: a switch
+  std::string description;
+};
+
+// One run of one command.
+struct Session {
+  Transport& transport;
+  std::ostream& out;
+  bool print_port = false;
+  std::map<std::string, std::string> options;  // by first name; a switch holds "true"
+  std::vector<std::string> arguments;
+
+  bool has(const std::string& name) const { return options.contains(name); }
+  std::string option(const std::string& name) const {
+    auto it = options.find(name);
+    return it == options.end() ? "" : it->second;
+  }
+  Json get(const std::string& path, const Parameters& parameters = {}) { return call("GET", path, parameters); }
+  Json post(const std::string& path, const Parameters& parameters = {}) { return call("POST", path, parameters); }
+
+ private:
+  Json call(const std::string& method, const std::string& path, const Parameters& parameters);
+};
+
+struct Command {
+  std::string name;
+  std::string description;
+  void (*run)(Session&) = nullptr;  // null: not supported yet
+  std::vector<Option> options = {};
+  std::string usage = {};  // of the arguments; empty: it takes none
+  std::string arguments_description = {};
+  size_t max_arguments = SIZE_MAX;
+};
+
+// Every command of Cassandra 5.0.9's nodetool, in order of name; aliases are not listed by help.
+const std::vector<Command>& commands();
+const Command* find_command(std::string_view name);
+
+// The texts of `help` and `help COMMAND`.
+std::string help_text();
+std::string help_text(const Command& command);
+const std::vector<Option>& global_options();
+
+// The whole program: returns the exit code.
+int run_nodetool(const std::vector<std::string>& words, const Connect& connect, std::ostream& out, std::ostream& err);
+
+// Groups of commands, each in a file of its own.
+void run_status(Session&);
+void run_ring(Session&);
+void run_info(Session&);
+void run_version(Session&);
+void run_describecluster(Session&);
+void run_gossipinfo(Session&);
+void run_getendpoints(Session&);
+void run_tablestats(Session&);
+void run_tablehistograms(Session&);
+void run_proxyhistograms(Session&);
+void run_tpstats(Session&);
+void run_clientstats(Session&);
+void run_compactionstats(Session&);
+void run_flush(Session&);
+void run_drain(Session&);
+void run_compact(Session&);
+void run_snapshot(Session&);
+void run_listsnapshots(Session&);
+void run_clearsnapshot(Session&);
+void run_getlogginglevels(Session&);
+void run_setlogginglevel(Session&);
+void run_statusbinary(Session&);
+void run_enablebinary(Session&);
+void run_disablebinary(Session&);
+void run_stopdaemon(Session&);
+
+}  // namespace cassandra_like::nodetool
