@@ -9,7 +9,7 @@
 //   only when the receiving type is known.
 // - Bind markers are numbered from 0 in order of appearance; Statement::bind_variables has one name for each.
 // - Lists keep the order of the text. What the parser has checked is said at the field; nothing else was.
-// - Trees are at most kMaxNesting deep (parser.h), so recursion over them is safe.
+// - Trees are at most twice kMaxNesting deep (parser.h), so recursion over them is safe.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,9 @@ struct QualifiedName {
 struct TypeName {
   enum class Kind : uint8_t { kNative, kList, kSet, kMap, kTuple, kVector, kUdt, kCustom };
   Kind kind = Kind::kNative;
-  bool frozen = false;               // frozen<> around it; the parser refuses it around types that cannot be
+  // frozen<> around it, or around a collection it is nested in; tuples, vectors and the elements of tuples always are.
+  // The parser refuses frozen<> around types that cannot be.
+  bool frozen = false;
   std::string keyspace;              // kUdt, may be empty
   std::string name;                  // kNative: "int", "varchar"...; kUdt; kCustom: the quoted class name
   std::vector<TypeName> parameters;  // elements; key and value of a map
@@ -94,7 +96,7 @@ struct MapLiteral {
   std::vector<std::pair<Term, Term>> entries;
 };
 
-// {field: v}, in order of the text; a repeated field is kept.
+// {field: v}. No field is there twice: the last counts.
 struct UdtLiteral {
   std::vector<std::pair<std::string, Term>> fields;
 };
@@ -361,11 +363,13 @@ struct Delete {
   UpdateConditions if_;
 };
 
+using Modification = std::variant<Insert, InsertJson, Update, Delete>;
+
 struct Batch {
   enum class Kind : uint8_t { kLogged, kUnlogged, kCounter };
   Kind kind = Kind::kLogged;
   Attributes using_;
-  std::vector<std::variant<Insert, InsertJson, Update, Delete>> statements;
+  std::vector<Modification> statements;
 };
 
 struct Truncate {
@@ -456,7 +460,7 @@ struct DropColumns {
   std::optional<int64_t> timestamp;  // USING TIMESTAMP, in microseconds
 };
 
-// Also the fields of a type. No name is renamed twice.
+// Also the fields of a type. No name is renamed twice: the last counts.
 struct RenameColumns {
   bool if_exists = false;
   std::vector<std::pair<std::string, std::string>> renames;
@@ -681,16 +685,16 @@ struct Resource {
   std::vector<TypeName> argument_types;
 };
 
-// GRANT and REVOKE of permissions; an empty list says ALL.
+// GRANT and REVOKE of permissions: those of the named ones, or of ALL, that the resource can have. Never empty.
 struct GrantPermissions {
   bool revoke = false;
-  std::vector<Permission> permissions;
+  std::vector<Permission> permissions;  // in the enum's order, none twice
   Resource resource;
   std::string role;
 };
 
 struct ListPermissions {
-  std::vector<Permission> permissions;  // empty: ALL
+  std::vector<Permission> permissions;  // as above; all of them for ALL
   std::optional<Resource> resource;
   std::optional<std::string> role;
   bool recursive = true;

@@ -129,7 +129,9 @@ static_assert(size_t(Tok::kTokCount) <= 256);
 inline constexpr TokenSet kNativeTypes = {CQL_NATIVE_KEYWORDS(X)};
 inline constexpr TokenSet kFunctionKeywords = TokenSet{CQL_UNRESERVED_KEYWORDS(X)} | kNativeTypes;
 inline constexpr TokenSet kUnreservedKeywords = kFunctionKeywords | TokenSet{CQL_COLUMN_KEYWORDS(X)};
-inline constexpr TokenSet kTypeKeywords = TokenSet{CQL_UNRESERVED_KEYWORDS(X)} | TokenSet{Tok::kKey};
+// What may name a user type.
+inline constexpr TokenSet kTypeNames =
+    TokenSet{CQL_UNRESERVED_KEYWORDS(X)} | TokenSet{Tok::kKey, Tok::kIdent, Tok::kQuotedName};
 #undef X
 // What may name a keyspace, a table, an alias; and a column, which may also be "".
 inline constexpr TokenSet kNames = kUnreservedKeywords | TokenSet{Tok::kIdent, Tok::kQuotedName};

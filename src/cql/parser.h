@@ -11,8 +11,9 @@
 
 namespace cassandra_like {
 
-// Terms, selectables and types nest at most this deep. More is a syntax error.
-inline constexpr int kMaxNesting = 500;
+// Terms, selectables, types and relations nest at most this deep, and one of them chains at most as many operators.
+// More is a syntax error.
+inline constexpr int kMaxNesting = 256;
 
 // One statement, with any number of semicolons after it.
 Result<ast::Statement> parse_statement(std::string_view text);

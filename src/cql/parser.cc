@@ -1,0 +1,260 @@
+#include "cql/parser.h"
+
+#include <utility>
+
+#include "cql/parser_impl.h"
+
+namespace cassandra_like {
+namespace {
+
+// The offset of the first byte that is no UTF-8, or npos.
+size_t find_invalid_utf8(std::string_view s) {
+  size_t i = 0;
+  while (i < s.size()) {
+    uint8_t c = uint8_t(s[i]);
+    if (c < 0x80) {
+      ++i;
+      continue;
+    }
+    size_t size = c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (size == 0 || i + size > s.size()) return i;
+    uint32_t code = c & (0x7Fu >> size);
+    for (size_t k = 1; k < size; ++k) {
+      if ((uint8_t(s[i + k]) & 0xC0) != 0x80) return i;
+      code = code << 6 | (uint8_t(s[i + k]) & 0x3F);
+    }
+    bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
+    if (overlong || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return i;
+    i += size;
+  }
+  return std::string_view::npos;
+}
+
+template <class T>
+Result<T> parse_whole(std::string_view text, bool (Parser::*rule)(T&)) {
+  if (size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
+    return syntax_error_at(text, uint32_t(at), "invalid UTF-8");
+  }
+  Parser parser(text);
+  T out;
+  if (!parser.whole(rule, out)) return parser.take_error();
+  return out;
+}
+
+}  // namespace
+
+Result<ast::Statement> parse_statement(std::string_view text) { return parse_whole(text, &Parser::query); }
+Result<ast::TypeName> parse_type(std::string_view text) { return parse_whole(text, &Parser::comparator_type); }
+Result<ast::Term> parse_term(std::string_view text) { return parse_whole(text, &Parser::term); }
+Result<ast::WhereClause> parse_where_clause(std::string_view text) { return parse_whole(text, &Parser::where_clause); }
+
+Parser::Parser(std::string_view text) : text_(text), lexer_(text) {
+  tokens_.reserve(text.size() / 4 + 2);
+  do {
+    tokens_.push_back(lexer_.next());
+  } while (tokens_.back().kind != Tok::kEnd && tokens_.back().kind != Tok::kLexicalError);
+}
+
+bool Parser::query(ast::Statement& out) {
+  if (!statement(out.body)) return false;
+  while (accept(Tok::kSemicolon)) continue;
+  if (!at(Tok::kEnd)) return fail_mismatched(Tok::kEnd);
+  out.bind_variables = std::move(markers_);
+  return true;
+}
+
+bool Parser::expect_value(Tok token, std::string& out) {
+  if (!at(token)) return fail_mismatched(token);
+  out = value();
+  advance();
+  return true;
+}
+
+bool Parser::fail_no_viable(size_t k) {
+  peek(k);
+  size_t found = std::min(pos_ + k, tokens_.size() - 1);
+  return fail_syntax(SyntaxError::Kind::kNoViableAlternative, found, Tok::kEnd, pos_);
+}
+
+bool Parser::fail_no_viable_since(size_t start) {
+  return fail_syntax(SyntaxError::Kind::kNoViableAlternative, pos_, Tok::kEnd, start);
+}
+
+bool Parser::fail_mismatched(Tok expected) { return fail_syntax(SyntaxError::Kind::kMismatched, pos_, expected, pos_); }
+
+bool Parser::fail_mismatched_set() { return fail_syntax(SyntaxError::Kind::kMismatchedSet, pos_, Tok::kEnd, pos_); }
+
+bool Parser::fail_syntax(SyntaxError::Kind kind, size_t found, Tok expected, size_t highlighted) {
+  if (error_ || attempts_ > 0) return false;
+  if (tokens_[seen_].kind == Tok::kLexicalError) {
+    error_ = to_error(text_, lexer_);
+  } else {
+    error_ = to_error(text_, SyntaxError{kind, tokens_[found], expected, tokens_[highlighted], tokens_[seen_]});
+  }
+  return false;
+}
+
+bool Parser::fail_with(Error error) {
+  error_ = std::move(error);
+  return false;
+}
+
+void Parser::note(std::string message) {
+  if (!error_) error_ = Error(ErrorCode::kSyntaxError, std::move(message));
+}
+
+Parser::Attempt Parser::begin_attempt() {
+  ++attempts_;
+  return {pos_, markers_.size(), error_.has_value()};
+}
+
+bool Parser::end_attempt(const Attempt& attempt, bool success) {
+  --attempts_;
+  if (success) return true;
+  pos_ = attempt.pos;
+  markers_.resize(attempt.markers);
+  if (!attempt.had_error) error_.reset();
+  return false;
+}
+
+bool Parser::check_depth() {
+  if (depth_ <= kMaxNesting) return true;
+  return error_ ? false : fail_with(syntax_error_at(text_, current().offset, "nested too deeply"));
+}
+
+bool Parser::count_operator() {
+  if (++operators_ <= kMaxNesting) return true;
+  return error_ ? false : fail_with(syntax_error_at(text_, current().offset, "too many operators"));
+}
+
+bool Parser::statement(ast::Statement::Body& out) {
+  switch (peek()) {
+    case Tok::kSelect:
+      return read(&Parser::select_statement, out);
+    case Tok::kInsert:
+    case Tok::kUpdate:
+    case Tok::kDelete: {
+      ast::Modification modification;
+      if (!this->modification(modification)) return false;
+      std::visit([&out](auto& statement) { out = std::move(statement); }, modification);
+      return true;
+    }
+    case Tok::kBegin:
+      return read(&Parser::batch_statement, out);
+    case Tok::kUse:
+      return read(&Parser::use_statement, out);
+    case Tok::kTruncate:
+      return read(&Parser::truncate_statement, out);
+    case Tok::kCreate:
+      return create_statement(out);
+    case Tok::kDrop:
+      return drop_statement(out);
+    case Tok::kAlter:
+      return alter_statement(out);
+    case Tok::kGrant:
+    case Tok::kRevoke:
+      return grant_or_revoke_statement(out);
+    case Tok::kList:
+      return list_statement(out);
+    case Tok::kAdd:
+      return read(&Parser::add_identity, out);
+    case Tok::kDesc:
+    case Tok::kDescribe:
+      return read(&Parser::describe_statement, out);
+    default:
+      return fail_no_viable();
+  }
+}
+
+bool Parser::create_statement(ast::Statement::Body& out) {
+  switch (peek(1)) {
+    case Tok::kKeyspace:
+      return read(&Parser::create_keyspace, out);
+    case Tok::kColumnfamily:
+      return read(&Parser::create_table, out);
+    case Tok::kUser:
+      return read(&Parser::create_user, out);
+    case Tok::kTrigger:
+      return read(&Parser::create_trigger, out);
+    case Tok::kType:
+      return read(&Parser::create_type, out);
+    case Tok::kRole:
+      return read(&Parser::create_role, out);
+    case Tok::kMaterialized:
+      return read(&Parser::create_view, out);
+    case Tok::kCustom:
+    case Tok::kIndex:
+      return read(&Parser::create_index, out);
+    case Tok::kFunction:
+      return read(&Parser::create_function, out);
+    case Tok::kAggregate:
+      return read(&Parser::create_aggregate, out);
+    case Tok::kOr:
+      break;
+    default:
+      return fail_no_viable(1);
+  }
+  if (peek(2) != Tok::kReplace) return fail_no_viable(2);
+  if (peek(3) == Tok::kFunction) return read(&Parser::create_function, out);
+  if (peek(3) == Tok::kAggregate) return read(&Parser::create_aggregate, out);
+  return fail_no_viable(3);
+}
+
+bool Parser::drop_statement(ast::Statement::Body& out) {
+  switch (peek(1)) {
+    case Tok::kKeyspace:
+      return read(&Parser::drop_keyspace, out);
+    case Tok::kColumnfamily:
+      return read(&Parser::drop_table, out);
+    case Tok::kIndex:
+      return read(&Parser::drop_index, out);
+    case Tok::kUser:
+      return read(&Parser::drop_user, out);
+    case Tok::kTrigger:
+      return read(&Parser::drop_trigger, out);
+    case Tok::kType:
+      return read(&Parser::drop_type, out);
+    case Tok::kFunction:
+    case Tok::kAggregate:
+      return read(&Parser::drop_function, out);
+    case Tok::kRole:
+      return read(&Parser::drop_role, out);
+    case Tok::kMaterialized:
+      return read(&Parser::drop_view, out);
+    case Tok::kIdentity:
+      return read(&Parser::drop_identity, out);
+    default:
+      return fail_no_viable(1);
+  }
+}
+
+bool Parser::alter_statement(ast::Statement::Body& out) {
+  switch (peek(1)) {
+    case Tok::kColumnfamily:
+      return read(&Parser::alter_table, out);
+    case Tok::kKeyspace:
+      return read(&Parser::alter_keyspace, out);
+    case Tok::kUser:
+      return read(&Parser::alter_user, out);
+    case Tok::kType:
+      return read(&Parser::alter_type, out);
+    case Tok::kRole:
+      return read(&Parser::alter_role, out);
+    case Tok::kMaterialized:
+      return read(&Parser::alter_view, out);
+    default:
+      return fail_no_viable(1);
+  }
+}
+
+bool Parser::if_not_exists(bool& out) {
+  out = accept(Tok::kIf);
+  return !out || expect(Tok::kNot, Tok::kExists);
+}
+
+bool Parser::if_exists(bool& out) {
+  out = accept(Tok::kIf);
+  return !out || expect(Tok::kExists);
+}
+
+}  // namespace cassandra_like
