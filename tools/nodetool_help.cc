@@ -103,7 +103,9 @@ std::string help_text(const Command& command) {
   for (const Option& option : sorted(command.options)) usage.word(synopsis(option));
   if (!command.usage.empty()) {
     usage.word("[--]");
-    usage.words(command.usage);
+    // One argument that the command does not describe itself is shown as what may be left out.
+    usage.words(command.max_arguments == 1 && !command.usage.starts_with('[') ? "[" + command.usage + "]"
+                                                                              : command.usage);
   }
   out += "SYNOPSIS\n" + usage.text() + "\nOPTIONS\n";
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Shows for each rule of lint.py a sample that it catches, and one that it lets pass."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINT = pathlib.Path(__file__).with_name("lint.py")
+
+
+def lint(**files):
+    """Runs lint over a tree; __ in a name stands for a slash, _DOT_ for the dot. Returns its lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        (root / ".clang-format").write_text("BasedOnStyle: Google\nColumnLimit: 110\n")
+        for name, text in files.items():
+            path = root / name.replace("__", "/").replace("_DOT_", ".")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        done = subprocess.run([sys.executable, LINT, root], capture_output=True, text=True)
+        return done.stdout.splitlines()[:-1]
+
+
+def body(lines):
+    return "int f(int x) {\n" + "  ++x;\n" * (lines - 2) + "}\n"
+
+
+class LintTest(unittest.TestCase):
+    def breaches(self, lines, *expected):
+        self.assertEqual([line for line in lines if "skipped:" not in line], list(expected))
+
+    def test_a_clean_tree_passes(self):
+        self.breaches(lint(src__model__key_DOT_h='// Keys.\n#pragma once\n#include "base/bytes.h"\n',
+                           src__base__bytes_DOT_h="// Bytes.\n#pragma once\n"))
+
+    def test_includes_point_down(self):
+        self.breaches(lint(src__base__a_DOT_cc='#include "model/b.h"\n', src__model__b_DOT_h="// B.\n#pragma once\n"),
+                      "src/base/a.cc:1: base may not include model")
+
+    def test_storage_folders_count_as_storage(self):
+        self.breaches(lint(src__storage__sstable__a_DOT_cc='#include "ring/b.h"\n#include "runtime/disk.h"\n',
+                           src__ring__b_DOT_h="// B.\n#pragma once\n", src__runtime__disk_DOT_h="// D.\n#pragma once\n"),
+                      "src/storage/sstable/a.cc:1: storage may not include ring")
+
+    def test_includes_start_at_the_root(self):
+        self.breaches(lint(src__base__a_DOT_cc='#include "b.h"\n', src__base__b_DOT_h="// B.\n#pragma once\n"),
+                      'src/base/a.cc:1: "b.h" is no header of src/ (the include root)')
+
+    def test_node_may_not_know_asio(self):
+        self.breaches(lint(src__node__a_DOT_cc='#include "runtime/asio/b.h"\n',
+                           src__runtime__asio__b_DOT_h="// B.\n#pragma once\n"),
+                      "src/node/a.cc:1: node may not include runtime/asio")
+
+    def test_asio_has_one_home(self):
+        self.breaches(lint(src__transport__a_DOT_cc="#include <boost/asio.hpp>\n",
+                           src__runtime__asio__a_DOT_cc="#include <boost/asio.hpp>\n"),
+                      "src/transport/a.cc:1: Asio outside src/runtime/asio")
+
+    def test_the_world_comes_through_runtime(self):
+        text = ("// std::thread in a comment\n"
+                "auto a = std::chrono::steady_clock::now();\n"
+                "std::thread t;\n"
+                'const char* s = "std::thread";\n'
+                "std::random_device r;\n"
+                "int fd = ::open(path, 0);\n"
+                "int64_t now = time(nullptr);\n"
+                "int64_t time(int x) const;\n"
+                "auto c = clock.time();\n")
+        self.breaches(lint(src__model__a_DOT_cc=text, src__runtime__asio__a_DOT_cc=text),
+                      "src/model/a.cc:2: 'steady_clock' is a clock: take runtime's Clock",
+                      "src/model/a.cc:3: 'std::thread' is a thread: take runtime's Executor",
+                      "src/model/a.cc:5: 'random_device' is randomness: take runtime's Random",
+                      "src/model/a.cc:7: 'time(nullptr)' is the world: take it from runtime",
+                      "src/model/a.cc:6: '::open(' is a system call: take it from runtime")
+
+    def test_files_end_at_800_lines(self):
+        self.breaches(lint(src__base__a_DOT_cc="int a();\n" * 800))
+        self.breaches(lint(src__base__a_DOT_cc="int a();\n" * 801),
+                      "src/base/a.cc:800: 801 lines, 800 at most: it has two jobs")
+
+    def test_functions_end_at_70_lines(self):
+        self.breaches(lint(src__base__a_DOT_cc=body(70)))
+        self.breaches(lint(src__base__a_DOT_cc="int a;\n" + body(71)), "src/base/a.cc:2: a function of 71 lines, 70 at most")
+
+    def test_members_and_constructors_are_functions(self):
+        inside = "    ++a_;\n" * 70
+        text = ("namespace n {\nclass C {\n public:\n  explicit C(int a) : a_(a), b_{a} {\n" + inside +
+                "  }\n  void f() const {\n" + inside + "  }\n\n private:\n  int a_, b_;\n};\n}  // namespace n\n")
+        self.breaches([line for line in lint(src__base__a_DOT_cc=text) if "function" in line],
+                      "src/base/a.cc:4: a function of 72 lines, 70 at most",
+                      "src/base/a.cc:76: a function of 72 lines, 70 at most")
+
+    def test_tables_and_classes_may_be_long(self):
+        table = "constexpr int kTable[] = {\n" + "    1,\n" * 100 + "};\n"
+        table += "int f() {\n  static const int t[] = {\n" + "      1,\n" * 100 + "  };\n  return t[0];\n}\n"
+        members = "struct S {\n" + "  int f(int x = g());\n" * 100 + "};\n"
+        self.breaches([line for line in lint(src__base__a_DOT_cc=table + members) if "function" in line])
+
+    def test_unfinished_work_is_not_left(self):
+        word = "TO" + "DO"
+        self.breaches(lint(src__base__a_DOT_cc=f"// {word}: later\n"),
+                      f"src/base/a.cc:1: '{word}': finish it, or say what is not there in the answer to the user")
+
+    def test_text_is_clean(self):
+        self.breaches(lint(docs__a_DOT_md="one \ntwo", docs__b_DOT_md="one\r\n", docs__c_DOT_md="\tone\n\n"),
+                      "docs/a.md:2: no newline at the end", "docs/a.md:1: space at the end of the line",
+                      "docs/b.md:1: a carriage return",
+                      "docs/c.md:2: an empty line at the end", "docs/c.md:1: a tab")
+
+    def test_headers_say_what_they_are_for(self):
+        self.breaches(lint(src__base__a_DOT_h="int a();\n"), "src/base/a.h:1: no #pragma once",
+                      "src/base/a.h:1: does not open with what it is for")
+
+    def test_code_is_formatted(self):
+        lines = lint(src__base__a_DOT_cc="int  a( );\n")
+        if not any("formatting skipped" in line for line in lines):
+            self.breaches(lines, "src/base/a.cc:1: not as clang-format -i leaves it")
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False, verbosity=0).result
+    failed = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - failed} passed, {failed} failed, 0 skipped")
+    sys.exit(1 if failed else 0)
