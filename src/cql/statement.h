@@ -20,6 +20,7 @@ namespace cassandra_like {
 
 class TraceSession;  // cql/tracing.h
 class QueryProcessor;
+class Modification;  // cql/modification.h
 
 // Thresholds and switches of cassandra.yaml that statements look at.
 struct CqlOptions {
@@ -64,6 +65,9 @@ class Statement {
   virtual ResultMetadataPtr result_metadata() const { return nullptr; }
   // The tables whose change makes this statement stale.
   virtual std::vector<Uuid> depends_on() const { return {}; }
+
+  // Of INSERT, UPDATE and DELETE, which can be part of a batch.
+  virtual const Modification* as_modification() const { return nullptr; }
 
   const std::vector<ColumnSpec>& bind_variables() const { return bind_variables_; }
   const std::vector<uint16_t>& partition_key_indexes() const { return partition_key_indexes_; }
