@@ -125,8 +125,14 @@ class BatchStatement : public Statement {
     for (const auto& statement : statements_) parts.push_back({statement->as_modification(), values});
     return parts;
   }
-  const TableMetadata* only_table() const {
-    return statements_.empty() ? nullptr : statements_[0]->as_modification()->table().get();
+  const TableMetadata* key_table() const override {
+    const TableMetadata* table = nullptr;
+    for (const auto& statement : statements_) {
+      const TableMetadata* next = statement->as_modification()->table().get();
+      if (table != nullptr && table->id != next->id) return nullptr;
+      table = next;
+    }
+    return table;
   }
 
  private:
@@ -186,18 +192,12 @@ PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context) {
   auto result = std::make_unique<BatchStatement>(type, std::move(statements), std::move(attributes));
   auto parts = result->parts({});
   TRY(validate(type, parts, has_timestamp));
-  bool one_table = std::all_of(parts.begin(), parts.end(), [&](const BatchPart& part) {
-    return part.statement->table()->id == parts[0].statement->table()->id;
-  });
-  TRY(context.finish(*result, one_table ? result->only_table() : nullptr));
   return std::unique_ptr<Statement>(std::move(result));
 }
 
 PrepareResult prepare_truncate(const ast::Truncate& truncate, PrepareContext& context) {
   ASSIGN_OR_RETURN(TablePtr table, context.table(truncate.table));
-  auto statement = std::make_unique<TruncateStatement>(std::move(table));
-  TRY(context.finish(*statement, nullptr));
-  return std::unique_ptr<Statement>(std::move(statement));
+  return std::unique_ptr<Statement>(std::make_unique<TruncateStatement>(std::move(table)));
 }
 
 Task<Result<QueryResult>> execute_batch(uint8_t type, std::span<const BatchItem> items, ExecutionContext& context) {

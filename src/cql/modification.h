@@ -31,6 +31,7 @@ class Modification : public Statement {
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
   const char* kind() const override;
   std::vector<Uuid> depends_on() const override { return {table_->id}; }
+  const TableMetadata* key_table() const override { return table_.get(); }
   const Modification* as_modification() const override { return this; }
 
   const TablePtr& table() const { return table_; }

@@ -129,11 +129,12 @@ void PrepareContext::bind(uint32_t index, ColumnSpec column) {
   variables_[index] = std::move(column);
 }
 
-Status PrepareContext::finish(Statement& statement, const TableMetadata* primary_table) const {
+Status PrepareContext::finish(Statement& statement) const {
   for (size_t i = 0; i < variables_.size(); ++i) {
     if (variables_[i].type == nullptr) return invalid("Cannot determine the type of bind marker " + std::to_string(i));
   }
   statement.bind_variables_ = variables_;
+  const TableMetadata* primary_table = statement.key_table();
   if (primary_table == nullptr) return {};
   std::vector<uint16_t> indexes;
   for (const ColumnPtr& column : primary_table->partition_key) {

@@ -66,7 +66,6 @@ class ModificationBuilder {
     };
     std::stable_sort(statement_->regular_operations_.begin(), statement_->regular_operations_.end(), by_column);
     std::stable_sort(statement_->static_operations_.begin(), statement_->static_operations_.end(), by_column);
-    TRY(context_.finish(*statement_, &table()));
     return std::unique_ptr<Statement>(std::move(statement_));
   }
 

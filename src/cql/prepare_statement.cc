@@ -57,7 +57,9 @@ struct Prepare {
 }  // namespace
 
 PrepareResult prepare_statement(const ast::Statement& statement, PrepareContext& context) {
-  return std::visit(Prepare{statement, context}, statement.body);
+  ASSIGN_OR_RETURN(auto prepared, std::visit(Prepare{statement, context}, statement.body));
+  TRY(context.finish(*prepared));
+  return prepared;
 }
 
 }  // namespace cassandra_like

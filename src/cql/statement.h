@@ -66,6 +66,8 @@ class Statement {
   // The tables whose change makes this statement stale.
   virtual std::vector<Uuid> depends_on() const { return {}; }
 
+  // The table whose partition key clients may compute from the bound values; nullptr: none.
+  virtual const TableMetadata* key_table() const { return nullptr; }
   // Of INSERT, UPDATE and DELETE, which can be part of a batch.
   virtual const Modification* as_modification() const { return nullptr; }
 
@@ -102,9 +104,8 @@ class PrepareContext {
   // The column (or pseudo-column, such as `[limit]`, `[ttl]`) that marker `index` is assigned to.
   void bind(uint32_t index, ColumnSpec column);
   size_t bind_count() const { return variables_.size(); }
-  // Fills the Statement's bind variables; kInvalid for a marker that was never assigned. primary_table: the table
-  // whose partition key indexes are computed, or nullptr.
-  Status finish(Statement& statement, const TableMetadata* primary_table) const;
+  // Fills in the Statement's bind variables; kInvalid for a marker that was never assigned. prepare_statement() calls it.
+  Status finish(Statement& statement) const;
 
  private:
   SchemaPtr schema_;
