@@ -1,0 +1,57 @@
+// cassandra-like inside another program: a whole node, for tests and for embedding.
+//
+//   cassandra_like::NodeOptions options;
+//   options.config = "data_file_directories: [/tmp/x/data]\ncommitlog_directory: /tmp/x/log\nnative_transport_port: 0\n";
+//   std::string error;
+//   auto node = cassandra_like::Node::start(options, &error);   // answers CQL on node->native_port() now
+//   …
+//   node->stop();
+//
+// A program may hold several nodes with directories and ports of their own. All functions are thread-safe and block.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace cassandra_like {
+
+struct NodeOptions {
+  // cassandra.yaml as text, or the path of a file (or of a directory that holds cassandra.yaml); the text comes first.
+  // Without either, Cassandra's defaults hold.
+  std::string config;
+  std::string config_file;
+  // Overrides the configuration when it is not 0.
+  unsigned shards = 0;
+  // Writes system.log and standard output as the daemon does. Off: the program's own log sink (base/log.h) gets the lines.
+  bool install_logging = false;
+};
+
+// Why start() returned nullptr.
+enum class StartFailure {
+  kNone = 0,
+  kOther = 1,    // the data could not be read, a directory is in use, …
+  kConfig = 3,   // the configuration, a directory or an address is at fault; the error names file and line
+};
+
+class Node {
+ public:
+  // Returns when clients can connect; nullptr with one line in *error otherwise.
+  static std::unique_ptr<Node> start(const NodeOptions& options, std::string* error, StartFailure* failure = nullptr);
+  // Checks a configuration without starting anything: empty when it is good.
+  static std::string check(const NodeOptions& options);
+  virtual ~Node() = default;  // stops it
+
+  virtual uint16_t native_port() const = 0;
+  virtual std::string native_address() const = 0;
+  // 0 when the admin interface is off.
+  virtual uint16_t admin_port() const = 0;
+  // Asks the node to end; may be called from a signal handler's thread.
+  virtual void request_stop() = 0;
+  // Blocks until somebody requested a stop (a client of the admin interface can); false after a fatal error.
+  virtual bool wait() = 0;
+  // Drains (finishes requests, flushes, syncs) and closes everything.
+  virtual void stop() = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,55 @@
+// One node, wired together over a Runtime: the order in which its parts start and stop. It neither knows nor asks whether
+// the Runtime is real or simulated.
+//
+// Start: directories and their lock, ReplicaSet (schema, commit log), then on every shard Coordinator, QueryProcessor and
+// Server, then what was interrupted (batches) and what must exist (roles), the clients' port, the admin port.
+// Stop: the reverse.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "node/config.h"
+#include "replica/replica.h"
+#include "runtime/runtime.h"
+#include "transport/server.h"
+
+namespace cassandra_like {
+
+struct ClusterNodeHooks {
+  // Somebody asked the node to end: stopdaemon, or a failure policy (then with its error).
+  std::function<void(const Status& reason)> on_stop_requested;
+  bool serve_admin = true;
+};
+
+class ClusterNode {
+ public:
+  // Runs on shard 0, as do all calls.
+  static Task<Result<std::unique_ptr<ClusterNode>>> start(Runtime* runtime, Config config, ClusterNodeHooks hooks);
+  virtual ~ClusterNode() = default;
+
+  virtual uint16_t native_port() const = 0;
+  virtual uint16_t admin_port() const = 0;  // 0: none
+  virtual const Config& config() const = 0;
+  virtual Server& server(unsigned shard) = 0;
+  virtual Replica& replica(unsigned shard) = 0;
+  virtual QueryProcessor& processor(unsigned shard) = 0;
+
+  // Starts and stops serving CQL on every shard.
+  virtual Task<Status> enable_binary() = 0;
+  virtual Task<Status> disable_binary() = 0;
+  virtual bool binary_running() const = 0;
+  // Stops clients, flushes, syncs. The node answers nothing but the admin port afterwards.
+  virtual Task<Status> drain() = 0;
+  // drain() unless that was done, then everything ends and the object may be destroyed.
+  virtual Task<Status> stop() = 0;
+  // Ends without flushing, for tests of recovery.
+  virtual Task<void> halt() = 0;
+};
+
+EngineOptions engine_options(const Config& config);
+TransportOptions transport_options(const Config& config);
+CqlOptions cql_options(const Config& config);
+
+}  // namespace cassandra_like
