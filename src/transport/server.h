@@ -15,6 +15,7 @@
 #include "base/histogram.h"
 #include "base/result.h"
 #include "cql/query_processor.h"
+#include "cql/tracing.h"
 #include "replica/schema_store.h"
 #include "runtime/runtime.h"
 
@@ -88,11 +89,16 @@ struct TransportMetrics {
   Histogram request_micros;  // from the read that completed the request to its answer
 };
 
+// Begins the tracing of one request: TraceSession::begin, or a test's own.
+using TraceFactory = std::unique_ptr<TraceSession> (*)(QueryProcessor& processor, const ClientState& client,
+                                                       std::string request,
+                                                       std::map<std::string, std::string> parameters);
+
 class Server {
  public:
   // `schema` is this shard's; its changes are sent to the clients that registered. All must outlive the server.
   static std::unique_ptr<Server> create(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema,
-                                        TransportOptions options);
+                                        TransportOptions options, TraceFactory begin_trace = &TraceSession::begin);
   virtual ~Server() = default;
 
   // Listens; kIo naming the address when that is impossible. Idempotent.
@@ -117,9 +123,6 @@ class Server {
   virtual std::vector<ClientHistory> client_history() const = 0;
   virtual void clear_client_history() = 0;
   virtual TransportMetrics metrics() const = 0;
-
-  // From a peer, on this shard: connections of `host` elsewhere grew by delta.
-  virtual void count_remote_connections(const std::string& host, int64_t delta) = 0;
 };
 
 }  // namespace cassandra_like

@@ -1,0 +1,274 @@
+// Accepting, events and shutdown of one shard's native protocol server.
+#include "transport/server.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "transport/connection.h"
+#include "transport/server_core.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr size_t kMaxHistoryOfVersion = 100;
+constexpr Duration kMaxSweepInterval = std::chrono::seconds(15);
+constexpr Duration kMinSweepInterval = std::chrono::milliseconds(10);
+constexpr Duration kCloseTimeout = std::chrono::seconds(1);
+
+class ServerImpl : public Server {
+ public:
+  ServerImpl(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema, TransportOptions options,
+             TraceFactory begin_trace)
+      : core_(std::make_shared<ServerCore>(runtime, processor, std::move(options), begin_trace)) {
+    core_->on_connection_closed = [this](const std::string& host) { tell_peers(host, -1); };
+    schema.add_listener([weak = std::weak_ptr<ServerCore>(core_)](const SchemaDiff& diff) {
+      if (auto core = weak.lock()) send_schema_events(*core, diff);
+    });
+  }
+
+  ~ServerImpl() override {
+    // The connections that remain know only the core.
+    core_->on_connection_closed = nullptr;
+    core_->on_progress = nullptr;
+    if (sweep_ != 0) core_->runtime.executor.cancel(sweep_);
+  }
+
+  Status start() override;
+  Task<void> stop() override;
+  bool running() const override { return listener_ != nullptr; }
+  uint16_t port() const override { return listener_ ? listener_->port() : 0; }
+
+  void set_peers(std::vector<Server*> peers) override {
+    for (Server* peer : peers) {
+      if (peer == this) continue;
+      const std::shared_ptr<ServerCore>& core = static_cast<ServerImpl*>(peer)->core_;
+      peers_.push_back({&core->runtime.executor, core});
+    }
+  }
+
+  void node_up(const SocketAddress& node) override { node_event(kStatusChange, "UP", node); }
+  void node_down(const SocketAddress& node) override { node_event(kStatusChange, "DOWN", node); }
+  void node_added(const SocketAddress& node) override { node_event(kTopologyChange, "NEW_NODE", node); }
+  void node_removed(const SocketAddress& node) override { node_event(kTopologyChange, "REMOVED_NODE", node); }
+  void node_moved(const SocketAddress& node) override { node_event(kTopologyChange, "MOVED_NODE", node); }
+
+  std::vector<ClientInfo> clients() const override;
+  std::vector<ClientHistory> client_history() const override;
+  void clear_client_history() override { core_->history.clear(); }
+  TransportMetrics metrics() const override;
+
+ private:
+  struct Peer {
+    Executor* executor;
+    std::weak_ptr<ServerCore> core;
+  };
+  struct LatestEvents {
+    std::string status, topology;
+  };
+
+  static void send_schema_events(ServerCore& core, const SchemaDiff& diff);
+  static Status make_authenticator(ServerCore& core);
+  std::shared_ptr<ConnectionHandler> accept(Connection& connection);
+  void tell_peers(const std::string& host, int64_t delta);
+  void node_event(EventMask kind, const char* change, const SocketAddress& node);
+  void schedule_sweep();
+  // Waits until done() or until the timeout has passed.
+  Task<void> wait_until(bool (*done)(const ServerCore&), Duration timeout);
+  template <class F>
+  void for_each_connection(F f);
+
+  std::shared_ptr<ServerCore> core_;
+  std::unique_ptr<Listener> listener_;
+  std::vector<Peer> peers_;
+  std::map<SocketAddress, LatestEvents> latest_events_;
+  TimerId sweep_ = 0;
+};
+
+}  // namespace
+
+const char* connection_stage_name(ConnectionStage stage) {
+  switch (stage) {
+    case ConnectionStage::kEstablished:
+      return "established";
+    case ConnectionStage::kAuthenticating:
+      return "authenticating";
+    case ConnectionStage::kReady:
+      return "ready";
+  }
+  return "";
+}
+
+std::unique_ptr<Server> Server::create(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema,
+                                       TransportOptions options, TraceFactory begin_trace) {
+  return std::make_unique<ServerImpl>(runtime, processor, schema, std::move(options), begin_trace);
+}
+
+void ServerCore::release_bytes(HostUsage& host, size_t size) {
+  request_limits.release(host, size);
+  if (waiting_for_bytes == 0) return;
+  for (auto& [id, connection] : connections) connection->reconsider_bytes();
+}
+
+void ServerCore::note_client(int version, const std::string& host) {
+  history[{version, host}] = runtime.clock.wall_millis();
+  auto first = history.lower_bound({version, ""});
+  auto last = history.lower_bound({version + 1, ""});
+  if (static_cast<size_t>(std::distance(first, last)) <= kMaxHistoryOfVersion) return;
+  history.erase(std::min_element(first, last, [](const auto& a, const auto& b) { return a.second < b.second; }));
+}
+
+namespace {
+
+// Connections may close, or open, while they are told something.
+template <class F>
+void ServerImpl::for_each_connection(F f) {
+  std::vector<std::shared_ptr<ServerConnection>> all;
+  all.reserve(core_->connections.size());
+  for (auto& [id, connection] : core_->connections) all.push_back(connection->shared_from_this());
+  for (auto& connection : all) f(*connection);
+}
+
+Status ServerImpl::make_authenticator(ServerCore& core) {
+  if (core.authenticator) return {};
+  ASSIGN_OR_RETURN(core.authenticator, Authenticator::create(core.options.authenticator, core.runtime, core.processor,
+                                                             core.options.credentials_validity));
+  return {};
+}
+
+Status ServerImpl::start() {
+  if (listener_) return {};
+  TRY(make_authenticator(*core_));
+  const SocketAddress& address = core_->options.address;
+  ASSIGN_OR_RETURN(
+      listener_, core_->runtime.network.listen(address, [this](Connection& connection) { return accept(connection); }));
+  if (core_->runtime.executor.shard() == 0) {
+    LOG_INFO("Starting listening for CQL clients on /{}:{} (unencrypted)...", address.host, listener_->port());
+  }
+  return {};
+}
+
+std::shared_ptr<ConnectionHandler> ServerImpl::accept(Connection& connection) {
+  const std::string host = connection.remote_address().host;
+  if (!core_->connection_limits.admits(host)) {
+    ++core_->metrics.connections_refused;
+    LOG_WARN(
+        "Refused a client at {}: too many native connections (see native_transport_max_concurrent_connections and "
+        "native_transport_max_concurrent_connections_per_ip in cassandra.yaml)",
+        host);
+    return nullptr;
+  }
+  HostUsage& usage = core_->connection_limits.opened(host);
+  tell_peers(host, 1);
+  ++core_->metrics.connections;
+  const uint64_t id = core_->next_id++;
+  auto handler = std::make_shared<ServerConnection>(core_, connection, id, usage);
+  core_->connections.emplace(id, handler.get());
+  schedule_sweep();
+  return handler;
+}
+
+void ServerImpl::tell_peers(const std::string& host, int64_t delta) {
+  if (!core_->connection_limits.enabled()) return;
+  for (const Peer& peer : peers_) {
+    peer.executor->post([weak = peer.core, host, delta] {
+      if (auto core = weak.lock()) core->connection_limits.changed_elsewhere(host, delta);
+    });
+  }
+}
+
+// Runs only while there is somebody to look at.
+void ServerImpl::schedule_sweep() {
+  const Duration idle = core_->options.idle_timeout;
+  const Duration stall = core_->options.stall_timeout;
+  if (sweep_ != 0 || (idle.count() <= 0 && stall.count() <= 0)) return;
+  Duration interval = kMaxSweepInterval;
+  if (idle.count() > 0) interval = std::min(interval, idle / 4);
+  if (stall.count() > 0) interval = std::min(interval, stall / 4);
+  sweep_ = core_->runtime.executor.schedule(std::max(interval, kMinSweepInterval), [this] {
+    sweep_ = 0;
+    const int64_t now = core_->now();
+    for_each_connection([now](ServerConnection& connection) { connection.check_idle(now); });
+    if (!core_->connections.empty()) schedule_sweep();
+  });
+}
+
+Task<void> ServerImpl::wait_until(bool (*done)(const ServerCore&), Duration timeout) {
+  if (done(*core_)) co_return;
+  Promise<bool> finished;
+  bool set = false;
+  auto finish = [&finished, &set](bool value) {
+    if (std::exchange(set, true)) return;
+    finished.set(value);
+  };
+  core_->on_progress = [&finish, done, core = core_.get()] {
+    if (done(*core)) finish(true);
+  };
+  const TimerId timer = core_->runtime.executor.schedule(timeout, [&finish] { finish(false); });
+  const bool in_time = co_await finished;
+  if (in_time) core_->runtime.executor.cancel(timer);
+  core_->on_progress = nullptr;
+}
+
+Task<void> ServerImpl::stop() {
+  const bool was_running = listener_ != nullptr;
+  listener_.reset();
+  for_each_connection([](ServerConnection& connection) { connection.stop_reading(); });
+  auto idle = [](const ServerCore& core) { return core.metrics.requests_in_flight == 0; };
+  co_await wait_until(idle, core_->options.drain_timeout);
+  if (core_->metrics.requests_in_flight > 0) {
+    LOG_WARN("Some connections took longer than the native transport timeout to complete");
+  }
+  for_each_connection([](ServerConnection& connection) { connection.close(); });
+  auto closed = [](const ServerCore& core) { return core.connections.empty(); };
+  co_await wait_until(closed, kCloseTimeout);
+  for_each_connection([](ServerConnection& connection) { connection.close_now(); });
+  co_await wait_until(closed, kCloseTimeout);
+  if (was_running && core_->runtime.executor.shard() == 0) LOG_INFO("Stop listening for CQL clients");
+}
+
+// ---- events
+
+void ServerImpl::send_schema_events(ServerCore& core, const SchemaDiff& diff) {
+  for (auto& [id, connection] : core.connections) {
+    if (!connection->wants(kSchemaChange)) continue;
+    for (const SchemaEvent& event : diff.events) connection->send_schema_event(event);
+  }
+}
+
+void ServerImpl::node_event(EventMask kind, const char* change, const SocketAddress& node) {
+  LatestEvents& latest = latest_events_[node];
+  std::string& last = kind == kStatusChange ? latest.status : latest.topology;
+  if (last == change) return;
+  last = change;
+  if (kind == kStatusChange) latest.topology.clear();  // it may leave and come again
+  const char* name = kind == kStatusChange ? "STATUS_CHANGE" : "TOPOLOGY_CHANGE";
+  for (auto& [id, connection] : core_->connections) {
+    if (connection->wants(kind)) connection->send_node_event(name, change, node);
+  }
+}
+
+// ---- what others ask
+
+std::vector<ClientInfo> ServerImpl::clients() const {
+  std::vector<ClientInfo> out;
+  out.reserve(core_->connections.size());
+  for (const auto& [id, connection] : core_->connections) out.push_back(connection->info());
+  return out;
+}
+
+std::vector<ClientHistory> ServerImpl::client_history() const {
+  std::vector<ClientHistory> out;
+  for (const auto& [key, seen] : core_->history) out.push_back({key.first, key.second, seen});
+  return out;
+}
+
+TransportMetrics ServerImpl::metrics() const {
+  TransportMetrics out = core_->metrics;
+  out.connected_clients = core_->connections.size();
+  return out;
+}
+
+}  // namespace
+
+}  // namespace cassandra_like
