@@ -1,0 +1,160 @@
+// What only the real world has: other processes' ports, HTTP, idle buffers.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tests/runtime/worlds.h"
+
+namespace cassandra_like {
+namespace {
+
+class AsioTest : public testing::Test {
+ protected:
+  void run(Task<void> (*body)(TestWorld*)) {
+    world_->run(0, [this, body] { return body(world_.get()); });
+  }
+  std::unique_ptr<TestWorld> world_ = make_world(WorldKind::kAsio, 1);
+};
+
+// A socket that listens without the runtime's knowledge, as another process would; sharing is what it would allow.
+struct Foreign {
+  Foreign() {
+    int on = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(fd, 1), 0);
+    EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port = ntohs(address.sin_port);
+  }
+  ~Foreign() { ::close(fd); }
+  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  uint16_t port = 0;
+};
+
+Task<void> port_of_another_process(TestWorld* w) {
+  Foreign foreign;
+  SocketAddress taken{"127.0.0.1", foreign.port};
+  auto listener = w->shard(0).network.listen(taken, [](Connection&) { return nullptr; });
+  EXPECT_FALSE(listener.ok());
+  EXPECT_EQ(listener.error().message(), "cannot listen on " + taken.to_string() + ": Address already in use");
+  return {};
+}
+TEST_F(AsioTest, APortOfAnotherProcessIsRefusedThoughItWouldShare) { run(port_of_another_process); }
+
+Task<void> listen_again(TestWorld* w) {
+  auto first = w->shard(0).network.listen({"127.0.0.1", 0}, [](Connection&) { return nullptr; });
+  SocketAddress address{"127.0.0.1", (*first)->port()};
+  first->reset();
+  auto again = w->shard(0).network.listen(address, [](Connection&) { return nullptr; });
+  EXPECT_TRUE(again.ok());
+  return {};
+}
+TEST_F(AsioTest, AClosedListenersAddressIsFreeAgain) { run(listen_again); }
+
+struct Collector : ConnectionHandler {
+  size_t on_received(BytesView data) override {
+    received += data;
+    return data.size();
+  }
+  void on_closed(const Status&) override { closed = true; }
+  Bytes received;
+  bool closed = false;
+};
+
+Task<HttpResponse> answer(Executor* executor, HttpRequest r) {
+  co_await executor->yield();
+  HttpResponse response;
+  response.body = r.method + " " + r.path + " ? " + r.query + " | " + r.authorization + " | " + r.body;
+  if (r.path == "/missing") response.status = 404;
+  co_return response;
+}
+
+struct Exchange {
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<Collector> client = std::make_shared<Collector>();
+};
+
+Task<void> ask(TestWorld* w, Exchange* x, Bytes request) {
+  Executor* executor = &w->shard(0).executor;
+  auto listener = w->shard(0).network.serve_http({"127.0.0.1", 0},
+                                                 [executor](HttpRequest r) { return answer(executor, std::move(r)); });
+  EXPECT_TRUE(listener.ok());
+  x->listener = std::move(*listener);
+  SocketAddress to{"127.0.0.1", x->listener->port()};
+  Status status = co_await w->shard(0).network.connect(to, [x, &request](Connection& c) {
+    c.output() += request;
+    c.flush();
+    return x->client;
+  });
+  EXPECT_TRUE(status.ok());
+}
+
+Task<void> end(Exchange* x) {
+  x->listener.reset();
+  return {};
+}
+
+TEST_F(AsioTest, ServesHttp) {
+  Exchange x;
+  Bytes request =
+      "GET /status?verbose=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Basic abc\r\n\r\n"
+      "POST /missing HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody";
+  world_->run(0, [&] { return ask(world_.get(), &x, request); });
+  world_->wait_until([&] { return x.client->closed; });
+  EXPECT_EQ(x.client->received,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 38\r\n\r\n"
+            "GET /status ? verbose=1 | Basic abc | "
+            "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
+            "26\r\n\r\n"
+            "POST /missing ?  |  | body");
+  world_->run(0, [&] { return end(&x); });
+}
+
+TEST_F(AsioTest, ABadHttpRequestClosesTheConnection) {
+  Exchange x;
+  world_->run(0, [&] { return ask(world_.get(), &x, "\x04\x00\x00garbage\r\n\r\n"); });
+  world_->wait_until([&] { return x.client->closed; });
+  EXPECT_EQ(x.client->received, "");
+  world_->run(0, [&] { return end(&x); });
+}
+
+Task<void> randomness(TestWorld* w) {
+  Random& random = w->shard(0).random;
+  char a[16] = {};
+  char b[16] = {};
+  random.fill(a, sizeof a);
+  random.fill(b, sizeof b);
+  EXPECT_FALSE(std::equal(a, a + 16, b));
+  EXPECT_NE(random.next(), random.next());
+  EXPECT_LT(random.below(10), 10u);
+  return {};
+}
+TEST_F(AsioTest, DrawsFromTheKernel) { run(randomness); }
+
+// Stopping with connections, timers and coroutines in flight ends cleanly and frees what the callbacks hold.
+TEST(AsioStop, DropsWhatIsInFlight) {
+  auto held = std::make_shared<Collector>();
+  {
+    auto world = make_world(WorldKind::kAsio, 2);
+    Exchange x;
+    world->run(0, [&] { return ask(world.get(), &x, "GET /unfinished HTTP/1.1\r\n"); });
+    world->shard(1).executor.post([&] {
+      world->shard(1).executor.schedule(std::chrono::hours(1), [held] { ADD_FAILURE(); });
+      world->shard(0).executor.post([] {});
+    });
+    bool scheduled = false;
+    world->wait_until([&] { return std::exchange(scheduled, true) && held.use_count() == 2; });
+    world->run(0, [&] { return end(&x); });
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace cassandra_like
