@@ -36,6 +36,7 @@ class Parser {
 
   Result<Config> parse(std::string_view text) {
     TRY(read_document(text));
+    TRY(read_overrides());
     derive_directories();
     derive_memory();
     derive_rest();
@@ -48,7 +49,8 @@ class Parser {
 
  private:
   Error fail(int line, const std::string& text) const {
-    return Error(ErrorCode::kConfigError, fmt::format("{}:{}: {}", config_.file, line, text));
+    const std::string file = overriding_ ? "command line" : config_.file;
+    return Error(ErrorCode::kConfigError, fmt::format("{}:{}: {}", file, line, text));
   }
   // At the key's own line, or at the first when the file does not have the key.
   Error fail(const std::string& key, const std::string& text) const {
@@ -70,6 +72,24 @@ class Parser {
       if (!item.first.IsScalar()) return fail(item.first.Mark().line + 1, "a key is no string: write 'key: value'");
       TRY(read_key(item.first.Scalar(), item.second, item.first.Mark().line + 1));
     }
+    return {};
+  }
+
+  // An override takes the place of what the file said.
+  Status read_overrides() {
+    for (const auto& [name, value] : host_.overrides) {
+      overriding_ = true;
+      lines_.erase(name);
+      std::erase(config_.ignored_keys, name);
+      YAML::Node node;
+      try {
+        node = YAML::Load(value);
+      } catch (const YAML::Exception& e) {
+        return fail(1, fmt::format("{}: Invalid yaml, {}: correct the value", name, e.msg));
+      }
+      TRY(read_key(name, node, 1));
+    }
+    overriding_ = false;
     return {};
   }
 
@@ -374,6 +394,7 @@ class Parser {
   const HostFacts& host_;
   Config config_;
   std::map<std::string, int> lines_;
+  bool overriding_ = false;  // what is read now is not from the file
 };
 
 Result<std::string> read_text(Disk& disk, const std::string& path) {

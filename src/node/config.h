@@ -32,11 +32,14 @@ constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = 1024 * kKiB;
 constexpr uint64_t kGiB = 1024 * kMiB;
 
-// What the defaults depend on. The daemon fills it from the machine, the simulator from its scenario.
+// What the defaults depend on, and what goes before the file. The daemon fills it from the machine and its command line, the
+// simulator from its scenario.
 struct HostFacts {
   unsigned cores = 1;
   uint64_t memory_bytes = 4 * kGiB;
   std::string storage_directory = "data";  // parent of the directories that the file does not name
+  std::vector<std::pair<std::string, std::string>> overrides =
+      {};  // key and its value in YAML, as from --set key=value
 };
 
 // A class that Cassandra would load by name: `X`, or `class_name: X` with parameters. The package may be left out.

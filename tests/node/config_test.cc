@@ -174,6 +174,22 @@ TEST(ConfigTest, EveryKeyOfCassandraIsKnown) {
   for (const ReplacedKey& old : replaced_keys()) EXPECT_TRUE(is_cassandra_key(old.new_name)) << old.old_name;
 }
 
+TEST(ConfigTest, OverridesGoBeforeTheFile) {
+  HostFacts host = kHost;
+  host.overrides = {{"native_transport_port", "9043"}, {"data_file_directories", "[/tmp/a, /tmp/b]"}, {"shards", "2"}};
+  auto config = parse_config("native_transport_port: 9042\nshards: 1\n", "cassandra.yaml", host);
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(config->native_transport_port, 9043);
+  EXPECT_EQ(config->data_file_directories, (std::vector<std::string>{"/tmp/a", "/tmp/b"}));
+  EXPECT_EQ(config->shards, 2u);
+  host.overrides = {{"shards", "many"}};
+  auto refused = parse_config("", "cassandra.yaml", host);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(
+      refused.error().message(),
+      "command line:1: shards: cannot read 'many' as a whole number of 0 or more: write a whole number of 0 or more");
+}
+
 struct Mistake {
   const char* text;
   const char* error;
