@@ -60,7 +60,7 @@ std::string synopsis(const Option& option) {
 // Options stand in order of their first name without dashes.
 std::vector<Option> sorted(std::vector<Option> options) {
   auto bare = [](const Option& o) { return o.names[0].substr(o.names[0].find_first_not_of('-')); };
-  std::ranges::stable_sort(options, [&](const Option& a, const Option& b) {
+  std::ranges::sort(options, [&](const Option& a, const Option& b) {
     std::string x = bare(a), y = bare(b);
     std::ranges::transform(x, x.begin(), [](unsigned char c) { return std::tolower(c); });
     std::ranges::transform(y, y.begin(), [](unsigned char c) { return std::tolower(c); });

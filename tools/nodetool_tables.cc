@@ -318,7 +318,7 @@ std::string full_name(const Json& t) {
 }
 
 void sort_by(std::vector<Json>& tables, const std::string& field) {
-  std::ranges::stable_sort(tables, [&field](const Json& a, const Json& b) {
+  std::ranges::sort(tables, [&field](const Json& a, const Json& b) {
     if (field.empty()) return full_name(a) > full_name(b);
     if (field == "table" && a.at(field) != b.at(field)) return a.at(field) > b.at(field);
     const double x = number_or(a, field.c_str(), 0), y = number_or(b, field.c_str(), 0);
