@@ -86,7 +86,7 @@ bool Parser::fail_mismatched_set() { return fail_syntax(SyntaxError::Kind::kMism
 
 bool Parser::fail_syntax(SyntaxError::Kind kind, size_t found, Tok expected, size_t highlighted) {
   if (error_ || attempts_ > 0) return false;
-  if (tokens_[seen_].kind == Tok::kLexicalError) {
+  if (has_seen_lexical_error()) {
     error_ = to_error(text_, lexer_);
   } else {
     error_ = to_error(text_, SyntaxError{kind, tokens_[found], expected, tokens_[highlighted], tokens_[seen_]});
@@ -100,7 +100,8 @@ bool Parser::fail_with(Error error) {
 }
 
 void Parser::note(std::string message) {
-  if (!error_) error_ = Error(ErrorCode::kSyntaxError, std::move(message));
+  if (error_) return;
+  error_ = has_seen_lexical_error() ? to_error(text_, lexer_) : Error(ErrorCode::kSyntaxError, std::move(message));
 }
 
 Parser::Attempt Parser::begin_attempt() {
@@ -130,21 +131,21 @@ bool Parser::count_operator() {
 bool Parser::statement(ast::Statement::Body& out) {
   switch (peek()) {
     case Tok::kSelect:
-      return read(&Parser::select_statement, out);
+      return read(&Parser::select_statement, out, 1);
     case Tok::kInsert:
     case Tok::kUpdate:
     case Tok::kDelete: {
       ast::Modification modification;
-      if (!this->modification(modification)) return false;
+      if (!decided(1) || !this->modification(modification)) return false;
       std::visit([&out](auto& statement) { out = std::move(statement); }, modification);
       return true;
     }
     case Tok::kBegin:
-      return read(&Parser::batch_statement, out);
+      return read(&Parser::batch_statement, out, 1);
     case Tok::kUse:
-      return read(&Parser::use_statement, out);
+      return read(&Parser::use_statement, out, 1);
     case Tok::kTruncate:
-      return read(&Parser::truncate_statement, out);
+      return read(&Parser::truncate_statement, out, 1);
     case Tok::kCreate:
       return create_statement(out);
     case Tok::kDrop:
@@ -157,10 +158,10 @@ bool Parser::statement(ast::Statement::Body& out) {
     case Tok::kList:
       return list_statement(out);
     case Tok::kAdd:
-      return read(&Parser::add_identity, out);
+      return read(&Parser::add_identity, out, 1);
     case Tok::kDesc:
     case Tok::kDescribe:
-      return read(&Parser::describe_statement, out);
+      return read(&Parser::describe_statement, out, 1);
     default:
       return fail_no_viable();
   }
@@ -195,8 +196,8 @@ bool Parser::create_statement(ast::Statement::Body& out) {
       return fail_no_viable(1);
   }
   if (peek(2) != Tok::kReplace) return fail_no_viable(2);
-  if (peek(3) == Tok::kFunction) return read(&Parser::create_function, out);
-  if (peek(3) == Tok::kAggregate) return read(&Parser::create_aggregate, out);
+  if (peek(3) == Tok::kFunction) return read(&Parser::create_function, out, 4);
+  if (peek(3) == Tok::kAggregate) return read(&Parser::create_aggregate, out, 4);
   return fail_no_viable(3);
 }
 

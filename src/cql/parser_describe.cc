@@ -4,6 +4,8 @@
 namespace cassandra_like {
 namespace {
 
+constexpr TokenSet kDescribed = {Tok::kFull,         Tok::kSchema, Tok::kKeyspace,
+                                 Tok::kColumnfamily, Tok::kIndex,  Tok::kMaterialized};
 constexpr TokenSet kNameFollow = {Tok::kWith, Tok::kDot, Tok::kSemicolon, Tok::kEnd};
 
 }  // namespace
@@ -17,6 +19,8 @@ bool Parser::describe_statement(ast::Describe& out) {
 
 bool Parser::describe_target(ast::Describe& out) {
   using Kind = ast::Describe::Kind;
+  constexpr TokenSet kLists = {Tok::kCluster, Tok::kKeyspaces, Tok::kTables,
+                               Tok::kTypes,   Tok::kFunctions, Tok::kAggregates};
   auto alone = [&](Kind kind) {
     out.kind = kind;
     advance();
@@ -24,6 +28,8 @@ bool Parser::describe_target(ast::Describe& out) {
   };
   // TYPE, FUNCTION, AGGREGATE and ONLY name something themselves when nothing comes after them.
   auto is_name = [&] { return kNameFollow.contains(peek(1)); };
+  if (kLists.contains(peek())) decided(2);
+  if (kDescribed.contains(peek()) || kNames.contains(peek())) decided(1);
   switch (peek()) {
     case Tok::kCluster:
       return alone(Kind::kCluster);
@@ -50,16 +56,19 @@ bool Parser::describe_target(ast::Describe& out) {
     case Tok::kType:
       if (is_name()) return describe_generic(out);
       if (!kNames.contains(peek(1))) return fail_no_viable(1);
+      decided(2);
       return alone(Kind::kType) && user_type_name(out.name);
     case Tok::kFunction:
     case Tok::kAggregate: {
       if (is_name()) return describe_generic(out);
       if (!(kNames | TokenSet{Tok::kToken, Tok::kQuestionMark}).contains(peek(1))) return fail_no_viable(1);
+      decided(2);
       return alone(at(Tok::kFunction) ? Kind::kFunction : Kind::kAggregate) && function_name(out.name);
     }
     case Tok::kOnly:
       if (is_name()) return describe_generic(out);
       if (peek(1) != Tok::kKeyspace) return fail_no_viable(1);
+      decided(2);
       advance();
       out.kind = Kind::kOnlyKeyspace;
       break;
@@ -78,6 +87,7 @@ bool Parser::describe_generic(ast::Describe& out) {
   out.kind = ast::Describe::Kind::kGeneric;
   if (!kNames.contains(peek())) return fail_no_viable();
   if (!kNameFollow.contains(peek(1))) return fail_no_viable(1);
+  decided(2);
   if (peek(1) == Tok::kDot && !(ident(out.name.keyspace) && expect(Tok::kDot))) return false;
   return ident(out.name.name);
 }

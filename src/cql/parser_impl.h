@@ -61,6 +61,12 @@ class Parser {
     if (pos_ + 1 < tokens_.size()) ++pos_;
     if (pos_ > seen_) seen_ = pos_;
   }
+  // Cassandra's parser, when it needs more than a glance to choose between rules, steps over all tokens it has looked
+  // at, and so sees one more. What follows them is part of an error's snippet, and an error itself if it is no token.
+  bool decided(size_t tokens) {
+    peek(tokens);
+    return true;
+  }
   bool at(Tok token) { return peek() == token; }
   bool accept(Tok token) {
     if (peek() != token) return false;
@@ -86,6 +92,7 @@ class Parser {
   bool fail_no_viable_since(size_t start);  // here, in a decision that began at token `start`
   bool fail_mismatched(Tok expected);
   bool fail_mismatched_set();
+  bool has_seen_lexical_error() const { return tokens_[seen_].kind == Tok::kLexicalError; }
   bool fail_syntax(SyntaxError::Kind kind, size_t found, Tok expected, size_t highlighted);
   // Fails whatever else was found: Cassandra throws it.
   bool fail_with(Error error);
@@ -123,9 +130,10 @@ class Parser {
   bool drop_statement(ast::Statement::Body& out);
   bool list_statement(ast::Statement::Body& out);
   bool grant_or_revoke_statement(ast::Statement::Body& out);
+  // Chosen by so many tokens.
   template <class S>
-  bool read(bool (Parser::*rule)(S&), ast::Statement::Body& out) {
-    return (this->*rule)(out.emplace<S>());
+  bool read(bool (Parser::*rule)(S&), ast::Statement::Body& out, size_t tokens = 2) {
+    return decided(tokens) && (this->*rule)(out.emplace<S>());
   }
   bool if_not_exists(bool& out);
   bool if_exists(bool& out);

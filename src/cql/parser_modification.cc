@@ -118,13 +118,15 @@ bool Parser::normal_column_operation(ast::Assignment& out) {
   Tok first = peek();
   if (kColumnNames.contains(first)) {
     Tok second = peek(1);
-    if (kOperators.contains(second)) return prefix_column_operation(out);
+    if (kOperators.contains(second)) return decided(2) && prefix_column_operation(out);
     bool call = second == Tok::kDot || (second == Tok::kLeftParen && kFunctionNames.contains(first)) ||
                 (second == Tok::kLeftParen && first == Tok::kCast);
     if (!call || first == Tok::kEmptyQuotedName) return fail_no_viable(1);
+    decided(2);
   } else if (!starts_term()) {
     return fail_no_viable();
   }
+  decided(1);
   if (!term(out.value)) return false;
   if (!accept(Tok::kPlus)) return true;
   std::string column;
@@ -187,6 +189,7 @@ bool Parser::delete_operation(ast::Deletion& out) {
   constexpr TokenSet kFollow = {Tok::kFrom, Tok::kComma, Tok::kLeftBracket, Tok::kDot};
   if (!kColumnNames.contains(peek())) return fail_no_viable();
   if (!kFollow.contains(peek(1))) return fail_no_viable(1);
+  decided(2);
   if (!column_ident(out.column)) return false;
   if (accept(Tok::kLeftBracket)) return term(out.part.emplace<ast::Term>()) && expect(Tok::kRightBracket);
   return !accept(Tok::kDot) || ident(out.part.emplace<std::string>());

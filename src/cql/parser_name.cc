@@ -63,7 +63,9 @@ bool Parser::bindable_name(const char* kind, std::string& out) {
 bool Parser::qualified_name(const TokenSet& follow, const char* kind, ast::QualifiedName& out) {
   if (!(kNames | kQuestionMark).contains(peek())) return fail_no_viable();
   Tok second = peek(1);
-  if (second != Tok::kDot) return follow.contains(second) ? bindable_name(kind, out.name) : fail_no_viable(1);
+  if (second != Tok::kDot && !follow.contains(second)) return fail_no_viable(1);
+  decided(2);
+  if (second != Tok::kDot) return bindable_name(kind, out.name);
   return keyspace_name(out.keyspace) && expect(Tok::kDot) && bindable_name(kind, out.name);
 }
 
@@ -72,7 +74,8 @@ bool Parser::table_name(ast::QualifiedName& out) { return qualified_name(kTableF
 bool Parser::index_name(ast::QualifiedName& out) { return qualified_name(kIndexFollow, "index", out); }
 
 bool Parser::user_type_name(ast::QualifiedName& out) {
-  if (peek(1) == Tok::kDot && !(ident(out.keyspace) && expect(Tok::kDot))) return false;
+  bool qualified = kNames.contains(peek()) && (!kTypeNames.contains(peek()) || peek(1) == Tok::kDot);
+  if (qualified && !(ident(out.keyspace) && expect(Tok::kDot))) return false;
   return type_ident(out.name);
 }
 
@@ -95,7 +98,9 @@ bool Parser::function_name(ast::QualifiedName& out) {
     Tok second = peek(1);
     if (second != Tok::kDot && !kFunctionFollow.contains(second)) return fail_no_viable(1);
     qualified = second == Tok::kDot;
+    decided(2);
   }
+  decided(1);
   if (qualified && !(keyspace_name(out.keyspace) && expect(Tok::kDot))) return false;
   return local_function_name(out.name);
 }
@@ -122,6 +127,7 @@ bool Parser::comparator_type(ast::TypeName& out) {
   if (!check_depth()) return false;
   using Kind = ast::TypeName::Kind;
   Tok first = peek();
+  if (kTypeStart.contains(first)) decided(1);
   if (first == Tok::kStringLiteral) {
     out.kind = Kind::kCustom;
     return expect_value(Tok::kStringLiteral, out.name);
@@ -134,8 +140,9 @@ bool Parser::comparator_type(ast::TypeName& out) {
                      first == Tok::kFrozen;
   if (is_native || is_template) {
     Tok second = peek(1);
-    if (is_native && kTypeFollow.contains(second)) return native_type(out);
+    if (is_native && kTypeFollow.contains(second)) return decided(2) && native_type(out);
     if (is_template && second == Tok::kLess) {
+      decided(2);
       if (first == Tok::kFrozen) return frozen_type(out);
       return parametrized_type(first == Tok::kMap     ? Kind::kMap
                                : first == Tok::kList  ? Kind::kList
@@ -144,6 +151,7 @@ bool Parser::comparator_type(ast::TypeName& out) {
                                out);
     }
     if (second != Tok::kDot && !(is_template && kTypeFollow.contains(second))) return fail_no_viable(1);
+    decided(2);
   }
   ast::QualifiedName udt;
   if (!user_type_name(udt)) return false;

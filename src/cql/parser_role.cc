@@ -129,6 +129,8 @@ bool Parser::role_options(ast::RoleOptions& out) {
 }
 
 bool Parser::role_option(ast::RoleOptions& out) {
+  constexpr TokenSet kSimple = {Tok::kPassword, Tok::kHashed, Tok::kOptions, Tok::kSuperuser, Tok::kLogin};
+  if (kSimple.contains(peek())) decided(1);
   switch (peek()) {
     case Tok::kPassword:
       return password(false, true, out);
@@ -187,6 +189,7 @@ bool Parser::role_access(ast::RoleOptions& out) {
   if (direction != Tok::kTo && direction != Tok::kFrom) return fail_no_viable(1);
   Tok what = direction == Tok::kTo ? Tok::kDatacenters : Tok::kCidrs;
   if (peek(2) != Tok::kAll && peek(2) != what) return fail_no_viable(2);
+  decided(3);
   advance();
   advance();
   if (what == Tok::kCidrs) return access_list(what, "CIDR Groups", out.cidr_groups);
@@ -228,7 +231,8 @@ bool Parser::grant_or_revoke_statement(ast::Statement::Body& out) {
   Tok second = peek(1);
   bool is_role = (kNames | TokenSet{Tok::kStringLiteral, Tok::kQuestionMark}).contains(second);
   bool is_permission = kPermissionTokens.contains(second) || second == Tok::kAll;
-  if (is_role && is_permission) {
+  bool seen_two = is_role && is_permission;
+  if (seen_two) {
     Tok third = peek(2);
     is_role = third == (grant ? Tok::kTo : Tok::kFrom);
     bool goes_on = second == Tok::kAll ? third == Tok::kPermissions : third == Tok::kPermission || third == Tok::kComma;
@@ -236,8 +240,9 @@ bool Parser::grant_or_revoke_statement(ast::Statement::Body& out) {
   } else if (!is_role && !is_permission) {
     return fail_no_viable(1);
   }
-  if (!is_role) return read(&Parser::grant_permissions, out);
-  return grant ? read(&Parser::grant_role, out) : read(&Parser::revoke_role, out);
+  size_t tokens = seen_two ? 3 : 2;
+  if (!is_role) return read(&Parser::grant_permissions, out, tokens);
+  return grant ? read(&Parser::grant_role, out, tokens) : read(&Parser::revoke_role, out, tokens);
 }
 
 bool Parser::grant_role(ast::GrantRole& out) {
@@ -355,21 +360,23 @@ bool Parser::resource(ast::Resource& out) {
   out.kind = Kind::kTable;
   if (first == Tok::kKeyspace) {
     out.kind = Kind::kKeyspace;
-    return expect(Tok::kKeyspace) && keyspace_name(out.name.keyspace);
+    return decided(1) && expect(Tok::kKeyspace) && keyspace_name(out.name.keyspace);
   }
-  if (accept(Tok::kColumnfamily)) return table_name(out.name);
+  if (first == Tok::kColumnfamily) return decided(1) && expect(first) && table_name(out.name);
   if (!kNames.contains(first) && first != Tok::kQuestionMark) return fail_no_viable();
-  if (!kAmbiguous.contains(first) || kTableFollow.contains(peek(1))) return table_name(out.name);
+  if (!kAmbiguous.contains(first)) return decided(1) && table_name(out.name);
+  if (kTableFollow.contains(peek(1))) return decided(2) && table_name(out.name);
   switch (first) {
     case Tok::kAll:
       return all_resource(out);
     case Tok::kRole:
       if (!(kNames | TokenSet{Tok::kStringLiteral, Tok::kQuestionMark}).contains(peek(1))) return fail_no_viable(1);
       out.kind = Kind::kRole;
-      return expect(Tok::kRole) && role_name(out.name.name);
+      return decided(2) && expect(Tok::kRole) && role_name(out.name.name);
     case Tok::kFunction: {
       if (!(kNames | TokenSet{Tok::kToken, Tok::kQuestionMark}).contains(peek(1))) return fail_no_viable(1);
       out.kind = Kind::kFunction;
+      decided(2);
       advance();
       if (!function_name(out.name) || !expect(Tok::kLeftParen)) return false;
       return (!starts_type() || type_list(out.argument_types)) && expect(Tok::kRightParen);
@@ -395,10 +402,12 @@ bool Parser::all_resource(ast::Resource& out) {
       return all_functions_resource(out);
     case Tok::kTables:
       out.kind = Kind::kAllTables;
-      return expect(Tok::kAll, Tok::kTables) && expect(Tok::kIn, Tok::kKeyspace) && keyspace_name(out.name.keyspace);
+      return decided(2) && expect(Tok::kAll, Tok::kTables) && expect(Tok::kIn, Tok::kKeyspace) &&
+             keyspace_name(out.name.keyspace);
     default:
       return fail_no_viable(1);
   }
+  decided(2);
   advance();
   advance();
   return true;
@@ -407,6 +416,7 @@ bool Parser::all_resource(ast::Resource& out) {
 bool Parser::all_functions_resource(ast::Resource& out) {
   using Kind = ast::Resource::Kind;
   constexpr TokenSet kFollow = {Tok::kFrom, Tok::kTo, Tok::kOf, Tok::kNorecursive, Tok::kSemicolon, Tok::kEnd};
+  decided(2);
   Tok third = peek(2);
   if (third != Tok::kIn && !kFollow.contains(third)) return fail_no_viable(2);
   out.kind = third == Tok::kIn ? Kind::kAllFunctionsInKeyspace : Kind::kAllFunctions;
@@ -419,6 +429,7 @@ bool Parser::mbean_resource(ast::Resource& out) {
   bool plural = at(Tok::kMbeans);
   if (peek(1) != Tok::kStringLiteral) return fail_no_viable(1);
   out.kind = plural ? ast::Resource::Kind::kMbeans : ast::Resource::Kind::kMbean;
+  decided(2);
   advance();
   std::string& name = out.name.name;
   if (!expect_value(Tok::kStringLiteral, name)) return false;
@@ -426,7 +437,7 @@ bool Parser::mbean_resource(ast::Resource& out) {
     note("Empty JMX object name supplied");
   } else if (name == "*:*") {
     note("Please use ALL MBEANS instead of wildcard pattern");
-  } else if (name.find(':') == std::string::npos || name.find('=') == std::string::npos) {
+  } else if (name.find_first_of("=*", name.find(':')) == std::string::npos) {
     note(name + " is not a valid JMX object name");
   } else if (plural && name.find_first_of("*?") == std::string::npos) {
     note("Plural form used, but non-pattern JMX object name specified (" + name + ")");

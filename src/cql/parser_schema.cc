@@ -19,6 +19,7 @@ bool Parser::property(ast::Properties& out) {
   if (!kNames.contains(peek())) return fail_no_viable();
   if (peek(1) != Tok::kEqual) return fail_no_viable(1);
   if (peek(2) != Tok::kLeftBrace && !kValues.contains(peek(2))) return fail_no_viable(2);
+  decided(3);
   ast::Property property;
   if (!ident(property.name) || !expect(Tok::kEqual)) return false;
   if (at(Tok::kLeftBrace)) {

@@ -27,11 +27,13 @@ bool Parser::select_statement(ast::Select& out) {
   if (!kSelectableStart.contains(peek()) && !at(Tok::kStar)) return fail_no_viable();
   if (at(Tok::kJson)) {
     // JSON and DISTINCT are columns too: they are keywords if a selection can be read after them.
+    decided(2);
     Attempt attempt = begin_attempt();
     advance();
     out.json = end_attempt(attempt, select_clause(out.distinct, out.selectors));
   }
   if (!out.json) {
+    decided(1);
     out.selectors.clear();
     if (!select_clause(out.distinct, out.selectors)) return false;
   }
@@ -56,7 +58,9 @@ bool Parser::select_statement(ast::Select& out) {
 bool Parser::select_clause(bool& distinct, std::vector<ast::Selector>& out) {
   distinct = false;
   if (!kSelectableStart.contains(peek()) && !at(Tok::kStar)) return fail_no_viable();
+  decided(1);
   if (at(Tok::kDistinct)) {
+    decided(2);
     Attempt attempt = begin_attempt();
     advance();
     distinct = end_attempt(attempt, selectors(out));
@@ -114,6 +118,7 @@ bool Parser::selection_group(ast::Selectable& out) {
   size_t first = pos_;
   if (!check_depth()) return false;
   if (!kSelectableStart.contains(peek())) return fail_no_viable();
+  decided(at(Tok::kMinus) ? 1 : 2);
   if (accept(Tok::kMinus)) {
     ast::Selectable operand;
     if (!selection_group(operand)) return false;
@@ -134,6 +139,8 @@ bool Parser::selection_group_without_field(ast::Selectable& out) {
   size_t first = pos_;
   if (!check_depth()) return false;
   bool ok = false;
+  if (!kSelectableStart.contains(peek()) || at(Tok::kMinus)) return fail_no_viable();
+  decided(at(Tok::kLeftParen) ? 2 : 1);
   switch (peek()) {
     case Tok::kLeftParen:
       ok = selection_type_hint(out) || selection_parentheses(out);
@@ -144,8 +151,6 @@ bool Parser::selection_group_without_field(ast::Selectable& out) {
     case Tok::kLeftBrace:
       ok = selection_map_or_set(out);
       break;
-    case Tok::kMinus:
-      return fail_no_viable();
     default:
       ok = simple_unaliased_selector(out);
       break;
@@ -164,7 +169,8 @@ bool Parser::selector_modifiers(size_t first_token, ast::Selectable& out) {
     } else if (accept(Tok::kLeftBracket)) {
       if (!count_operator() || !collection_sub_selection(out) || !expect(Tok::kRightBracket)) return false;
     } else {
-      return kSelectableFollow.contains(peek()) || fail_no_viable();
+      // A semicolon may follow a column in GROUP BY, but not a part of one.
+      return (kSelectableFollow.contains(peek()) && !at(Tok::kSemicolon)) || fail_no_viable();
     }
     locate(first_token, out.offset, out.length);
   }
@@ -179,7 +185,7 @@ bool Parser::collection_sub_selection(ast::Selectable& out) {
     out.value = ast::ElementSelectable{std::move(out), std::move(*from)};
     return true;
   }
-  if ((!from || !at(Tok::kRightBracket)) && !term(to.emplace())) return false;
+  if ((!from || starts_term()) && !term(to.emplace())) return false;
   out.value = ast::SliceSelectable{std::move(out), std::move(from), std::move(to)};
   return true;
 }
@@ -261,26 +267,27 @@ bool Parser::decide_simple_selector(SelectorKind& out) {
   out = SelectorKind::kLiteral;
   if (first == Tok::kToken) {
     out = SelectorKind::kFunction;
-    return true;
+    return decided(1);
   }
-  if (!kNames.contains(first) && !is_marker) return true;
+  if (!kNames.contains(first) && !is_marker) return decided(1);
   if (!is_marker) out = SelectorKind::kColumn;
   Tok second = peek(1);
   bool can_call = !is_marker && first != Tok::kDistinct && first != Tok::kJson && first != Tok::kKey;
   if (second == Tok::kLeftParen && can_call) {
     out = SelectorKind::kFunction;
-    return true;
+    return decided(2);
   }
-  if (second != Tok::kDot) return kSelectableFollow.contains(second) || fail_no_viable(1);
+  if (second != Tok::kDot) return kSelectableFollow.contains(second) ? decided(2) : fail_no_viable(1);
   Tok third = peek(2);
   if (third == Tok::kToken) {
     out = SelectorKind::kFunction;
-    return true;
+    return decided(3);
   }
-  if (!kFunctionNames.contains(third)) return kNames.contains(third) || fail_no_viable(2);
+  if (!kFunctionNames.contains(third)) return kNames.contains(third) ? decided(3) : fail_no_viable(2);
   Tok fourth = peek(3);
   if (fourth == Tok::kLeftParen) out = SelectorKind::kFunction;
-  return fourth == Tok::kLeftParen || fourth == Tok::kDot || kSelectableFollow.contains(fourth) || fail_no_viable(3);
+  bool known = fourth == Tok::kLeftParen || fourth == Tok::kDot || kSelectableFollow.contains(fourth);
+  return known ? decided(4) : fail_no_viable(3);
 }
 
 bool Parser::selection_literal(ast::Selectable& out) {
@@ -298,8 +305,10 @@ bool Parser::selection_literal(ast::Selectable& out) {
 
 bool Parser::selection_function(ast::Selectable& out) {
   using Kind = ast::WritetimeOrTtlSelectable::Kind;
+  constexpr TokenSet kSpecial = {Tok::kCount, Tok::kMaxwritetime, Tok::kWritetime, Tok::kTtl, Tok::kCast};
   bool called = peek(1) == Tok::kLeftParen;
   Tok first = peek();
+  decided(kSpecial.contains(first) ? 2 : 1);
   if (called && first == Tok::kMaxwritetime) return writetime_or_ttl(Kind::kMaxWritetime, out);
   if (called && first == Tok::kWritetime) return writetime_or_ttl(Kind::kWritetime, out);
   if (called && first == Tok::kTtl) return writetime_or_ttl(Kind::kTtl, out);
@@ -313,6 +322,7 @@ bool Parser::selection_function(ast::Selectable& out) {
   }
   if (called && first == Tok::kCount) {
     Tok argument = peek(2);
+    decided(argument == Tok::kStar || argument == Tok::kRightParen || kSelectableStart.contains(argument) ? 3 : 2);
     if (argument == Tok::kStar) {
       out.value = ast::CountAllSelectable{};
       return expect(Tok::kCount, Tok::kLeftParen) && expect(Tok::kStar, Tok::kRightParen);

@@ -31,7 +31,9 @@ bool Parser::table_columns(ast::CreateTable& out) {
   if (at(Tok::kPrimary)) return table_primary_key(out);
   if (!kNames.contains(peek())) return fail_no_viable();
   ast::ColumnDefinition column;
-  if (!ident(column.name) || !comparator_type(column.type)) return false;
+  if (!ident(column.name)) return false;
+  // Cassandra goes on after a type that it cannot read, and rather complains of columns that are there twice.
+  comparator_type(column.type);
   column.is_static = accept(Tok::kStatic);
   if (at(Tok::kMasked) && !column_mask(column.mask.emplace())) return false;
   for (const ast::ColumnDefinition& other : out.columns) {
@@ -153,6 +155,7 @@ bool Parser::alter_table(ast::AlterTable& out) {
 }
 
 bool Parser::alter_table_change(ast::AlterTable& out) {
+  if (at(Tok::kAdd) || at(Tok::kRename) || at(Tok::kWith)) decided(1);
   switch (peek()) {
     case Tok::kAlter:
       return alter_column(out);
@@ -171,8 +174,10 @@ bool Parser::alter_table_change(ast::AlterTable& out) {
   }
   Tok second = peek(1);
   if (second != Tok::kIf && second != Tok::kLeftParen && !kNames.contains(second)) return fail_no_viable(1);
+  decided(2);
   if (second == Tok::kCompact) {
     Tok third = peek(2);
+    decided(third == Tok::kStorage || third == Tok::kUsing || third == Tok::kSemicolon ? 3 : 2);
     if (third == Tok::kStorage) {
       out.change = ast::DropCompactStorage{};
       return expect(Tok::kDrop) && expect(Tok::kCompact, Tok::kStorage);
@@ -187,12 +192,14 @@ bool Parser::alter_column(ast::AlterTable& out) {
   if (second != Tok::kIf) {
     if (!kColumnNames.contains(second)) return fail_no_viable(1);
     Tok third = peek(2);
+    decided(third == Tok::kType || third == Tok::kMasked || third == Tok::kDrop ? 3 : 2);
     if (third == Tok::kType) {
       auto& change = out.change.emplace<ast::AlterColumnType>();
       return expect(Tok::kAlter) && column_ident(change.column) && expect(Tok::kType) && comparator_type(change.type);
     }
     if (third != Tok::kMasked && third != Tok::kDrop) return fail_no_viable(2);
   }
+  decided(2);
   return alter_column_mask(out.change.emplace<ast::AlterColumnMask>());
 }
 

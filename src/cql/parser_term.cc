@@ -74,16 +74,16 @@ bool Parser::term_addition(ast::Term& out) {
 bool Parser::continues_addition(bool& out) {
   Tok token = peek();
   out = token == Tok::kMinus;
-  if (token != Tok::kPlus) return out || kTermFollow.contains(token) || fail_no_viable();
+  if (token != Tok::kPlus) return out || kTermFollow.contains(token) ? decided(1) : fail_no_viable();
   Tok second = peek(1);
-  if (second == Tok::kEmptyQuotedName) return true;
+  if (second == Tok::kEmptyQuotedName) return decided(2);
   if (kNames.contains(second)) {
     Tok third = peek(2);
     out = third == Tok::kDot || (third == Tok::kLeftParen && (kFunctionNames.contains(second) || second == Tok::kCast));
-    return out || third == Tok::kWhere || third == Tok::kComma || fail_no_viable(2);
+    return out || third == Tok::kWhere || third == Tok::kComma ? decided(3) : fail_no_viable(2);
   }
   out = kTermStart.contains(second);
-  return out || fail_no_viable(1);
+  return out ? decided(2) : fail_no_viable(1);
 }
 
 bool Parser::term_multiplication(ast::Term& out) {
@@ -132,15 +132,15 @@ bool Parser::decide_simple_term(TermKind& out) {
   if (token == Tok::kQuestionMark) {
     Tok second = peek(1);
     out = second == Tok::kDot ? TermKind::kFunction : TermKind::kValue;
-    return second == Tok::kDot || kSimpleTermFollow.contains(second) || fail_no_viable(1);
+    return second == Tok::kDot || kSimpleTermFollow.contains(second) ? decided(2) : fail_no_viable(1);
   }
   if (token == Tok::kCast) {
     Tok second = peek(1);
     out = second == Tok::kDot ? TermKind::kFunction : TermKind::kCast;
-    return second == Tok::kDot || second == Tok::kLeftParen || fail_no_viable(1);
+    return second == Tok::kDot || second == Tok::kLeftParen ? decided(2) : fail_no_viable(1);
   }
   out = token == Tok::kToken || kNames.contains(token) ? TermKind::kFunction : TermKind::kValue;
-  return kSimpleTermStart.contains(token) || fail_no_viable();
+  return kSimpleTermStart.contains(token) && token != Tok::kMinus ? decided(1) : fail_no_viable();
 }
 
 // After a ( comes a tuple's first term, or the type of a hint.
@@ -148,19 +148,21 @@ bool Parser::decide_parenthesized(TermKind& out) {
   Tok token = peek(1);
   if (token == Tok::kSet) {
     out = TermKind::kTypeHint;
-    return true;
+    return decided(2);
   }
   if (token == Tok::kStringLiteral) return decide_after_string(out);
   if (kNames.contains(token)) return decide_after_name(token, out);
   out = TermKind::kValue;
-  return kTermStart.contains(token) || fail_no_viable(1);
+  return kTermStart.contains(token) ? decided(2) : fail_no_viable(1);
 }
 
 // ('a') is a tuple, unless it is a type followed by a term.
 bool Parser::decide_after_string(TermKind& out) {
   Tok third = peek(2);
   out = TermKind::kValue;
-  if (third != Tok::kRightParen) return third == Tok::kComma || kArithmetic.contains(third) || fail_no_viable(2);
+  if (third != Tok::kRightParen) {
+    return third == Tok::kComma || kArithmetic.contains(third) ? decided(3) : fail_no_viable(2);
+  }
   Tok next = peek(3);
   bool hint = false;
   if (next == Tok::kPer || next == Tok::kGroup || next == Tok::kAs) {
@@ -170,6 +172,7 @@ bool Parser::decide_after_string(TermKind& out) {
                   : next == Tok::kGroup ? after == Tok::kBy
                                         : kNativeTypes.contains(after);
     if (!hint && !clause) return fail_no_viable(4);
+    decided(5);
   } else if (next == Tok::kColon) {
     // A marker, or the value of a map's entry whose key this is.
     Tok after = peek(4);
@@ -179,14 +182,17 @@ bool Parser::decide_after_string(TermKind& out) {
                   (last == Tok::kLeftParen && after == Tok::kCast);
       hint = !call;
       if (!call && !kSimpleTermFollow.contains(last)) return fail_no_viable(5);
+      decided(6);
     } else if (!kTermStart.contains(after)) {
       return fail_no_viable(4);
     }
+    decided(5);
   } else {
     // - after it is arithmetic, since no hint has a sign.
     hint = kSimpleTermStart.contains(next) && next != Tok::kMinus;
     if (!hint && !kSimpleTermFollow.contains(next)) return fail_no_viable(3);
   }
+  decided(4);
   if (hint) out = TermKind::kTypeHint;
   return true;
 }
@@ -199,23 +205,23 @@ bool Parser::decide_after_name(Tok first, TermKind& out) {
   bool is_template = first == Tok::kMap || first == Tok::kList || first == Tok::kTuple || first == Tok::kVector ||
                      first == Tok::kFrozen;
   out = TermKind::kTypeHint;
-  if (is_type && third == Tok::kRightParen) return true;
-  if (is_template && third == Tok::kLess) return true;
+  if (is_type && third == Tok::kRightParen) return decided(3);
+  if (is_template && third == Tok::kLess) return decided(3);
   if (can_call && third == Tok::kLeftParen) {
     out = TermKind::kValue;
-    return true;
+    return decided(3);
   }
   if (third != Tok::kDot) return fail_no_viable(2);
   Tok fourth = peek(3);
   if (kNativeTypes.contains(fourth) || fourth == Tok::kCount || fourth == Tok::kToken) {
     out = TermKind::kValue;
-    return true;
+    return decided(4);
   }
-  if (fourth == Tok::kKey) return true;
+  if (fourth == Tok::kKey) return decided(4);
   if (!kFunctionNames.contains(fourth)) return fail_no_viable(3);
   Tok fifth = peek(4);
   if (fifth == Tok::kLeftParen) out = TermKind::kValue;
-  return fifth == Tok::kLeftParen || fifth == Tok::kRightParen || fail_no_viable(4);
+  return fifth == Tok::kLeftParen || fifth == Tok::kRightParen ? decided(5) : fail_no_viable(4);
 }
 
 bool Parser::type_hint_term(ast::Term& out) {
@@ -238,6 +244,7 @@ bool Parser::cast_term(ast::Term& out) {
 }
 
 bool Parser::value_term(ast::Term& out) {
+  decided(1);
   switch (peek()) {
     case Tok::kNull:
       advance();
@@ -337,13 +344,15 @@ bool Parser::brace_literal(ast::Term& out) {
   Tok second = peek(1);
   if (kNames.contains(second)) {
     Tok third = peek(2);
-    if (third == Tok::kColon) return udt_literal(out);
+    if (third == Tok::kColon) return decided(3) && udt_literal(out);
     bool call = third == Tok::kDot || (third == Tok::kLeftParen && kFunctionNames.contains(second)) ||
                 (third == Tok::kLeftParen && second == Tok::kCast);
     if (!call) return fail_no_viable(2);
+    decided(3);
   } else if (second != Tok::kRightBrace && !kTermStart.contains(second)) {
     return fail_no_viable(1);
   }
+  decided(2);
   advance();
   if (accept(Tok::kRightBrace)) {
     out.value = ast::SetLiteral{};
@@ -422,7 +431,7 @@ bool Parser::decide_function(bool& has_arguments) {
   if (peek(paren) != Tok::kLeftParen) return fail_no_viable(paren);
   Tok next = peek(paren + 1);
   has_arguments = next != Tok::kRightParen;
-  return !has_arguments || kSimpleTermStart.contains(next) || fail_no_viable(paren + 1);
+  return !has_arguments || kSimpleTermStart.contains(next) ? decided(paren + 2) : fail_no_viable(paren + 1);
 }
 
 // LIMIT, TTL and TIMESTAMP take an integer or a marker.

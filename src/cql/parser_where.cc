@@ -34,7 +34,7 @@ bool Parser::relation(ast::Relation& out) {
   Nested nested(*this);
   if (!check_depth()) return false;
   if (!kRelationStart.contains(peek())) return fail_no_viable();
-  if (at(Tok::kToken)) return token_relation(out);
+  if (at(Tok::kToken)) return decided(1) && token_relation(out);
   if (!at(Tok::kLeftParen)) return column_relation(out);
   bool is_tuple = false;
   if (!decide_parenthesized_relation(is_tuple)) return false;
@@ -45,11 +45,11 @@ bool Parser::relation(ast::Relation& out) {
 // (a, b) = …, or a relation in parentheses.
 bool Parser::decide_parenthesized_relation(bool& is_tuple) {
   Tok second = peek(1);
-  if (second == Tok::kLeftParen || second == Tok::kToken) return true;
+  if (second == Tok::kLeftParen || second == Tok::kToken) return decided(2);
   if (!kColumnNames.contains(second)) return fail_no_viable(1);
   Tok third = peek(2);
   is_tuple = third == Tok::kComma || third == Tok::kRightParen;
-  return is_tuple || kRelationOperators.contains(third) || fail_no_viable(2);
+  return is_tuple || kRelationOperators.contains(third) ? decided(3) : fail_no_viable(2);
 }
 
 bool Parser::column_relation(ast::Relation& out) {
@@ -59,6 +59,7 @@ bool Parser::column_relation(ast::Relation& out) {
     Tok third = peek(2);
     if (!kMarkers.contains(third) && third != Tok::kLeftParen) return fail_no_viable(2);
   }
+  decided(op == Tok::kIn ? 3 : 2);
   if (!column_ident(out.columns.emplace_back())) return false;
   switch (op) {
     case Tok::kLike:
@@ -89,10 +90,10 @@ bool Parser::token_relation(ast::Relation& out) {
 bool Parser::tuple_relation(ast::Relation& out) {
   out.target = ast::Relation::Target::kTuple;
   if (!tuple_of_identifiers(out.columns)) return false;
-  if (at(Tok::kIn)) return tuple_in_values(out);
+  if (at(Tok::kIn)) return decided(1) && tuple_in_values(out);
   if (!kComparisons.contains(peek())) return fail_no_viable();
   if (peek(1) != Tok::kLeftParen && !kMarkers.contains(peek(1))) return fail_no_viable(1);
-  return relation_type(out.op) && tuple_or_marker(out.value);
+  return decided(2) && relation_type(out.op) && tuple_or_marker(out.value);
 }
 
 bool Parser::tuple_or_marker(ast::Term& out) {
@@ -150,10 +151,10 @@ bool Parser::relation_type(ast::Operator& out) {
   return true;
 }
 
-// CONTAINS KEY, unless KEY starts the term: a function of that keyspace.
+// CONTAINS KEY, unless no term follows KEY: then it starts one itself.
 bool Parser::contains_operator(ast::Operator& out) {
   if (!expect(Tok::kContains)) return false;
-  bool key = at(Tok::kKey) && peek(1) != Tok::kDot;
+  bool key = at(Tok::kKey) && starts_term(1);
   out = key ? ast::Operator::kContainsKey : ast::Operator::kContains;
   if (key) advance();
   return true;
