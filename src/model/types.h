@@ -16,11 +16,41 @@
 namespace cassandra_like {
 
 enum class TypeKind : uint8_t {
-  kAscii, kBigint, kBlob, kBoolean, kCounter, kDate, kDecimal, kDouble, kDuration, kFloat, kInet, kInt, kSmallint,
-  kText, kTime, kTimestamp, kTimeuuid, kTinyint, kUuid, kVarint,
-  kList, kSet, kMap, kTuple, kUdt, kVector,
+  kAscii,
+  kBigint,
+  kBlob,
+  kBoolean,
+  kCounter,
+  kDate,
+  kDecimal,
+  kDouble,
+  kDuration,
+  kFloat,
+  kInet,
+  kInt,
+  kSmallint,
+  kText,
+  kTime,
+  kTimestamp,
+  kTimeuuid,
+  kTinyint,
+  kUuid,
+  kVarint,
+  kList,
+  kSet,
+  kMap,
+  kTuple,
+  kUdt,
+  kVector,
   // Types with no CQL name, written as quoted class names.
-  kEmpty, kComposite, kDynamicComposite, kLexicalUuid, kPartitionerDefinedOrder, kLegacyTimeUuid, kCustom,
+  kEmpty,
+  kComposite,
+  kDynamicComposite,
+  kLexicalUuid,
+  kPartitionerDefinedOrder,
+  kLegacyTimeUuid,
+  kLegacyTimestamp,  // DateType: a timestamp in the order of its unsigned bytes
+  kCustom,
 };
 
 class Type;
@@ -47,8 +77,9 @@ class Type {
 
   // As in CQL, UDTs without keyspace: `frozen<map<text, list<int>>>`. with_frozen=false drops the outermost frozen<>.
   virtual std::string cql_name(bool with_frozen = true) const = 0;
-  // org.apache.cassandra.db.marshal.…, as in Statistics.db, system tables, and the protocol's custom type.
-  virtual std::string class_name() const = 0;
+  // org.apache.cassandra.db.marshal.…, as in Statistics.db, system tables, and the protocol's custom type. With
+  // ignore_freezing, as Cassandra writes a type inside one that is already frozen: without FrozenType(…).
+  virtual std::string class_name(bool ignore_freezing = false) const = 0;
 
   virtual Status validate(BytesView value) const = 0;
   virtual int compare(BytesView a, BytesView b) const = 0;
@@ -72,12 +103,13 @@ class Type {
   // AbstractType.toJSONString, for SELECT JSON and toJson.
   virtual std::string to_json(BytesView value) const = 0;
 
-  // Elements: list, set, vector: {element}; map: {key, value}; tuple and UDT: the fields; else none.
+  // Elements: list, set, vector: {element}; map: {key, value}; tuple and UDT: the fields; composites: the components'
+  // types; else none.
   const std::vector<TypePtr>& elements() const { return elements_; }
-  // The type itself when it is not reversed.
+  // The type itself when it is not reversed. Cast this, not a reversed type, to UserType or VectorType.
   virtual const Type& base() const { return *this; }
 
-  bool equals(const Type& other) const { return class_name() == other.class_name(); }
+  bool equals(const Type& other) const { return this == &other || class_name() == other.class_name(); }
   // Whether values of `previous` can be read as this type (AbstractType.isValueCompatibleWith / isCompatibleWith).
   virtual bool is_value_compatible_with(const Type& previous) const;
   bool references_udt(std::string_view keyspace, std::string_view name) const;
@@ -167,15 +199,15 @@ class ElementReader {
   // For a collection: consumes the count.
   static ElementReader collection(BytesView value);
   static ElementReader tuple(BytesView value);
-  bool next(BytesView* element);  // false at the end or on malformed input; is_null() elements are possible
-  int32_t count() const { return count_; }
+  bool next(BytesView* element);            // false at the end or on malformed input; is_null() elements are possible
+  int32_t count() const { return count_; }  // of a collection; of a map: its entries, each two elements
   bool failed() const { return in_.failed(); }
+  bool at_end() const { return in_.at_end(); }
 
  private:
-  ElementReader(BytesView value) : in_(value) {}
+  explicit ElementReader(BytesView value) : in_(value) {}
   Reader in_;
   int32_t count_ = -1;
-  int32_t seen_ = 0;
 };
 void append_element(Bytes& out, BytesView element);  // int length and bytes; -1 for null
 

@@ -45,10 +45,11 @@ std::string duration_to_text(const CqlDuration& d);
 // Dates are days since 1970-01-01 as unsigned int with 2^31 as the epoch; times nanoseconds of the day; timestamps
 // milliseconds since 1970, signed.
 Result<int64_t> parse_timestamp(std::string_view text);  // any of Cassandra's formats, or a number
-std::string timestamp_to_text(int64_t millis);           // 2015-03-07 00:59:59.999Z
-Result<uint32_t> parse_date(std::string_view text);      // yyyy-mm-dd or a number
+// 2015-03-07 00:59:59.999Z, as in JSON; with 'T' as the separator: as in CQL literals and in casts to text.
+std::string timestamp_to_text(int64_t millis, char separator = ' ');
+Result<uint32_t> parse_date(std::string_view text);  // yyyy-mm-dd or a number
 std::string date_to_text(uint32_t days);
-Result<int64_t> parse_time(std::string_view text);       // hh:mm:ss[.fffffffff] or a number
+Result<int64_t> parse_time(std::string_view text);  // hh:mm:ss[.fffffffff] or a number
 std::string time_to_text(int64_t nanos);
 
 // double and float as Java's Double.toString and Float.toString print them.

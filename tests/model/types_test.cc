@@ -1,0 +1,107 @@
+// Types as their users meet them. Every type's answers are compared with Cassandra's in types_oracle_test.cc.
+#include "model/types.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+using ::testing::ElementsAre;
+
+TypePtr cql(const std::string& text) { return types::parse_cql(text, "ks", nullptr).value(); }
+
+std::string error_of(const std::string& text) {
+  auto type = types::parse_cql(text, "ks", nullptr);
+  return type.ok() ? "ok" : type.error().message();
+}
+
+TEST(TypesTest, SimpleTypesAreShared) {
+  EXPECT_EQ(types::int_(), types::simple(TypeKind::kInt));
+  EXPECT_EQ(types::by_cql_name("VarChar"), types::text());
+  EXPECT_EQ(cql("int"), types::int_());
+  EXPECT_EQ(types::by_cql_name("list"), nullptr);
+}
+
+TEST(TypesTest, FreezeReachesInto) {
+  TypePtr type = types::list(types::set(types::int_(), true), true);
+  EXPECT_EQ(types::freeze(type)->cql_name(), "frozen<list<frozen<set<int>>>>");
+  EXPECT_EQ(types::freeze(type)->cql_name(false), "list<frozen<set<int>>>");
+  EXPECT_EQ(types::freeze(types::text()), types::text());
+}
+
+TEST(TypesTest, ReversedIsTheBaseExceptForItsOrder) {
+  TypePtr type = types::reversed(types::int_());
+  Bytes one = encode_int(1), two = encode_int(2);
+  EXPECT_LT(types::int_()->compare(one, two), 0);
+  EXPECT_GT(type->compare(one, two), 0);
+  EXPECT_TRUE(type->is_reversed());
+  EXPECT_EQ(type->kind(), TypeKind::kInt);
+  EXPECT_EQ(&type->base(), types::int_().get());
+  EXPECT_EQ(type->cql_name(), "int");
+  EXPECT_EQ(type->fixed_length(), 4);
+}
+
+TEST(TypesTest, ReferencesToUserTypes) {
+  UserTypePtr udt = types::udt("ks", "address", {"street", "city"}, {types::text(), types::text()}, false);
+  TypePtr type = types::map(types::int_(), types::reversed(types::tuple({udt})), true);
+  EXPECT_TRUE(type->references_udt("ks", "address"));
+  EXPECT_FALSE(type->references_udt("other", "address"));
+  EXPECT_FALSE(types::int_()->references_udt("ks", "address"));
+  EXPECT_EQ(udt->field_index("city"), 1u);
+  EXPECT_EQ(udt->field_index("zip"), std::nullopt);
+}
+
+TEST(TypesTest, Elements) {
+  Bytes list;
+  append_be(list, int32_t{3});
+  append_element(list, "a");
+  append_element(list, BytesView("", 0));
+  append_element(list, kNull);
+  ElementReader in = ElementReader::collection(list);
+  EXPECT_EQ(in.count(), 3);
+  std::vector<std::string> seen;
+  for (BytesView e; in.next(&e);) seen.push_back(is_null(e) ? "null" : "'" + std::string(e) + "'");
+  EXPECT_THAT(seen, ElementsAre("'a'", "''", "null"));
+  EXPECT_FALSE(in.failed());
+
+  list.pop_back();
+  ElementReader cut = ElementReader::collection(list);
+  BytesView e;
+  EXPECT_TRUE(cut.next(&e));
+  EXPECT_TRUE(cut.next(&e));
+  EXPECT_FALSE(cut.next(&e));
+  EXPECT_TRUE(cut.failed());
+}
+
+TEST(TypesTest, CountersStayOutOfCollections) {
+  EXPECT_EQ(error_of("list<counter>"), "Counters are not allowed inside collections: list<counter>");
+  EXPECT_EQ(error_of("map<int, counter>"), "Counters are not allowed inside collections: map<int, counter>");
+}
+
+TEST(TypesTest, NestingHasABound) {
+  std::string deep_cql, deep_class;
+  for (int i = 0; i < 100000; ++i) {
+    deep_cql += "tuple<";
+    deep_class += "TupleType(";
+  }
+  EXPECT_THAT(error_of(deep_cql), ::testing::EndsWith("types nested too deeply"));
+  EXPECT_FALSE(types::parse_class(deep_class).ok());
+}
+
+TEST(TypesTest, UnsupportedPartitionersAreRefused) {
+  auto type = types::parse_class("PartitionerDefinedOrder(org.apache.cassandra.dht.RandomPartitioner)");
+  EXPECT_EQ(type.error().message(),
+            "PartitionerDefinedOrder of org.apache.cassandra.dht.RandomPartitioner is not supported yet");
+}
+
+TEST(TypesTest, NullLiterals) {
+  for (const char* name :
+       {"int", "text", "blob", "list<int>", "map<int, int>", "tuple<int>", "vector<int, 2>", "inet"}) {
+    EXPECT_EQ(cql(name)->to_cql_literal(kNull), "null") << name;
+  }
+}
+
+}  // namespace
+}  // namespace cassandra_like
