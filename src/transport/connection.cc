@@ -166,7 +166,7 @@ void ServerConnection::respond_version_error(const FrameHeader& header, const ch
   ErrorInfo error;
   error.code = ErrorCode::kProtocolError;
   error.message = std::move(message);
-  if (version == 1 || version == 2) {  // whose headers have a one-byte stream id
+  if (version == 1 || version == 2) {  // headers of 8 bytes, as the client's own, with one for the stream id
     Bytes body;
     append_error(body, kMinProtocolVersion, error);
     const char head[4] = {static_cast<char>(0x80 | version), 0, data[2], static_cast<char>(Opcode::kError)};
@@ -175,7 +175,8 @@ void ServerConnection::respond_version_error(const FrameHeader& header, const ch
     out.append(body);
     return;
   }
-  const size_t begin = begin_frame(out, 0x80 | answer_version, Opcode::kError, header.stream, flags);
+  const auto stream = version < kMinProtocolVersion ? static_cast<int16_t>(data[2]) : header.stream;
+  const size_t begin = begin_frame(out, 0x80 | answer_version, Opcode::kError, stream, flags);
   append_error(out, kMinProtocolVersion, error);
   end_frame(out, begin);
 }
@@ -236,7 +237,7 @@ size_t ServerConnection::serve_enveloped(BytesView rest) {
     return std::min(size, rest.size());
   }
   if (size > rest.size()) {
-    close();
+    fail(header.stream, fmt::format("Frame of {} bytes in a segment that has {} left", size, rest.size()));
     return rest.size();
   }
   std::unique_ptr<Request> request = core_->pool.take();
