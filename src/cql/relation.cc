@@ -1,0 +1,451 @@
+#include "cql/relation.h"
+
+#include <algorithm>
+
+#include "cql/term_internal.h"
+
+namespace cassandra_like {
+namespace {
+
+std::string names(const std::vector<const Column*>& columns) {
+  std::string text;
+  for (const Column* column : columns) text += (text.empty() ? "" : ", ") + column->name;
+  return text;
+}
+
+const char* operator_name(ast::Operator op) {
+  switch (op) {
+    case ast::Operator::kEq:
+      return "=";
+    case ast::Operator::kNeq:
+      return "!=";
+    case ast::Operator::kLt:
+      return "<";
+    case ast::Operator::kLte:
+      return "<=";
+    case ast::Operator::kGt:
+      return ">";
+    case ast::Operator::kGte:
+      return ">=";
+    case ast::Operator::kIn:
+      return "IN";
+    case ast::Operator::kContains:
+      return "CONTAINS";
+    case ast::Operator::kContainsKey:
+      return "CONTAINS KEY";
+    case ast::Operator::kLike:
+      return "LIKE";
+    case ast::Operator::kIsNot:
+      return "IS NOT";
+  }
+  return "";
+}
+
+bool has_duration(const Type& type) {
+  if (type.kind() == TypeKind::kDuration) return true;
+  return std::any_of(type.elements().begin(), type.elements().end(), [](const TypePtr& e) { return has_duration(*e); });
+}
+
+// Checks and prepares one relation.
+class RelationPreparer {
+ public:
+  RelationPreparer(const TableMetadata& table, const ast::Relation& relation, PrepareContext& context)
+      : table_(table), relation_(relation), context_(context) {}
+
+  Result<Restriction> prepare() {
+    for (const std::string& name : relation_.columns) {
+      const Column* column = table_.column(name);
+      if (column == nullptr)
+        return invalid("Undefined column name " + quoted(name) + " in table " + table_.qualified_name());
+      result_.columns.push_back(column);
+    }
+    result_.is_multi_column = relation_.target == ast::Relation::Target::kTuple;
+    TRY(result_.is_multi_column ? check_multi_column() : check_single_column());
+    TRY(prepare_values());
+    return std::move(result_);
+  }
+
+ private:
+  static std::string quoted(const std::string& name) { return name; }
+  const Column* column() const { return result_.columns[0]; }
+  ColumnSpec spec(std::string name, TypePtr type) const {
+    return {table_.keyspace, table_.name, std::move(name), std::move(type)};
+  }
+  bool is_slice() const { return relation_.op >= ast::Operator::kLt && relation_.op <= ast::Operator::kGte; }
+  std::string text() const {
+    std::string columns = names(result_.columns);
+    if (result_.is_multi_column) columns = "(" + columns + ")";
+    return columns + " " + operator_name(relation_.op) + " " + source(relation_.value, context_);
+  }
+
+  Status check_single_column() const {
+    const Type& type = column()->type->base();
+    const std::string& name = column()->name;
+    if (relation_.op == ast::Operator::kNeq) return invalid("Unsupported \"!=\" relation: " + text());
+    if (relation_.op == ast::Operator::kIsNot) return invalid("Unsupported restriction: " + name + " IS NOT null");
+    if (relation_.op == ast::Operator::kLike) {
+      return invalid("LIKE restriction is only supported on properly indexed columns. " + text() + " is not valid.");
+    }
+    if (relation_.op == ast::Operator::kContainsKey && type.kind() != TypeKind::kMap) {
+      return invalid("Cannot use CONTAINS KEY on non-map column " + name);
+    }
+    if (relation_.op == ast::Operator::kContains && !type.is_collection()) {
+      return invalid("Cannot use CONTAINS on non-collection column " + name);
+    }
+    if (relation_.target == ast::Relation::Target::kElement) {
+      if (type.kind() == TypeKind::kList) {
+        return invalid("Indexes on list entries (" + name + "[index] = value) are not currently supported.");
+      }
+      if (type.kind() != TypeKind::kMap) return invalid("Column " + name + " cannot be used as a map");
+      if (!type.is_multi_cell()) {
+        return invalid("Map-entry equality predicates on frozen map column " + name + " are not supported");
+      }
+      if (relation_.op != ast::Operator::kEq) return invalid("Only EQ relations are supported on map entries");
+    }
+    if (type.is_udt() && type.is_multi_cell()) {
+      return invalid("Non-frozen UDT column '" + name + "' (" + type.cql_name() +
+                     ") cannot be restricted by any relation");
+    }
+    if (type.is_collection() && type.is_multi_cell() && relation_.target == ast::Relation::Target::kColumn &&
+        relation_.op != ast::Operator::kContains && relation_.op != ast::Operator::kContainsKey) {
+      return invalid("Collection column '" + name + "' (" + type.cql_name() + ") cannot be restricted by a '" +
+                     operator_name(relation_.op) + "' relation");
+    }
+    if (is_slice() && has_duration(type)) {
+      if (type.is_collection())
+        return invalid("Slice restrictions are not supported on collections containing durations");
+      if (type.is_udt()) return invalid("Slice restrictions are not supported on UDTs containing durations");
+      if (type.is_tuple()) return invalid("Slice restrictions are not supported on tuples containing durations");
+      return invalid("Slice restrictions are not supported on duration columns");
+    }
+    return {};
+  }
+
+  Status check_multi_column() const {
+    if (relation_.op >= ast::Operator::kContains || relation_.op == ast::Operator::kNeq) {
+      return invalid(std::string(operator_name(relation_.op)) + " cannot be used for multi-column relations");
+    }
+    int previous = -1;
+    for (size_t i = 0; i < result_.columns.size(); ++i) {
+      const Column* c = result_.columns[i];
+      if (c->kind != ColumnKind::kClustering) {
+        return invalid("Multi-column relations can only be applied to clustering columns but was applied to: " +
+                       c->name);
+      }
+      if (std::count(result_.columns.begin(), result_.columns.begin() + static_cast<ptrdiff_t>(i), c) > 0) {
+        return invalid("Column \"" + c->name + "\" appeared twice in a relation: " + text());
+      }
+      if (previous != -1 && c->position != previous + 1) {
+        return invalid("Clustering columns must appear in the PRIMARY KEY order in multi-column relations: " + text());
+      }
+      previous = c->position;
+    }
+    return {};
+  }
+
+  Status prepare_values() {
+    using Op = ast::Operator;
+    switch (relation_.op) {
+      case Op::kEq:
+        if (relation_.target == ast::Relation::Target::kElement) return prepare_entry();
+        result_.kind = Restriction::Kind::kEq;
+        return prepare_tuple(relation_.value, result_.eq);
+      case Op::kIn:
+        return prepare_in_values();
+      case Op::kContains:
+      case Op::kContainsKey:
+        return prepare_contains();
+      case Op::kLt:
+      case Op::kLte:
+      case Op::kGt:
+      case Op::kGte: {
+        result_.kind = Restriction::Kind::kSlice;
+        bool start = relation_.op == Op::kGt || relation_.op == Op::kGte;
+        auto& bound = start ? result_.start : result_.end;
+        bound.emplace();
+        bound->inclusive = relation_.op == Op::kGte || relation_.op == Op::kLte;
+        return prepare_tuple(relation_.value, bound->value);
+      }
+      default:
+        return invalid(std::string("Unsupported relation: ") + text());
+    }
+  }
+
+  Status prepare_tuple(const ast::Term& term, TupleValue& into) {
+    if (!result_.is_multi_column) {
+      ASSIGN_OR_RETURN(TermPtr value, prepare_term(term, spec(column()->name, column()->type), context_));
+      into.elements.push_back(std::move(value));
+      return {};
+    }
+    if (const auto* literal = std::get_if<ast::TupleLiteral>(&term.value)) {
+      if (literal->elements.size() != result_.columns.size()) {
+        return invalid("Expected " + std::to_string(result_.columns.size()) + " elements in value tuple, but got " +
+                       std::to_string(literal->elements.size()) + ": " + source(term, context_));
+      }
+      for (size_t i = 0; i < result_.columns.size(); ++i) {
+        const Column* c = result_.columns[i];
+        ASSIGN_OR_RETURN(TermPtr value, prepare_term(literal->elements[i], spec(c->name, c->type), context_));
+        into.elements.push_back(std::move(value));
+      }
+      return {};
+    }
+    ASSIGN_OR_RETURN(into.tuple, prepare_term(term, spec("(" + comma_names() + ")", tuple_type()), context_));
+    return {};
+  }
+
+  std::string comma_names() const {
+    std::string text;
+    for (const Column* c : result_.columns) text += (text.empty() ? "" : ",") + c->name;
+    return text;
+  }
+  TypePtr tuple_type() const {
+    std::vector<TypePtr> fields;
+    for (const Column* c : result_.columns) fields.push_back(unreversed(c->type));
+    return types::tuple(std::move(fields));
+  }
+  static TypePtr unreversed(const TypePtr& type) {
+    if (!type->is_reversed()) return type;
+    auto base = types::parse_class(type->base().class_name());
+    CHECK(base.ok());
+    return *base;
+  }
+
+  Status prepare_in_values() {
+    result_.kind = Restriction::Kind::kIn;
+    if (std::holds_alternative<ast::BindMarker>(relation_.in_values)) {
+      ColumnSpec receiver = result_.is_multi_column ? spec("(" + comma_names() + ")", tuple_type())
+                                                    : spec(column()->name, unreversed(column()->type));
+      ASSIGN_OR_RETURN(result_.in_marker, prepare_in(relation_.in_values, receiver, context_));
+      return {};
+    }
+    for (const ast::Term& term : std::get<std::vector<ast::Term>>(relation_.in_values)) {
+      result_.in.emplace_back();
+      TRY(prepare_tuple(term, result_.in.back()));
+    }
+    if (result_.in.size() == 1) {
+      result_.kind = Restriction::Kind::kEq;
+      result_.eq = std::move(result_.in[0]);
+      result_.in.clear();
+    }
+    return {};
+  }
+
+  Status prepare_contains() {
+    result_.kind = Restriction::Kind::kContains;
+    Restriction::Containment containment;
+    bool key = relation_.op == ast::Operator::kContainsKey;
+    containment.op = key ? Operator::kContainsKey : Operator::kContains;
+    const auto& elements = column()->type->elements();
+    ColumnSpec receiver = spec((key ? "key(" : "value(") + column()->name + ")", key ? elements[0] : elements.back());
+    ASSIGN_OR_RETURN(containment.value, prepare_term(relation_.value, receiver, context_));
+    result_.contains.push_back(std::move(containment));
+    return {};
+  }
+
+  Status prepare_entry() {
+    result_.kind = Restriction::Kind::kContains;
+    Restriction::Containment entry;
+    entry.op = Operator::kEq;
+    const auto& elements = column()->type->elements();
+    ASSIGN_OR_RETURN(entry.key,
+                     prepare_term(*relation_.key, spec("key(" + column()->name + ")", elements[0]), context_));
+    ASSIGN_OR_RETURN(entry.value,
+                     prepare_term(relation_.value, spec("value(" + column()->name + ")", elements[1]), context_));
+    result_.contains.push_back(std::move(entry));
+    return {};
+  }
+
+  const TableMetadata& table_;
+  const ast::Relation& relation_;
+  PrepareContext& context_;
+  Restriction result_;
+};
+
+std::string common_names(const Restriction& a, const Restriction& b) {
+  std::vector<const Column*> common;
+  for (const Column* column : a.columns) {
+    if (b.covers(column)) common.push_back(column);
+  }
+  return names(common);
+}
+
+bool is_filterable_index(const IndexMetadata& index) { return index.kind != IndexKind::kCustom; }
+
+}  // namespace
+
+Result<Values> TupleValue::bind(ExecutionContext& context, size_t count) const {
+  Values values;
+  if (tuple == nullptr) {
+    for (const TermPtr& element : elements) {
+      ASSIGN_OR_RETURN(BytesView value, element->bind(context));
+      values.push_back(value);
+    }
+    return values;
+  }
+  ASSIGN_OR_RETURN(BytesView serialized, tuple->bind(context));
+  if (is_null(serialized) || is_unset(serialized)) {
+    values.assign(count, serialized);
+    return values;
+  }
+  auto fields = ElementReader::tuple(serialized);
+  BytesView field;
+  while (values.size() < count && fields.next(&field)) values.push_back(field);
+  values.resize(count, kNull);
+  return values;
+}
+
+bool Restriction::covers(const Column* column) const {
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+namespace {
+
+Status check_values(const std::vector<const Column*>& columns, const Values& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (is_null(values[i])) return invalid("Invalid null value in condition for column " + columns[i]->name);
+    if (is_unset(values[i])) return invalid("Invalid unset value for column " + columns[i]->name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Values>> Restriction::bind_tuples(ExecutionContext& context) const {
+  std::vector<Values> tuples;
+  if (kind == Kind::kEq) {
+    ASSIGN_OR_RETURN(Values values, eq.bind(context, columns.size()));
+    TRY(check_values(columns, values));
+    tuples.push_back(std::move(values));
+    return tuples;
+  }
+  if (in_marker != nullptr) {
+    ASSIGN_OR_RETURN(auto items, in_marker->bind(context));
+    for (BytesView item : items) {
+      Values values{item};
+      if (is_multi_column) {
+        values.clear();
+        auto fields = ElementReader::tuple(item);
+        BytesView field;
+        while (values.size() < columns.size() && fields.next(&field)) values.push_back(field);
+        values.resize(columns.size(), kNull);
+      }
+      TRY(check_values(columns, values));
+      tuples.push_back(std::move(values));
+    }
+    return tuples;
+  }
+  for (const TupleValue& value : in) {
+    ASSIGN_OR_RETURN(Values values, value.bind(context, columns.size()));
+    TRY(check_values(columns, values));
+    tuples.push_back(std::move(values));
+  }
+  return tuples;
+}
+
+Result<Values> Restriction::bind_bound(const Bound& bound, ExecutionContext& context) const {
+  ASSIGN_OR_RETURN(Values values, bound.value.bind(context, columns.size()));
+  TRY(check_values(columns, values));
+  return values;
+}
+
+Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) const {
+  auto add = [&](size_t i, Operator op, BytesView value) {
+    filter.push_back({columns[i], op, Bytes(value), {}, false});
+  };
+  if (kind == Kind::kEq) {
+    ASSIGN_OR_RETURN(auto tuples, bind_tuples(context));
+    for (size_t i = 0; i < columns.size(); ++i) add(i, Operator::kEq, tuples[0][i]);
+  } else if (kind == Kind::kIn) {
+    if (is_multi_column) return invalid("Multicolumn IN filters are not supported");
+    ASSIGN_OR_RETURN(auto tuples, bind_tuples(context));
+    Bytes list;
+    append_be<int32_t>(list, static_cast<int32_t>(tuples.size()));
+    for (const Values& values : tuples) append_element(list, values[0]);
+    add(0, Operator::kIn, list);
+  } else if (kind == Kind::kSlice) {
+    if (is_multi_column && columns.size() > 1)
+      return invalid("Multi-column slice restrictions cannot be used for filtering.");
+    for (bool is_start : {true, false}) {
+      const auto& bound = is_start ? start : end;
+      if (!bound) continue;
+      ASSIGN_OR_RETURN(Values values, bind_bound(*bound, context));
+      add(0,
+          is_start ? (bound->inclusive ? Operator::kGte : Operator::kGt)
+                   : (bound->inclusive ? Operator::kLte : Operator::kLt),
+          values[0]);
+    }
+  } else {
+    for (const Containment& containment : contains) {
+      FilterExpression expression{columns[0], containment.op, {}, {}, false};
+      ASSIGN_OR_RETURN(BytesView value, containment.value->bind(context));
+      TRY(check_values(columns, {value}));
+      expression.value = Bytes(value);
+      if (containment.key != nullptr) {
+        ASSIGN_OR_RETURN(BytesView key, containment.key->bind(context));
+        TRY(check_values(columns, {key}));
+        expression.map_key = Bytes(key);
+        expression.is_map_entry = true;
+      }
+      filter.push_back(std::move(expression));
+    }
+  }
+  return {};
+}
+
+const IndexMetadata* Restriction::supporting_index(const TableMetadata& table) const {
+  if (columns.size() != 1) return nullptr;
+  for (const auto& [name, index] : table.indexes) {
+    auto option = index.options.find("target");
+    if (option == index.options.end() || !is_filterable_index(index)) continue;
+    IndexTarget target = parse_index_target(option->second);
+    if (target.column != columns[0]->name) continue;
+    if (kind == Kind::kEq && (target.type == IndexTargetType::kSimple || target.type == IndexTargetType::kFull))
+      return &index;
+    for (const Containment& containment : contains) {
+      IndexTargetType wanted = containment.op == Operator::kContainsKey ? IndexTargetType::kKeys
+                               : containment.key != nullptr             ? IndexTargetType::kEntries
+                                                                        : IndexTargetType::kValues;
+      if (target.type == wanted) return &index;
+    }
+  }
+  return nullptr;
+}
+
+Result<Restriction> prepare_relation(const TableMetadata& table, const ast::Relation& relation,
+                                     PrepareContext& context) {
+  return RelationPreparer(table, relation, context).prepare();
+}
+
+Status merge_restriction(Restriction& to, Restriction from) {
+  using Kind = Restriction::Kind;
+  std::string common = common_names(to, from);
+  if (to.kind == Kind::kEq)
+    return invalid(common + " cannot be restricted by more than one relation if it includes an Equal");
+  if (to.kind == Kind::kIn)
+    return invalid(common + " cannot be restricted by more than one relation if it includes a IN");
+  if (to.kind == Kind::kContains) {
+    if (from.kind != Kind::kContains) {
+      return invalid("Collection column " + common +
+                     " can only be restricted by CONTAINS, CONTAINS KEY, or map-entry equality");
+    }
+    for (auto& containment : from.contains) to.contains.push_back(std::move(containment));
+    return {};
+  }
+  if (!from.is_slice()) {
+    return invalid("Column \"" + common + "\" cannot be restricted by both an equality and an inequality relation");
+  }
+  if (to.first() != from.first()) {
+    return invalid("Column \"" + common +
+                   "\" cannot be restricted by two inequalities not starting with the same column");
+  }
+  if (to.start && from.start) return invalid("More than one restriction was found for the start bound on " + common);
+  if (to.end && from.end) return invalid("More than one restriction was found for the end bound on " + common);
+  // Two slices of tuples of different length are one of the longer: the shorter bound keeps its own columns.
+  if (from.columns.size() > to.columns.size()) to.columns = from.columns;
+  if (from.start) to.start = std::move(from.start);
+  if (from.end) to.end = std::move(from.end);
+  to.is_multi_column = to.is_multi_column || from.is_multi_column;
+  return {};
+}
+
+}  // namespace cassandra_like
