@@ -156,6 +156,7 @@ class DecimalType final : public SimpleType {
     if (header == 0x80) return void(out.append(5, '\0'));
     const bool negative = header < 0x80;
     int length = header - (negative ? 0x40 : 0xC0);
+    if (std::abs(length) > 4) return in.fail();
     int64_t exponent = length < 0 ? -1 : 0;
     for (int i = std::abs(length); i > 0; --i)
       exponent = static_cast<int64_t>(static_cast<uint64_t>(exponent) << 8 | in.u8());

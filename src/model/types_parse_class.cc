@@ -159,7 +159,7 @@ class ClassParser {
     std::vector<std::pair<char, TypePtr>> aliases;
     if (!take('(')) return make_dynamic_composite({});
     while (skip_blank_and_comma()) {
-      if (take(')')) return make_dynamic_composite(in_hash_order(std::move(aliases)));
+      if (take(')')) return make_dynamic_composite(in_hash_order(aliases));
       std::string alias(identifier());
       if (alias.size() != 1) return fail("An alias should be a single character: '" + alias + "'");
       skip_blank();
@@ -173,13 +173,16 @@ class ClassParser {
   }
 
   // Cassandra prints them in the order of a java.util.HashMap of bytes: by the low bits, as many as its table has.
-  static std::vector<std::pair<char, TypePtr>> in_hash_order(std::vector<std::pair<char, TypePtr>> aliases) {
+  static std::vector<std::pair<char, TypePtr>> in_hash_order(const std::vector<std::pair<char, TypePtr>>& aliases) {
     size_t buckets = 16;
     while (aliases.size() * 4 > buckets * 3) buckets *= 2;
-    auto bucket = [&](const auto& alias) { return static_cast<unsigned char>(alias.first) & (buckets - 1); };
-    std::stable_sort(aliases.begin(), aliases.end(),
-                     [&](const auto& a, const auto& b) { return bucket(a) < bucket(b); });
-    return aliases;
+    std::vector<std::pair<char, TypePtr>> sorted;
+    for (size_t bucket = 0; bucket < buckets; ++bucket) {
+      for (const auto& alias : aliases) {
+        if ((static_cast<unsigned char>(alias.first) & (buckets - 1)) == bucket) sorted.push_back(alias);
+      }
+    }
+    return sorted;
   }
 
   // (partitioner) or (partitioner:type of the key)

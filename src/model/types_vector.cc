@@ -1,5 +1,8 @@
 // vector<T, n>: n elements without a count. Elements of a fixed length follow each other; others have their length, an
 // unsigned vint, in front. Compared element by element.
+#include <algorithm>
+#include <limits>
+
 #include "base/vint.h"
 #include "model/types_internal.h"
 
@@ -44,7 +47,7 @@ class VectorTypeImpl final : public VectorType {
   int compare(BytesView a, BytesView b) const override {
     if (a.empty() || b.empty()) return compare_irregular(a, b);
     Reader x(a), y(b);
-    for (size_t i = 0; i < dimension_; ++i) {
+    for (size_t i = 0; i < dimension_ && !x.failed() && !y.failed(); ++i) {
       if (int c = element_.compare(next(x), next(y)); c != 0) return c;
     }
     return 0;
@@ -52,7 +55,7 @@ class VectorTypeImpl final : public VectorType {
 
   void append_comparable(Bytes& out, BytesView value) const override {
     Reader in(value);
-    for (size_t i = 0; i < dimension_; ++i) append_component(out, element_, next(in));
+    for (size_t i = 0; i < dimension_ && !in.failed(); ++i) append_component(out, element_, next(in));
     out.push_back(kTerminator);
   }
 
@@ -78,8 +81,11 @@ class VectorTypeImpl final : public VectorType {
   }
 
  private:
+  // No value can have the length of the largest vectors: for them, any number that no value has will do.
   static int length_of(const Type& element, size_t dimension) {
-    return element.fixed_length() < 0 ? -1 : element.fixed_length() * static_cast<int>(dimension);
+    if (element.fixed_length() < 0) return -1;
+    constexpr size_t kLongest = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(static_cast<size_t>(element.fixed_length()) * dimension, kLongest));
   }
 
   BytesView next(Reader& in) const {

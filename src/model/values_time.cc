@@ -269,7 +269,7 @@ Result<int64_t> parse_timestamp(std::string_view text) {
 
 std::string timestamp_to_text(int64_t millis, char separator) {
   int64_t days = floor_div(millis, kMillisPerDay);
-  int64_t rest = millis - days * kMillisPerDay;
+  int64_t rest = (millis % kMillisPerDay + kMillisPerDay) % kMillisPerDay;
   Date date = date_of(days);
   if (date.year < 1) date.year = 1 - date.year;  // the pattern has no sign: 1 BC prints as 1
   std::string out;
