@@ -50,7 +50,7 @@ enum class TypeKind : uint8_t {
   kPartitionerDefinedOrder,
   kLegacyTimeUuid,
   kLegacyTimestamp,  // DateType: a timestamp in the order of its unsigned bytes
-  kCustom,
+  kCustom,           // a class of the user's own: parse_class refuses it, no instance exists
 };
 
 class Type;
