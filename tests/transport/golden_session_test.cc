@@ -244,6 +244,48 @@ TEST_P(GoldenSession, IsAnsweredAsCassandraAnsweredIt) {
   }
 }
 
+TEST_P(GoldenSession, ReachesTheProcessorAsItWasMeant) {
+  FakeConnection* connection = test.connect();
+  for (const Step& step : sessions().at(GetParam())) {
+    prepare(step);
+    connection->arrive(step.sent);
+  }
+  const std::string session = GetParam();
+  std::string keyspace = "golden_" + session;
+  std::replace(keyspace.begin(), keyspace.end(), '-', '_');
+  std::vector<std::string> expected{
+      "prepare [" + keyspace + "] INSERT INTO t (k, c, v) VALUES (?, ?, ?)",
+      "execute id1 (00000001, 61, 00000001) 1 timestamp=1000",
+      "execute id1 (00000001, 62, 00000002) 1 timestamp=1001",
+      "execute id1 (00000001, 63, 00000003) 1 timestamp=1002",
+      "prepare [" + keyspace + "] SELECT c, v FROM t WHERE k = ?",
+      "execute id2 (00000001) 1",
+      "execute id2 (00000001) 1 skip",
+      "execute id2 (00000002) 1",
+      "query SELECT v FROM t WHERE k = :key AND c = :c (c=62, key=00000001) 1",
+      "query SELECT * FROM t WHERE k = 1 1 page=2 serial=9",
+      "execute id1 (00000001, 64, unset) 1",
+      "batch 1 text:INSERT INTO t (k, c, v) VALUES (1, 'x', ?) (00000009) id:id1 (00000001, 79, null) 1 timestamp=2000",
+      "query SELECT v FROM t WHERE k = 7 1 keyspace=" + keyspace + " now=1700000000",
+      "prepare [" + keyspace + "] SELECT v FROM t WHERE k = ?",
+      "query SELECT v FROM t WHERE k = 7 1 traced"};
+  if (version() < 4) std::erase_if(expected, [](const auto& l) { return l.find("unset") != std::string::npos; });
+  if (version() < 5) expected.erase(expected.end() - 3, expected.end() - 1);
+  // The ids are numbered in the order in which they were first executed.
+  std::vector<std::string> log = test.processor.log;
+  std::vector<std::string> ids;
+  for (std::string& line : log) {
+    if (line.starts_with("execute ") && line.size() > 40 &&
+        std::find(ids.begin(), ids.end(), line.substr(8, 32)) == ids.end())
+      ids.push_back(line.substr(8, 32));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (const size_t at = line.find(ids[i]); at != std::string::npos)
+        line.replace(at, 32, fmt::format("id{}", i + 1));
+    }
+  }
+  EXPECT_THAT(log, testing::IsSupersetOf(expected));
+}
+
 TEST_P(GoldenSession, MayArriveInSingleBytes) {
   FakeConnection* connection = test.connect();
   bool segmented = false;

@@ -190,13 +190,14 @@ class FakeProcessor : public QueryProcessor {
     return asked("prepare [" + std::string(keyspace) + "] " + std::string(text), r);
   }
   Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext r) override {
-    return asked("execute " + std::string(id) + describe(options), r);
+    return asked("execute " + to_hex(id) + describe(options), r);
   }
   Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
                                   RequestContext r) override {
     std::string text = "batch " + std::to_string(type);
     for (const BatchEntry& entry : entries) {
-      text += std::string(entry.is_prepared ? " id:" : " text:") + std::string(entry.id_or_text) + values(entry.values);
+      text += (entry.is_prepared ? " id:" + to_hex(entry.id_or_text) : " text:" + std::string(entry.id_or_text)) +
+              values(entry.values);
     }
     return asked(text + describe(options), r);
   }
