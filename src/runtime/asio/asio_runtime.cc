@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/asio/asio_disk.h"
-#include "runtime/asio/asio_network.h"
+#include "runtime/asio/os_disk.h"
+#include "runtime/asio/tcp_network.h"
 #include "runtime/xoshiro.h"
 
 namespace cassandra_like {
@@ -53,13 +53,13 @@ class OsRandom final : public Random {
 };
 
 struct ShardParts {
-  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, SyncPool& pool)
-      : shard(index), network(shard, std::move(registry)), disk(shard, pool) {}
+  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& pool)
+      : shard(index), network(shard, std::move(registry), http), disk(shard, pool) {}
 
-  AsioShard shard;
+  EpollShard shard;
   OsClock clock;
-  AsioNetwork network;
-  AsioDisk disk;
+  TcpNetwork network;
+  OsDisk disk;
   OsRandom random;
   ShardRuntime view{shard, clock, network, disk, random};
   std::thread thread;
@@ -70,7 +70,7 @@ class AsioRuntimeImpl final : public AsioRuntime {
   explicit AsioRuntimeImpl(unsigned shards) {
     CHECK(shards >= 1 && shards <= 64);
     auto registry = std::make_shared<ListenRegistry>();
-    for (unsigned i = 0; i < shards; ++i) parts_.push_back(std::make_unique<ShardParts>(i, registry, pool_));
+    for (unsigned i = 0; i < shards; ++i) parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, pool_));
   }
   ~AsioRuntimeImpl() override {
     if (started_ && !stopped_) stop();
@@ -94,11 +94,13 @@ class AsioRuntimeImpl final : public AsioRuntime {
     for (auto& p : parts_) p->shard.request_stop();
     for (auto& p : parts_) p->thread.join();
     pool_.stop();
-    for (auto& p : parts_) p->shard.drop_callbacks();
+    http_.stop();
+    for (auto& p : parts_) p->shard.drop_everything();
   }
 
  private:
   SyncPool pool_;
+  HttpServer http_;
   std::vector<std::unique_ptr<ShardParts>> parts_;
   bool started_ = false;
   bool stopped_ = false;

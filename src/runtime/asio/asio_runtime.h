@@ -1,4 +1,5 @@
-// The real world: one thread a shard running a Boost.Asio loop, sockets, files, and a small pool of threads for syncs.
+// The real world: one thread a shard that waits in epoll, sockets, files, two threads that wait for syncs, and one that
+// serves HTTP with Boost.Asio.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kThreads = 2;
 }
 
-Task<Status> SyncPool::run(AsioShard* shard, Work work) {
+Task<Status> SyncPool::run(EpollShard* shard, Work work) {
   Promise<Status> done;
   submit({std::move(work), shard, &done});
   co_return co_await done;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/asio/asio_shard.h"
+#include "runtime/asio/epoll_shard.h"
 
 namespace cassandra_like {
 
@@ -18,13 +18,13 @@ class SyncPool {
   using Work = absl::AnyInvocable<Status()>;
   ~SyncPool() { stop(); }
   // Runs work on a thread of the pool; its result is returned on the shard, where the caller runs.
-  Task<Status> run(AsioShard* shard, Work work);
+  Task<Status> run(EpollShard* shard, Work work);
   void stop();
 
  private:
   struct Job {
     Work work;
-    AsioShard* shard;
+    EpollShard* shard;
     Promise<Status>* done;
   };
 

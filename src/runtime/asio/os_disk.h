@@ -6,9 +6,9 @@
 
 namespace cassandra_like {
 
-class AsioDisk final : public Disk {
+class OsDisk final : public Disk {
  public:
-  AsioDisk(AsioShard& shard, SyncPool& pool) : shard_(shard), pool_(pool) {}
+  OsDisk(EpollShard& shard, SyncPool& pool) : shard_(shard), pool_(pool) {}
 
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override;
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
@@ -24,7 +24,7 @@ class AsioDisk final : public Disk {
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override;
 
  private:
-  AsioShard& shard_;
+  EpollShard& shard_;
   SyncPool& pool_;
 };
 

@@ -1,4 +1,4 @@
-#include "runtime/asio/asio_disk.h"
+#include "runtime/asio/os_disk.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "runtime/asio/asio_files.h"
 #include "runtime/asio/os_error.h"
+#include "runtime/asio/os_files.h"
 
 namespace cassandra_like {
 
@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class AsioDirectoryLock final : public DirectoryLock {
+class OsDirectoryLock final : public DirectoryLock {
  public:
-  explicit AsioDirectoryLock(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit OsDirectoryLock(FileDescriptor fd) : fd_(std::move(fd)) {}
 
  private:
   FileDescriptor fd_;
@@ -36,23 +36,23 @@ Status sync_directory_now(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<ReadFile>> AsioDisk::open(const std::string& path) {
+Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat st {};
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return os_error("open", path, errno);
   if (S_ISDIR(st.st_mode)) return os_error("open", path, EISDIR);
   return std::unique_ptr<ReadFile>(
-      std::make_unique<AsioReadFile>(path, std::move(fd), static_cast<uint64_t>(st.st_size)));
+      std::make_unique<OsReadFile>(path, std::move(fd), static_cast<uint64_t>(st.st_size)));
 }
 
-Result<std::unique_ptr<WriteFile>> AsioDisk::create(const std::string& path) {
+Result<std::unique_ptr<WriteFile>> OsDisk::create(const std::string& path) {
   FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
   if (!fd.valid()) return os_error("create", path, errno);
-  return std::unique_ptr<WriteFile>(std::make_unique<AsioWriteFile>(path, std::move(fd), shard_, pool_));
+  return std::unique_ptr<WriteFile>(std::make_unique<OsWriteFile>(path, std::move(fd), shard_, pool_));
 }
 
 // Not populated: touching every page at once would make the whole file dirty and resident before its first use.
-Result<std::unique_ptr<MappedFile>> AsioDisk::create_mapped(const std::string& path, uint64_t size) {
+Result<std::unique_ptr<MappedFile>> OsDisk::create_mapped(const std::string& path, uint64_t size) {
   FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd.valid()) return os_error("create", path, errno);
   auto failed = [&](int error_number) {
@@ -65,10 +65,10 @@ Result<std::unique_ptr<MappedFile>> AsioDisk::create_mapped(const std::string& p
   void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (p == MAP_FAILED) return failed(errno);
   std::span<char> memory(static_cast<char*>(p), size);
-  return std::unique_ptr<MappedFile>(std::make_unique<AsioMappedFile>(path, memory, shard_, pool_));
+  return std::unique_ptr<MappedFile>(std::make_unique<OsMappedFile>(path, memory, shard_, pool_));
 }
 
-Result<std::vector<DirectoryEntry>> AsioDisk::list(const std::string& path) {
+Result<std::vector<DirectoryEntry>> OsDisk::list(const std::string& path) {
   std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
   if (directory == nullptr) return os_error("list", path, errno);
   std::vector<DirectoryEntry> entries;
@@ -89,19 +89,19 @@ Result<std::vector<DirectoryEntry>> AsioDisk::list(const std::string& path) {
   return entries;
 }
 
-bool AsioDisk::exists(const std::string& path) {
+bool OsDisk::exists(const std::string& path) {
   struct stat st {};
   return ::stat(path.c_str(), &st) == 0;
 }
 
-Status AsioDisk::make_directories(const std::string& path) {
+Status OsDisk::make_directories(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return os_error("create the directory", path, error.value());
   return {};
 }
 
-Status AsioDisk::remove(const std::string& path) {
+Status OsDisk::remove(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
   std::error_code error;
   fs::remove_all(path, error);
@@ -109,28 +109,28 @@ Status AsioDisk::remove(const std::string& path) {
   return {};
 }
 
-Status AsioDisk::rename(const std::string& from, const std::string& to) {
+Status OsDisk::rename(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   return os_error("rename", from + " to " + to, errno);
 }
 
-Status AsioDisk::link(const std::string& from, const std::string& to) {
+Status OsDisk::link(const std::string& from, const std::string& to) {
   if (::link(from.c_str(), to.c_str()) == 0) return {};
   return os_error("link", from + " to " + to, errno);
 }
 
-Task<Status> AsioDisk::sync_directory(std::string path) {
+Task<Status> OsDisk::sync_directory(std::string path) {
   return pool_.run(&shard_, [path = std::move(path)] { return sync_directory_now(path); });
 }
 
-Result<DiskSpace> AsioDisk::space(const std::string& path) {
+Result<DiskSpace> OsDisk::space(const std::string& path) {
   struct statvfs st {};
   if (::statvfs(path.c_str(), &st) != 0) return os_error("ask for the free space of", path, errno);
   return DiskSpace{.total = uint64_t{st.f_blocks} * st.f_frsize, .available = uint64_t{st.f_bavail} * st.f_frsize};
 }
 
 // The kernel drops the lock when its holder dies, however it dies.
-Result<std::unique_ptr<DirectoryLock>> AsioDisk::lock(const std::string& path) {
+Result<std::unique_ptr<DirectoryLock>> OsDisk::lock(const std::string& path) {
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return os_error("lock", path, errno);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -139,7 +139,7 @@ Result<std::unique_ptr<DirectoryLock>> AsioDisk::lock(const std::string& path) {
     }
     return os_error("lock", path, errno);
   }
-  return std::unique_ptr<DirectoryLock>(std::make_unique<AsioDirectoryLock>(std::move(fd)));
+  return std::unique_ptr<DirectoryLock>(std::make_unique<OsDirectoryLock>(std::move(fd)));
 }
 
 }  // namespace cassandra_like

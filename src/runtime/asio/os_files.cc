@@ -1,4 +1,4 @@
-#include "runtime/asio/asio_files.h"
+#include "runtime/asio/os_files.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -10,11 +10,11 @@
 
 namespace cassandra_like {
 
-AsioReadFile::~AsioReadFile() {
+OsReadFile::~OsReadFile() {
   if (const char* p = mapped_.load()) ::munmap(const_cast<char*>(p), size_);
 }
 
-Status AsioReadFile::read(uint64_t offset, std::span<char> out) const {
+Status OsReadFile::read(uint64_t offset, std::span<char> out) const {
   size_t done = 0;
   while (done < out.size()) {
     ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
@@ -29,7 +29,7 @@ Status AsioReadFile::read(uint64_t offset, std::span<char> out) const {
   return {};
 }
 
-Result<BytesView> AsioReadFile::map() const {
+Result<BytesView> OsReadFile::map() const {
   if (size_ == 0) return BytesView("", 0);
   const char* p = mapped_.load(std::memory_order_acquire);
   if (p == nullptr) {
@@ -44,7 +44,7 @@ Result<BytesView> AsioReadFile::map() const {
   return BytesView(p, size_);
 }
 
-Status AsioWriteFile::append(BytesView data) {
+Status OsWriteFile::append(BytesView data) {
   size_t done = 0;
   while (done < data.size()) {
     ssize_t n = ::write(fd_.get(), data.data() + done, data.size() - done);
@@ -61,16 +61,16 @@ Status AsioWriteFile::append(BytesView data) {
   return {};
 }
 
-Task<Status> AsioWriteFile::sync() {
+Task<Status> OsWriteFile::sync() {
   return pool_.run(&shard_, [this]() -> Status {
     if (::fdatasync(fd_.get()) != 0) return os_error("sync", path_, errno);
     return {};
   });
 }
 
-AsioMappedFile::~AsioMappedFile() { ::munmap(memory_.data(), memory_.size()); }
+OsMappedFile::~OsMappedFile() { ::munmap(memory_.data(), memory_.size()); }
 
-Task<Status> AsioMappedFile::sync(uint64_t offset, uint64_t size) {
+Task<Status> OsMappedFile::sync(uint64_t offset, uint64_t size) {
   static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   uint64_t begin = std::min<uint64_t>(offset, memory_.size()) / page * page;
   uint64_t end = std::min<uint64_t>(offset + size, memory_.size());

@@ -1,0 +1,185 @@
+#include "runtime/asio/epoll_shard.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include "base/result.h"
+
+namespace cassandra_like {
+
+namespace {
+
+thread_local const EpollShard* current_shard = nullptr;
+constexpr Duration kSweepInterval = std::chrono::seconds(5);
+constexpr int kMaxEvents = 256;
+
+void control(int epoll, int operation, int fd, uint32_t events, Pollable* pollable) {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = pollable;
+  CHECK(::epoll_ctl(epoll, operation, fd, &event) == 0);
+}
+
+}  // namespace
+
+int64_t steady_nanos() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+EpollShard::EpollShard(unsigned index)
+    : index_(index), epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  CHECK(epoll_.valid() && wake_.valid());
+  // Edge-triggered: every write to the eventfd is an event, though nobody ever reads it.
+  control(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), EPOLLIN | EPOLLET, nullptr);
+}
+
+EpollShard::~EpollShard() { drop_everything(); }
+
+bool EpollShard::is_current() const { return current_shard == this; }
+
+void EpollShard::post(Callback fn) {
+  if (is_current()) {
+    local_.push_back(std::move(fn));
+    return;
+  }
+  auto* node = new Remote{std::move(fn), remote_.load(std::memory_order_relaxed)};
+  while (!remote_.compare_exchange_weak(node->next, node, std::memory_order_seq_cst)) {
+  }
+  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false, std::memory_order_seq_cst)) {
+    uint64_t one = 1;
+    CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+  }
+}
+
+TimerId EpollShard::schedule(Duration delay, Callback fn) {
+  return timers_.add(steady_nanos() + delay.count(), std::move(fn));
+}
+
+bool EpollShard::cancel(TimerId id) { return timers_.cancel(id); }
+
+void EpollShard::add_pollable(std::unique_ptr<Pollable> pollable, int fd, uint32_t events) {
+  control(epoll_.get(), EPOLL_CTL_ADD, fd, events, pollable.get());
+  pollable->index_ = pollables_.size();
+  pollables_.push_back(std::move(pollable));
+  if (!sweeping_) {
+    sweeping_ = true;
+    schedule(kSweepInterval, [this] { sweep(); });
+  }
+}
+
+void EpollShard::change_events(Pollable* pollable, int fd, uint32_t events) {
+  control(epoll_.get(), EPOLL_CTL_MOD, fd, events, pollable);
+}
+
+void EpollShard::forget(int fd) { control(epoll_.get(), EPOLL_CTL_DEL, fd, 0, nullptr); }
+
+void EpollShard::remove(Pollable* pollable) {
+  size_t index = pollable->index_;
+  CHECK(index < pollables_.size() && pollables_[index].get() == pollable);
+  removed_.push_back(std::move(pollables_[index]));
+  if (index + 1 < pollables_.size()) {
+    pollables_[index] = std::move(pollables_.back());
+    pollables_[index]->index_ = index;
+  }
+  pollables_.pop_back();
+}
+
+void EpollShard::sweep() {
+  for (size_t i = 0; i < pollables_.size(); ++i) pollables_[i]->on_idle_sweep();
+  sweeping_ = !pollables_.empty();
+  if (sweeping_) schedule(kSweepInterval, [this] { sweep(); });
+}
+
+void EpollShard::run() {
+  current_shard = this;
+  while (!stopping_) {
+    run_remote();
+    run_local();
+    run_timers();
+    if (!stopping_) poll();
+  }
+  current_shard = nullptr;
+}
+
+void EpollShard::request_stop() {
+  post([this] { stopping_ = true; });
+}
+
+void EpollShard::run_remote() {
+  if (remote_.load(std::memory_order_relaxed) == nullptr) return;
+  Remote* newest = remote_.exchange(nullptr, std::memory_order_acquire);
+  Remote* oldest = nullptr;
+  while (newest != nullptr) {
+    Remote* next = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = next;
+  }
+  while (oldest != nullptr) {
+    std::unique_ptr<Remote> node(oldest);
+    oldest = node->next;
+    node->fn();
+  }
+}
+
+// One generation only: what these callbacks post runs after the sockets have had their turn.
+void EpollShard::run_local() {
+  if (local_.empty()) return;
+  running_.swap(local_);
+  for (Callback& fn : running_) {
+    fn();
+    fn = nullptr;
+  }
+  running_.clear();
+}
+
+void EpollShard::run_timers() {
+  if (timers_.empty()) return;
+  int64_t now = steady_nanos();
+  while (auto fn = timers_.pop_due(now)) (*fn)();
+}
+
+// Rounded up: epoll counts milliseconds, and a timer must not run early.
+int EpollShard::wait_millis() const {
+  if (!local_.empty()) return 0;
+  if (timers_.empty()) return -1;
+  int64_t nanos = timers_.next_deadline() - steady_nanos();
+  return static_cast<int>(std::clamp<int64_t>((nanos + 999'999) / 1'000'000, 0, 1'000'000'000));
+}
+
+void EpollShard::poll() {
+  int timeout = wait_millis();
+  if (timeout != 0) {
+    sleeping_.store(true, std::memory_order_seq_cst);
+    if (remote_.load(std::memory_order_seq_cst) != nullptr) timeout = 0;
+  }
+  std::array<epoll_event, kMaxEvents> events;
+  int n = ::epoll_wait(epoll_.get(), events.data(), kMaxEvents, timeout);
+  sleeping_.store(false, std::memory_order_relaxed);
+  CHECK(n >= 0 || errno == EINTR);
+  for (int i = 0; i < n; ++i) {
+    const epoll_event& event = events[static_cast<size_t>(i)];
+    if (event.data.ptr != nullptr) static_cast<Pollable*>(event.data.ptr)->on_ready(event.events);
+  }
+  removed_.clear();
+}
+
+void EpollShard::drop_everything() {
+  Remote* node = remote_.exchange(nullptr, std::memory_order_acquire);
+  while (node != nullptr) {
+    std::unique_ptr<Remote> dropped(node);
+    node = dropped->next;
+  }
+  local_.clear();
+  running_.clear();
+  timers_.clear();
+  pollables_.clear();
+  removed_.clear();
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,101 @@
+// One shard's event loop: a thread that waits in epoll, a queue of its own callbacks, a lock-free queue of callbacks
+// from other threads, and timers.
+//
+// Sockets are registered once, edge-triggered, for reading and writing; so a request costs one epoll_wait (shared by
+// all that are ready), one recv and one send. Asio's loop would add a failing recv or an epoll_ctl to every read.
+//
+// Waking: before it blocks, a shard announces so in sleeping_ and looks at the queue once more; who pushes looks at
+// sleeping_ after pushing. Both are sequentially consistent, so one of them sees the other, and a burst of posts costs
+// one write to the eventfd, or none while the shard is awake.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "runtime/asio/file_descriptor.h"
+#include "runtime/asio/timer_heap.h"
+#include "runtime/executor.h"
+
+namespace cassandra_like {
+
+int64_t steady_nanos();
+
+// Something that is told when its descriptor is ready. Owned by its shard.
+class Pollable {
+ public:
+  virtual ~Pollable() = default;
+  virtual void on_ready(uint32_t events) = 0;
+  // About once every few seconds.
+  virtual void on_idle_sweep() {}
+
+ private:
+  friend class EpollShard;
+  size_t index_ = 0;  // in the shard's list
+};
+
+class EpollShard final : public Executor {
+ public:
+  // One read of a connection that has nothing unconsumed goes here.
+  static constexpr size_t kReadBuffer = 64 * 1024;
+
+  explicit EpollShard(unsigned index);
+  ~EpollShard() override;
+
+  unsigned shard() const override { return index_; }
+  bool is_current() const override;
+  void post(Callback fn) override;
+  TimerId schedule(Duration delay, Callback fn) override;
+  bool cancel(TimerId id) override;
+
+  // Registers fd for epoll's events. The shard owns the pollable until remove(), which defers its destruction to the
+  // end of the loop's round: other events of the round may still refer to it.
+  template <class T>
+  T* add(std::unique_ptr<T> pollable, int fd, uint32_t events) {
+    T* p = pollable.get();
+    add_pollable(std::move(pollable), fd, events);
+    return p;
+  }
+  void remove(Pollable* pollable);
+  void change_events(Pollable* pollable, int fd, uint32_t events);
+  // Unregisters a descriptor that stays open; closing one unregisters it too.
+  void forget(int fd);
+  char* read_buffer() { return read_buffer_.get(); }
+
+  // The thread's body: returns after request_stop().
+  void run();
+  void request_stop();
+  // Destroys pollables and callbacks that never ran; only when no thread runs the loop.
+  void drop_everything();
+
+ private:
+  struct Remote {
+    Callback fn;
+    Remote* next;
+  };
+
+  void add_pollable(std::unique_ptr<Pollable> pollable, int fd, uint32_t events);
+  void run_remote();
+  void run_local();
+  void run_timers();
+  void poll();
+  int wait_millis() const;
+  void sweep();
+
+  const unsigned index_;
+  FileDescriptor epoll_;
+  FileDescriptor wake_;
+  std::atomic<Remote*> remote_{nullptr};  // newest first
+  std::atomic<bool> sleeping_{false};
+  bool stopping_ = false;
+  bool sweeping_ = false;
+  std::vector<Callback> local_;
+  std::vector<Callback> running_;
+  TimerHeap timers_;
+  std::vector<std::unique_ptr<Pollable>> pollables_;
+  std::vector<std::unique_ptr<Pollable>> removed_;
+  std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(kReadBuffer);
+};
+
+}  // namespace cassandra_like

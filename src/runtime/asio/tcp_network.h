@@ -1,0 +1,41 @@
+// Listeners and outgoing connections of one shard.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "runtime/asio/http_server.h"
+#include "runtime/asio/tcp_connection.h"
+
+namespace cassandra_like {
+
+// Which shards of this runtime listen where. Several shards share an address through SO_REUSEPORT, which would also
+// let another process of the same user share it unnoticed: so the first shard binds once without it, to be refused.
+class ListenRegistry {
+ public:
+  std::mutex mutex;
+  std::map<SocketAddress, uint64_t> shards;  // bit i: shard i listens
+};
+
+class TcpNetwork final : public Network {
+ public:
+  TcpNetwork(EpollShard& shard, std::shared_ptr<ListenRegistry> registry, HttpServer& http)
+      : shard_(shard), registry_(std::move(registry)), http_(http) {}
+
+  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor) override;
+  Task<Status> connect(SocketAddress address, Acceptor on_connected) override;
+  Result<std::unique_ptr<Listener>> serve_http(const SocketAddress& address, HttpHandler handler) override {
+    return http_.serve(shard_, address, std::move(handler));
+  }
+
+ private:
+  EpollShard& shard_;
+  std::shared_ptr<ListenRegistry> registry_;
+  HttpServer& http_;
+};
+
+// A bound socket that listens; the error names the address.
+Result<FileDescriptor> open_listening_socket(const SocketAddress& address, bool reuse_port);
+
+}  // namespace cassandra_like
