@@ -1,0 +1,67 @@
+// Values of columns out of cells.
+#include "cql/selection.h"
+#include "model/counter.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// Cells of `column` in a row: equal pointers mean the same column; a memtable may still hold cells under an older version
+// of it, which has the same name.
+std::span<const Cell> cells_of(const Column& column, const Row& row) {
+  size_t begin = 0, count = row.cells.size();
+  while (begin < count && compare_columns(row.cells[begin].column, &column) < 0) ++begin;
+  size_t end = begin;
+  while (end < count && compare_columns(row.cells[end].column, &column) == 0) ++end;
+  return row.cells.subspan(begin, end - begin);
+}
+
+BytesView frozen_collection(const Column& column, std::span<const Cell> cells, Arena& arena) {
+  Bytes out;
+  append_be<int32_t>(out, static_cast<int32_t>(cells.size()));
+  for (const Cell& cell : cells) {
+    if (column.type->kind() != TypeKind::kList) append_element(out, cell.path);
+    if (column.type->kind() != TypeKind::kSet) append_element(out, cell.value);
+  }
+  return arena.copy(out);
+}
+
+BytesView frozen_udt(const Column& column, std::span<const Cell> cells, Arena& arena) {
+  Bytes out;
+  size_t next = 0;
+  for (const Cell& cell : cells) {
+    size_t field = load_be<uint16_t>(cell.path.data());
+    for (; next < field; ++next) append_element(out, kNull);
+    append_element(out, cell.value);
+    ++next;
+  }
+  for (; next < column.type->elements().size(); ++next) append_element(out, kNull);
+  return arena.copy(out);
+}
+
+}  // namespace
+
+BytesView column_value(const Column& column, const InputRow& input) {
+  switch (column.kind) {
+    case ColumnKind::kPartitionKey:
+      return input.key[static_cast<size_t>(column.position)];
+    case ColumnKind::kClustering:
+      if (input.row == nullptr || static_cast<size_t>(column.position) >= input.row->clustering.values.size())
+        return kNull;
+      return input.row->clustering.values[static_cast<size_t>(column.position)];
+    default:
+      break;
+  }
+  const Row* row = column.kind == ColumnKind::kStatic ? input.static_row : input.row;
+  if (row == nullptr) return kNull;
+  auto cells = cells_of(column, *row);
+  if (cells.empty()) return kNull;
+  Arena& arena = input.context->arena;
+  if (column.is_complex()) {
+    return column.type->is_udt() ? frozen_udt(column, cells, arena) : frozen_collection(column, cells, arena);
+  }
+  if (column.type->is_counter()) return arena.copy(encode_bigint(counter_total(cells[0].value)));
+  return cells[0].value;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,418 @@
+// SELECT: prepared against the schema, executed as one or two reads a page (cql3.statements.SelectStatement).
+#include <algorithm>
+
+#include "cql/restrictions.h"
+#include "cql/select_sink.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// Aggregates over ranges read this many rows at a time, so that other requests get their turn.
+constexpr uint64_t kAggregatePage = 10000;
+
+}  // namespace
+
+class SelectStatement : public Statement {
+ public:
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
+  const char* kind() const override { return "SELECT"; }
+  ResultMetadataPtr result_metadata() const override { return selection_.metadata(); }
+  std::vector<Uuid> depends_on() const override { return {table_->id}; }
+  const TableMetadata* key_table() const override { return table_.get(); }
+
+ private:
+  friend class SelectBuilder;
+  struct Execution;
+
+  Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context, const char* name) const;
+  Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
+  Status build_command(ExecutionContext& context, ReadCommand& command) const;
+  Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
+  Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
+  Result<QueryResult> finish(Execution& execution) const;
+  void order_rows(Execution& execution) const;
+
+  TablePtr table_;
+  Selection selection_;
+  std::unique_ptr<Restrictions> restrictions_;
+  TermPtr limit_, per_partition_limit_;
+  bool distinct_ = false;
+  bool reversed_ = false;
+  bool orders_afterwards_ = false;  // ORDER BY over several partitions
+  bool filters_regular_columns_ = false;
+};
+
+// One run of the statement: what is asked, what has come.
+struct SelectStatement::Execution {
+  Execution(const SelectStatement& statement, ExecutionContext& c, SelectLimits l, bool static_rows)
+      : context(c), limits(l), sink(*statement.table_, statement.selection_, c, l, statement.distinct_, static_rows) {}
+
+  ExecutionContext& context;
+  SelectLimits limits;
+  SelectSink sink;
+  ReadCommand command;
+  std::optional<ReadCommand> partial;  // the rest of the partition that the last page ended in
+  bool done = false;
+  uint64_t tombstones = 0;
+
+  // Continues behind the place a page ended at.
+  void resume(const Bytes& key_bytes, const Bytes& clustering);
+
+ private:
+  Bytes resume_key_;
+};
+
+namespace {
+
+// Leaves of the slices what lies behind `clustering` in the direction of the read.
+void trim(std::vector<Slice>& slices, const Bytes& clustering, bool reversed) {
+  if (slices.empty()) slices.push_back(Slice::all());
+  std::vector<Slice> rest;
+  for (Slice& slice : slices) {
+    if (reversed) {
+      if (slice.end.empty() || clustering < slice.end) slice.end = clustering;
+    } else if (slice.start < clustering) {
+      slice.start = clustering;
+    }
+    bool empty = !slice.end.empty() && slice.end <= slice.start;
+    if (!empty) rest.push_back(std::move(slice));
+  }
+  slices = std::move(rest);
+}
+
+}  // namespace
+
+void SelectStatement::Execution::resume(const Bytes& key_bytes, const Bytes& clustering) {
+  resume_key_ = key_bytes;
+  DecoratedKey key = DecoratedKey::of(resume_key_);
+  partial.reset();
+  if (command.range) {
+    command.range->start = RingPosition::at(key);
+    command.range->start_inclusive = false;
+  } else {
+    auto at = std::find(command.keys.begin(), command.keys.end(), key);
+    command.keys.erase(command.keys.begin(), at == command.keys.end() ? at : at + 1);
+  }
+  if (clustering.empty()) return;
+  partial = command;
+  partial->range.reset();
+  partial->keys = {key};
+  trim(partial->slices, clustering, command.reversed);
+  if (partial->slices.empty()) partial.reset();
+}
+
+Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context, const char* name) const {
+  constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  if (term == nullptr) return kNone;
+  ASSIGN_OR_RETURN(BytesView value, term->bind(context));
+  if (is_null(value)) return invalid("Invalid null value of limit");
+  if (is_unset(value)) return kNone;
+  if (value.size() != 4) return invalid("Invalid limit value");
+  int32_t limit = decode_int(value);
+  if (limit <= 0) return invalid(std::string(name) + " must be strictly positive");
+  return static_cast<uint64_t>(limit);
+}
+
+Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
+  command.table = table_;
+  command.now_seconds = context.now_seconds;
+  command.reversed = reversed_;
+  command.wants_static = table_->has_static_columns();
+  if (restrictions_->has_partition_keys()) {
+    ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
+    command.keys.reserve(keys.size());
+    for (BytesView key : keys) command.keys.push_back(DecoratedKey::of(key));
+  } else {
+    ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
+  }
+  if (restrictions_->has_clustering_restrictions()) {
+    ASSIGN_OR_RETURN(command.slices, restrictions_->slices(context));
+    // Bounds that exclude each other: nothing can match.
+    if (command.slices.empty()) {
+      command.keys.clear();
+      command.range.reset();
+    }
+  }
+  if (restrictions_->needs_filtering()) {
+    ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
+  }
+  command.index = restrictions_->index();
+  command.index_expression = restrictions_->index_expression();
+  return {};
+}
+
+Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(ExecutionContext& context) const {
+  SelectLimits limits;
+  ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context, "LIMIT"));
+  ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context, "PER PARTITION LIMIT"));
+  limits.in_first_partition = limits.per_partition;
+  std::optional<PagingState> state;
+  if (!is_null(context.options.paging_state) && !selection_.has_aggregates()) {
+    state = parse_paging_state(context.options.paging_state);
+    if (!state) return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
+    limits.rows = std::min(limits.rows, state->remaining);
+    limits.in_first_partition = std::min(limits.per_partition, state->remaining_in_partition);
+  }
+  bool aggregates = selection_.has_aggregates();
+  // LIMIT counts result rows; an aggregate has one.
+  if (aggregates) {
+    limits.rows = std::numeric_limits<uint64_t>::max();
+    limits.page = kAggregatePage;
+  } else if (context.options.page_size > 0) {
+    limits.page = static_cast<uint64_t>(context.options.page_size);
+  }
+  if (orders_afterwards_ && !aggregates && context.options.page_size > 0) {
+    return invalid(
+        "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
+        "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
+  }
+  bool static_rows =
+      table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
+  auto execution = std::make_unique<Execution>(*this, context, limits, static_rows);
+  TRY(build_command(context, execution->command));
+  ReadCommand& command = execution->command;
+  command.limit = std::min(limits.rows, limits.page);
+  command.per_partition_limit = distinct_ ? 1 : limits.per_partition;
+  if (orders_afterwards_) {
+    command.limit = std::numeric_limits<uint64_t>::max();
+    execution->sink.keep_positions();
+  }
+  if (state) {
+    bool more = !state->partition_key.empty();
+    execution->resume(state->partition_key, state->partition_done || !more ? Bytes() : state->clustering);
+  }
+  return execution;
+}
+
+Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) const {
+  if (context.options.consistency == Consistency::kAny) {
+    return Result<QueryResult>(invalid("ANY ConsistencyLevel is only supported for writes"));
+  }
+  auto execution = begin(context);
+  if (!execution.ok()) return Result<QueryResult>(std::move(execution.error()));
+  Execution& e = **execution;
+  // The common case: one read that completes at once.
+  if (!selection_.has_aggregates() && !e.partial && (e.command.range || !e.command.keys.empty())) {
+    auto read = context.coordinator.read(e.command, context.options.consistency, e.sink);
+    if (!read.ready()) return finish_later(std::move(*execution), std::move(read));
+    auto statistics = read.take();
+    if (!statistics.ok()) return Result<QueryResult>(std::move(statistics.error()));
+    e.tombstones = statistics->tombstones;
+    return finish(e);
+  }
+  return run(std::move(*execution));
+}
+
+Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Execution> execution,
+                                                        Task<Result<ReadStatistics>> read) const {
+  CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read);
+  execution->tombstones = statistics.tombstones;
+  co_return finish(*execution);
+}
+
+Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
+  Execution& e = *execution;
+  Consistency consistency = e.context.options.consistency;
+  bool aggregates = selection_.has_aggregates();
+  while (true) {
+    if (e.partial) {
+      e.sink.resume_partition();
+      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
+      e.tombstones += statistics.tombstones;
+    }
+    bool full = e.sink.page_full() || e.sink.limit_reached();
+    if (!full && (e.command.range || !e.command.keys.empty())) {
+      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(e.command, consistency, e.sink));
+      e.tombstones += statistics.tombstones;
+    }
+    if (!aggregates || !e.sink.page_full()) break;
+    e.resume(e.sink.last_key(), e.sink.last_clustering());
+    e.sink.extend_page(kAggregatePage);
+    co_await e.context.runtime.executor.yield();
+  }
+  co_return finish(e);
+}
+
+// Several partitions, each in order already: their rows by clustering.
+void SelectStatement::order_rows(Execution& execution) const {
+  auto& positions = execution.sink.positions();
+  Bytes& rows = execution.sink.rows();
+  std::vector<size_t> ends(positions.size());
+  for (size_t i = 0; i < positions.size(); ++i) {
+    ends[i] = i + 1 < positions.size() ? positions[i + 1].offset : rows.size();
+  }
+  std::vector<size_t> order(positions.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return reversed_ ? positions[b].comparable < positions[a].comparable
+                     : positions[a].comparable < positions[b].comparable;
+  });
+  if (order.size() > execution.limits.rows) order.resize(execution.limits.rows);
+  Bytes sorted;
+  for (size_t i : order) sorted.append(rows, positions[i].offset, ends[i] - positions[i].offset);
+  rows = std::move(sorted);
+}
+
+Result<QueryResult> SelectStatement::finish(Execution& e) const {
+  TRY(e.sink.take_status());
+  TRY(e.sink.finish());
+  RowsResult result;
+  result.metadata = selection_.metadata();
+  uint64_t count = e.sink.row_count();
+  if (orders_afterwards_) {
+    order_rows(e);
+    count = std::min(count, e.limits.rows);
+  }
+  result.row_count = static_cast<int32_t>(count);
+  if (!selection_.has_aggregates() && e.sink.page_full() && !e.sink.limit_reached()) {
+    PagingState state;
+    state.partition_key = e.sink.last_key();
+    state.clustering = e.sink.last_clustering();
+    state.partition_done = state.clustering.empty();
+    constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+    if (e.limits.rows != kNone) state.remaining = e.limits.rows - count;
+    if (e.limits.per_partition != kNone) {
+      state.remaining_in_partition = e.sink.partition_limit() - e.sink.partition_rows();
+      if (state.remaining_in_partition == 0) state.partition_done = true;
+    }
+    result.paging_state = serialize_paging_state(state);
+  }
+  result.rows = e.sink.take_rows();
+  QueryResult answer;
+  answer.value = std::move(result);
+  if (e.tombstones > e.context.config.tombstone_warn_threshold && !is_system_keyspace(table_->keyspace)) {
+    answer.warnings.push_back("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
+                              " tombstone cells for query on " + table_->qualified_name() +
+                              " (see tombstone_warn_threshold)");
+  }
+  return answer;
+}
+
+// --- Preparing ---
+
+class SelectBuilder {
+ public:
+  SelectBuilder(const ast::Select& select, PrepareContext& context)
+      : select_(select), context_(context), statement_(std::make_unique<SelectStatement>()) {}
+
+  PrepareResult build() {
+    if (select_.json) return invalid("SELECT JSON is not supported yet");
+    if (!select_.group_by.empty()) return invalid("GROUP BY is not supported yet");
+    for (const ast::OrderBy& order : select_.order_by) {
+      if (order.ann_of) return invalid("ORDER BY … ANN OF is not supported yet");
+    }
+    ASSIGN_OR_RETURN(statement_->table_, context_.table(select_.table));
+    statement_->distinct_ = select_.distinct;
+    ASSIGN_OR_RETURN(statement_->selection_,
+                     Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_));
+    Restrictions::Options options;
+    options.allow_filtering = select_.allow_filtering;
+    options.selects_only_static_columns =
+        statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
+    options.is_distinct = select_.distinct;
+    ASSIGN_OR_RETURN(statement_->restrictions_,
+                     Restrictions::prepare(statement_->table_, select_.where, options, context_));
+    if (select_.distinct) TRY(check_distinct());
+    if (statement_->selection_.has_aggregates() && select_.per_partition_limit) {
+      return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
+    }
+    if (!select_.order_by.empty()) TRY(prepare_order());
+    TRY(prepare_limits());
+    for (const ast::Relation& relation : select_.where.relations) {
+      const Column* column = table().column(relation.columns[0]);
+      if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = true;
+    }
+    return std::unique_ptr<Statement>(std::move(statement_));
+  }
+
+ private:
+  const TableMetadata& table() const { return *statement_->table_; }
+
+  Status check_distinct() {
+    if (select_.per_partition_limit) return invalid("PER PARTITION LIMIT is not allowed with SELECT DISTINCT queries");
+    for (const ast::Relation& relation : select_.where.relations) {
+      const Column* column = table().column(relation.columns[0]);
+      if (column->kind == ColumnKind::kClustering || column->kind == ColumnKind::kRegular) {
+        return invalid(
+            "SELECT DISTINCT with WHERE clause only supports restriction by partition key and/or static columns.");
+      }
+    }
+    const auto& used = statement_->selection_.used_columns();
+    for (const Column* column : used) {
+      if (column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) {
+        return invalid("SELECT DISTINCT queries must only request partition key columns and/or static columns (not " +
+                       column->name + ")");
+      }
+    }
+    if (statement_->restrictions_->has_partition_keys()) return {};
+    for (const ColumnPtr& column : table().partition_key) {
+      if (std::find(used.begin(), used.end(), column.get()) == used.end()) {
+        return invalid("SELECT DISTINCT queries must request all the partition key columns (missing " + column->name +
+                       ")");
+      }
+    }
+    return {};
+  }
+
+  Status prepare_order() {
+    for (const ast::OrderBy& order : select_.order_by) {
+      const Column* column = table().column(order.column);
+      if (column == nullptr) {
+        return invalid("Undefined column name " + order.column + " in table " + table().qualified_name());
+      }
+    }
+    const Restrictions& restrictions = *statement_->restrictions_;
+    if (restrictions.index() != nullptr) {
+      return invalid("ORDER BY with 2ndary indexes is not supported, except for ANN queries.");
+    }
+    if (!restrictions.has_partition_keys()) {
+      return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
+    }
+    size_t position = 0;
+    std::optional<bool> reversed;
+    for (const ast::OrderBy& order : select_.order_by) {
+      const Column* column = table().column(order.column);
+      if (column->kind != ColumnKind::kClustering) {
+        return invalid("Order by is currently only supported on the clustered columns of the PRIMARY KEY, got " +
+                       column->name);
+      }
+      while (position != static_cast<size_t>(column->position)) {
+        if (position >= table().clustering.size() ||
+            !restrictions.is_restricted_by_equality(table().clustering[position++].get())) {
+          return invalid(
+              "Order by currently only supports the ordering of columns following their declared order in the "
+              "PRIMARY KEY");
+        }
+      }
+      ++position;
+      bool opposite = order.descending != column->type->is_reversed();
+      if (reversed && *reversed != opposite) return invalid("Unsupported order by relation");
+      reversed = opposite;
+    }
+    statement_->reversed_ = *reversed;
+    statement_->orders_afterwards_ = restrictions.key_has_in();
+    return {};
+  }
+
+  Status prepare_limits() {
+    auto prepare = [this](const std::optional<ast::Term>& term, const char* name, TermPtr& into) -> Status {
+      if (!term) return {};
+      ColumnSpec receiver{table().keyspace, table().name, name, types::int_()};
+      ASSIGN_OR_RETURN(into, prepare_term(*term, receiver, context_));
+      return {};
+    };
+    TRY(prepare(select_.limit, "[limit]", statement_->limit_));
+    return prepare(select_.per_partition_limit, "[per_partition_limit]", statement_->per_partition_limit_);
+  }
+
+  const ast::Select& select_;
+  PrepareContext& context_;
+  std::unique_ptr<SelectStatement> statement_;
+};
+
+PrepareResult prepare_select(const ast::Select& select, PrepareContext& context) {
+  return SelectBuilder(select, context).build();
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,89 @@
+// Turns the rows of a read into the rows of a result: encodes values, counts limits and pages, feeds aggregates.
+#pragma once
+
+#include <limits>
+
+#include "cql/selection.h"
+#include "model/read_command.h"
+
+namespace cassandra_like {
+
+struct SelectLimits {
+  uint64_t rows = std::numeric_limits<uint64_t>::max();  // of LIMIT, what is left of it
+  uint64_t per_partition = std::numeric_limits<uint64_t>::max();
+  uint64_t in_first_partition = std::numeric_limits<uint64_t>::max();  // what earlier pages left of it there
+  uint64_t page = std::numeric_limits<uint64_t>::max();
+};
+
+class SelectSink : public RowSink {
+ public:
+  // one_row_per_partition: SELECT DISTINCT, or static columns only.
+  // static_rows: a partition without rows but with static values is a result (no clustering restriction asked for rows).
+  SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context, SelectLimits limits,
+             bool one_row_per_partition, bool static_rows);
+
+  Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
+  Next row(const Row& row) override;
+  Next end_partition() override;
+
+  // The partition that a page ended in goes on: its static row was reported before.
+  void resume_partition() { resumed_ = true; }
+
+  // An error of a function stops the read; it is asked for afterwards.
+  Status take_status() { return std::move(status_); }
+  uint64_t row_count() const { return rows_; }
+  uint64_t partition_rows() const { return rows_in_partition_; }
+  uint64_t partition_limit() const { return partition_limit_; }
+  bool page_full() const { return rows_ >= limits_.page; }
+  // The rows of another page are wanted of the same sink (aggregates).
+  void extend_page(uint64_t rows) { limits_.page += rows; }
+  bool limit_reached() const { return rows_ >= limits_.rows; }
+  // Where the last row was: its key, its clustering (empty: the partition is done).
+  const Bytes& last_key() const { return last_key_; }
+  const Bytes& last_clustering() const { return last_clustering_; }
+
+  // The encoded rows. With aggregates, finish() writes their one row first.
+  Status finish();
+  Bytes take_rows() { return std::move(out_); }
+  // For ORDER BY over several partitions: where each row starts in the output, and its clustering.
+  void keep_positions() { keep_positions_ = true; }
+  struct Position {
+    size_t offset;
+    Bytes comparable;
+  };
+  std::vector<Position>& positions() { return positions_; }
+  Bytes& rows() { return out_; }
+
+ private:
+  Next emit(const Row* row);
+  Status write_row(const InputRow& input);
+  Status aggregate(const InputRow& input);
+  InputRow input(const Row* row);
+
+  const TableMetadata& table_;
+  const Selection& selection_;
+  Arena row_arena_{1024};
+  ExecutionContext row_context_;
+  SelectLimits limits_;
+  bool one_row_per_partition_;
+  bool static_rows_;
+  bool resumed_ = false;
+  bool keep_positions_ = false;
+  Status status_;
+
+  DecoratedKey key_;
+  std::vector<BytesView> key_components_;
+  Arena partition_arena_{256};
+  Row static_row_;
+  uint64_t rows_in_partition_ = 0;
+  uint64_t partition_limit_ = 0;
+  uint64_t rows_ = 0;
+  Bytes last_key_, last_clustering_;
+  Bytes out_;
+  std::vector<Position> positions_;
+  std::vector<std::unique_ptr<AggregateFunction::State>> states_;  // by column; nullptr where it is no aggregate
+  std::vector<std::optional<Bytes>> first_values_;                 // of columns beside aggregates
+  bool aggregated_any_ = false;
+};
+
+}  // namespace cassandra_like

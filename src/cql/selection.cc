@@ -1,0 +1,118 @@
+#include "cql/selection.h"
+
+#include <algorithm>
+
+#include "cql/selector.h"
+
+namespace cassandra_like {
+namespace {
+
+// What a selectable is called in the result when it has no alias (Selectable.toString / getColumnName).
+std::string name_of(const ast::Selectable& selectable, SelectorBuilder& builder);
+
+std::string arguments_name(const std::vector<ast::Selectable>& arguments, SelectorBuilder& builder) {
+  std::string text;
+  for (const auto& argument : arguments) text += (text.empty() ? "" : ", ") + name_of(argument, builder);
+  return "(" + text + ")";
+}
+
+std::string name_of(const ast::Selectable& selectable, SelectorBuilder& builder) {
+  if (const auto* column = std::get_if<ast::ColumnSelectable>(&selectable.value)) return column->name;
+  if (std::holds_alternative<ast::CountAllSelectable>(selectable.value)) return "count";
+  if (const auto* call = std::get_if<ast::FunctionSelectable>(&selectable.value)) {
+    std::string keyspace = call->function.keyspace.empty() ? "system" : call->function.keyspace;
+    return keyspace + "." + call->function.name + arguments_name(call->arguments, builder);
+  }
+  if (const auto* time = std::get_if<ast::WritetimeOrTtlSelectable>(&selectable.value)) {
+    using Kind = ast::WritetimeOrTtlSelectable::Kind;
+    const char* name = time->kind == Kind::kTtl            ? "ttl"
+                       : time->kind == Kind::kMaxWritetime ? "maxwritetime"
+                                                           : "writetime";
+    return std::string(name) + "(" + name_of(*time->selected, builder) + ")";
+  }
+  if (const auto* cast = std::get_if<ast::CastSelectable>(&selectable.value)) {
+    return "cast(" + name_of(*cast->argument, builder) + " as " + cast->type.name + ")";
+  }
+  if (const auto* field = std::get_if<ast::FieldSelectable>(&selectable.value)) {
+    return name_of(*field->receiver, builder) + "." + field->field;
+  }
+  return builder.text(selectable);
+}
+
+const ast::FunctionSelectable* as_call(const ast::Selectable& selectable) {
+  return std::get_if<ast::FunctionSelectable>(&selectable.value);
+}
+
+// Fills in one result column.
+Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, SelectedColumn& out) {
+  const ast::Selectable& selectable = tree.selectable;
+  const TableMetadata& table = builder.table();
+  out.spec = {table.keyspace, table.name, tree.alias ? *tree.alias : name_of(selectable, builder), nullptr};
+  if (const auto* column = std::get_if<ast::ColumnSelectable>(&selectable.value)) {
+    ASSIGN_OR_RETURN(out.column, builder.column(column->name));
+    out.spec.type = out.column->type;
+    return {};
+  }
+  const auto* call = as_call(selectable);
+  std::vector<const ast::Selectable*> arguments;
+  ast::QualifiedName name{"", "count"};
+  if (call != nullptr) {
+    name = call->function;
+    for (const auto& argument : call->arguments) arguments.push_back(&argument);
+  }
+  if (call != nullptr || std::holds_alternative<ast::CountAllSelectable>(selectable.value)) {
+    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve(name, arguments));
+    if (function->is_aggregate()) {
+      ASSIGN_OR_RETURN(out.arguments, builder.arguments(*function, arguments));
+      out.aggregate = std::static_pointer_cast<const AggregateFunction>(function);
+      out.spec.type = function->return_type();
+      return {};
+    }
+  }
+  ASSIGN_OR_RETURN(out.selector, builder.build(selectable, nullptr));
+  out.spec.type = out.selector->type();
+  return {};
+}
+
+}  // namespace
+
+Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
+                                     PrepareContext& context) {
+  Selection selection;
+  SelectorBuilder builder(*table, context);
+  if (selectors.empty()) {
+    selection.is_wildcard_ = true;
+    for (const Column* column : table->all_columns_in_select_order()) {
+      // SELECT DISTINCT * means the columns that DISTINCT may have.
+      if (distinct && column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) continue;
+      selection.columns_.emplace_back();
+      selection.columns_.back().spec = {table->keyspace, table->name, column->name, column->type};
+      selection.columns_.back().column = column;
+      selection.used_.push_back(column);
+    }
+  }
+  for (const ast::Selector& tree : selectors) {
+    selection.columns_.emplace_back();
+    TRY(prepare_column(tree, builder, selection.columns_.back()));
+  }
+  for (const Column* column : builder.used()) selection.used_.push_back(column);
+  std::vector<ColumnSpec> specs;
+  for (const SelectedColumn& column : selection.columns_) {
+    selection.is_plain_ = selection.is_plain_ && column.column != nullptr;
+    selection.has_aggregates_ = selection.has_aggregates_ || column.aggregate != nullptr;
+    specs.push_back(column.spec);
+  }
+  selection.metadata_ = make_result_metadata(std::move(specs));
+  return selection;
+}
+
+bool Selection::only_static_and_key() const {
+  bool has_static = false;
+  for (const Column* column : used_) {
+    if (column->kind == ColumnKind::kClustering || column->kind == ColumnKind::kRegular) return false;
+    has_static = has_static || column->kind == ColumnKind::kStatic;
+  }
+  return has_static;
+}
+
+}  // namespace cassandra_like

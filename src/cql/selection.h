@@ -1,0 +1,72 @@
+// The SELECT clause: what is computed of each row (cql3.selection).
+//
+// A selection of plain columns is kept as a list of where each value comes from and needs no evaluation at all; anything
+// else is a tree of Selectors for each result column.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cql/function.h"
+#include "model/row.h"
+
+namespace cassandra_like {
+
+// One row as selectors see it. Rows of static columns only have no row.
+struct InputRow {
+  ExecutionContext* context;       // with an arena that is reset for each row
+  std::span<const BytesView> key;  // components
+  DecoratedKey decorated_key;
+  const Row* static_row;
+  const Row* row;
+};
+
+// A column's value: kNull when absent. Multi-cell collections and UDTs in their frozen form, counters as bigint.
+BytesView column_value(const Column& column, const InputRow& input);
+
+class Selector {
+ public:
+  virtual ~Selector() = default;
+  const TypePtr& type() const { return type_; }
+  virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
+  virtual bool has_aggregate() const { return false; }
+
+ protected:
+  explicit Selector(TypePtr type) : type_(std::move(type)) {}
+  TypePtr type_;
+};
+using SelectorPtr = std::unique_ptr<Selector>;
+
+struct SelectedColumn {
+  ColumnSpec spec;
+  const Column* column = nullptr;  // a plain column
+  SelectorPtr selector;            // anything else but an aggregate
+  // An aggregate at the top; its arguments are evaluated for each row.
+  std::shared_ptr<const AggregateFunction> aggregate;
+  std::vector<SelectorPtr> arguments;
+};
+
+class Selection {
+ public:
+  static Result<Selection> prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
+                                   PrepareContext& context);
+
+  const std::vector<SelectedColumn>& columns() const { return columns_; }
+  const ResultMetadataPtr& metadata() const { return metadata_; }
+  bool is_plain() const { return is_plain_; }  // columns only
+  bool has_aggregates() const { return has_aggregates_; }
+  bool is_wildcard() const { return is_wildcard_; }
+  // Of the columns that occur anywhere in the clause.
+  const std::vector<const Column*>& used_columns() const { return used_; }
+  bool only_static_and_key() const;  // at least one static, no clustering or regular column
+
+ private:
+  std::vector<SelectedColumn> columns_;
+  ResultMetadataPtr metadata_;
+  std::vector<const Column*> used_;
+  bool is_plain_ = true;
+  bool has_aggregates_ = false;
+  bool is_wildcard_ = false;
+};
+
+}  // namespace cassandra_like

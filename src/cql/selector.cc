@@ -1,0 +1,376 @@
+// The kinds of Selectors, and how the clause's tree becomes them.
+#include "cql/selector.h"
+
+#include <algorithm>
+
+#include "cql/term_internal.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+class ColumnSelector : public Selector {
+ public:
+  explicit ColumnSelector(const Column* column) : Selector(column->type), column_(column) {}
+  Result<BytesView> evaluate(const InputRow& input) const override { return column_value(*column_, input); }
+
+ private:
+  const Column* column_;
+};
+
+class TermSelector : public Selector {
+ public:
+  TermSelector(TypePtr type, TermPtr term) : Selector(std::move(type)), term_(std::move(term)) {}
+  Result<BytesView> evaluate(const InputRow& input) const override { return term_->bind(*input.context); }
+
+ private:
+  TermPtr term_;
+};
+
+class FunctionSelector : public Selector {
+ public:
+  FunctionSelector(std::shared_ptr<const ScalarFunction> function, std::vector<SelectorPtr> arguments)
+      : Selector(function->return_type()), function_(std::move(function)), arguments_(std::move(arguments)) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    auto values = input.context->arena.make_span<BytesView>(arguments_.size());
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      ASSIGN_OR_RETURN(values[i], arguments_[i]->evaluate(input));
+    }
+    return function_->execute(*input.context, values);
+  }
+
+ private:
+  std::shared_ptr<const ScalarFunction> function_;
+  std::vector<SelectorPtr> arguments_;
+};
+
+// writetime, maxwritetime and ttl of a column. Of a multi-cell column: a list of its cells' (the maximum for the latter).
+class CellTimeSelector : public Selector {
+ public:
+  using Kind = ast::WritetimeOrTtlSelectable::Kind;
+  CellTimeSelector(const Column* column, Kind kind)
+      : Selector(result_type(*column, kind)), column_(column), kind_(kind) {}
+
+  static TypePtr result_type(const Column& column, Kind kind) {
+    TypePtr one = kind == Kind::kTtl ? types::int_() : types::bigint();
+    return column.is_complex() && kind != Kind::kMaxWritetime ? types::list(one, false) : one;
+  }
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    const Row* row = column_->kind == ColumnKind::kStatic ? input.static_row : input.row;
+    if (row == nullptr) return kNull;
+    std::vector<Bytes> values;
+    int64_t maximum = kNoTimestamp;
+    for (const Cell& cell : row->cells) {
+      if (compare_columns(cell.column, column_) != 0) continue;
+      maximum = std::max(maximum, cell.timestamp);
+      values.push_back(value_of(cell, input.context->now_seconds));
+    }
+    if (values.empty()) return kNull;
+    Arena& arena = input.context->arena;
+    if (kind_ == Kind::kMaxWritetime) return arena.copy(encode_bigint(maximum));
+    if (!column_->is_complex()) return values[0].empty() ? kNull : arena.copy(values[0]);
+    Bytes list;
+    append_be<int32_t>(list, static_cast<int32_t>(values.size()));
+    for (const Bytes& value : values) append_element(list, value.empty() ? kNull : BytesView(value));
+    return arena.copy(list);
+  }
+
+ private:
+  // Empty: null.
+  Bytes value_of(const Cell& cell, int64_t now_seconds) const {
+    if (kind_ != Kind::kTtl) return encode_bigint(cell.timestamp);
+    if (!cell.is_expiring()) return {};
+    return encode_int(static_cast<int32_t>(cell.local_deletion_time - now_seconds));
+  }
+  const Column* column_;
+  Kind kind_;
+};
+
+class FieldSelector : public Selector {
+ public:
+  FieldSelector(SelectorPtr receiver, size_t field)
+      : Selector(receiver->type()->elements()[field]), receiver_(std::move(receiver)), field_(field) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    ASSIGN_OR_RETURN(BytesView value, receiver_->evaluate(input));
+    if (is_null(value)) return kNull;
+    auto fields = ElementReader::tuple(value);
+    BytesView field = kNull;
+    for (size_t i = 0; i <= field_; ++i) {
+      if (!fields.next(&field)) return kNull;
+    }
+    return field;
+  }
+
+ private:
+  SelectorPtr receiver_;
+  size_t field_;
+};
+
+// m[k], s[v]; with a range m[a..b], s[a..b] the elements in it.
+class ElementSelector : public Selector {
+ public:
+  ElementSelector(TypePtr type, SelectorPtr receiver, TermPtr from, TermPtr to, bool range)
+      : Selector(std::move(type)),
+        receiver_(std::move(receiver)),
+        from_(std::move(from)),
+        to_(std::move(to)),
+        range_(range) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    ASSIGN_OR_RETURN(BytesView value, receiver_->evaluate(input));
+    BytesView from = kNull, to = kNull;
+    if (from_ != nullptr) {
+      ASSIGN_OR_RETURN(from, from_->bind(*input.context));
+    }
+    if (to_ != nullptr) {
+      ASSIGN_OR_RETURN(to, to_->bind(*input.context));
+    }
+    if (is_null(value)) return kNull;
+    const Type& collection = receiver_->type()->base();
+    const Type& key_type = *collection.elements()[0];
+    bool map = collection.kind() == TypeKind::kMap;
+    Bytes out;
+    int32_t count = 0;
+    auto elements = ElementReader::collection(value);
+    BytesView key, mapped;
+    while (elements.next(&key)) {
+      if (map && !elements.next(&mapped)) break;
+      if (!range_) {
+        if (!is_null(from) && key_type.compare(key, from) == 0) return map ? mapped : key;
+        continue;
+      }
+      if (!is_null(from) && key_type.compare(key, from) < 0) continue;
+      if (!is_null(to) && key_type.compare(key, to) > 0) continue;
+      append_element(out, key);
+      if (map) append_element(out, mapped);
+      ++count;
+    }
+    if (!range_ || count == 0) return kNull;
+    Bytes head;
+    append_be<int32_t>(head, count);
+    return input.context->arena.copy(head + out);
+  }
+
+ private:
+  SelectorPtr receiver_;
+  TermPtr from_, to_;
+  bool range_;
+};
+
+class TupleSelector : public Selector {
+ public:
+  TupleSelector(TypePtr type, std::vector<SelectorPtr> parts, bool counted)
+      : Selector(std::move(type)), parts_(std::move(parts)), counted_(counted) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    Bytes out;
+    if (counted_) append_be<int32_t>(out, static_cast<int32_t>(parts_.size()));
+    for (const SelectorPtr& part : parts_) {
+      ASSIGN_OR_RETURN(BytesView value, part->evaluate(input));
+      append_element(out, value);
+    }
+    return input.context->arena.copy(out);
+  }
+
+ private:
+  std::vector<SelectorPtr> parts_;
+  bool counted_;
+};
+
+}  // namespace
+
+Result<const Column*> SelectorBuilder::column(const std::string& name) {
+  const Column* found = table_.column(name);
+  if (found == nullptr) return invalid("Undefined column name " + name + " in table " + table_.qualified_name());
+  if (std::find(used_.begin(), used_.end(), found) == used_.end()) used_.push_back(found);
+  return found;
+}
+
+Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
+  // A marker or null has no type of its own; everything else says it when it is prepared.
+  if (const auto* term = std::get_if<ast::TermSelectable>(&selectable.value))
+    return inferred_type(term->term, context_);
+  ASSIGN_OR_RETURN(SelectorPtr selector, build(selectable, nullptr));
+  return selector->type();
+}
+
+Result<FunctionPtr> SelectorBuilder::resolve(const ast::QualifiedName& name,
+                                             const std::vector<const ast::Selectable*>& arguments) {
+  std::vector<TypePtr> types;
+  for (const ast::Selectable* argument : arguments) {
+    ASSIGN_OR_RETURN(TypePtr type, type_of(*argument));
+    types.push_back(std::move(type));
+  }
+  return resolve_function(name, types, nullptr, &table_, context_);
+}
+
+Result<std::vector<SelectorPtr>> SelectorBuilder::arguments(const Function& function,
+                                                            const std::vector<const ast::Selectable*>& arguments) {
+  std::vector<SelectorPtr> result;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    ASSIGN_OR_RETURN(SelectorPtr selector, build(*arguments[i], function.arguments()[i]));
+    result.push_back(std::move(selector));
+  }
+  return result;
+}
+
+namespace {
+
+struct BuildSelector {
+  SelectorBuilder& builder;
+  const TypePtr& wanted;
+
+  Error not_supported(const std::string& what) const {
+    return invalid(what + " in a SELECT clause is not supported yet");
+  }
+
+  Result<SelectorPtr> operator()(const ast::ColumnSelectable& s) const {
+    ASSIGN_OR_RETURN(const Column* column, builder.column(s.name));
+    return SelectorPtr(std::make_unique<ColumnSelector>(column));
+  }
+  Result<SelectorPtr> operator()(const ast::TermSelectable& s) const { return term(s.term, wanted); }
+  Result<SelectorPtr> operator()(const ast::CountAllSelectable&) const {
+    return invalid("aggregate functions cannot be used as arguments of aggregate functions");
+  }
+  Result<SelectorPtr> operator()(const ast::WritetimeOrTtlSelectable& s) const {
+    using Kind = ast::WritetimeOrTtlSelectable::Kind;
+    const char* name = s.kind == Kind::kTtl ? "ttl" : s.kind == Kind::kMaxWritetime ? "maxwritetime" : "writetime";
+    ASSIGN_OR_RETURN(const Column* column, builder.column(s.column));
+    if (!std::holds_alternative<ast::ColumnSelectable>(s.selected->value)) {
+      return not_supported(std::string(name) + " of an element or field");
+    }
+    if (column->is_primary_key()) {
+      return invalid(std::string("Cannot use selection function ") + name + " on PRIMARY KEY part " + column->name);
+    }
+    return SelectorPtr(std::make_unique<CellTimeSelector>(column, s.kind));
+  }
+  Result<SelectorPtr> operator()(const ast::FunctionSelectable& s) const {
+    std::vector<const ast::Selectable*> arguments;
+    for (const auto& argument : s.arguments) arguments.push_back(&argument);
+    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve(s.function, arguments));
+    if (function->is_aggregate()) {
+      return invalid("aggregate functions cannot be used as arguments of aggregate functions");
+    }
+    return call(function, arguments);
+  }
+  Result<SelectorPtr> operator()(const ast::CastSelectable& s) const {
+    ASSIGN_OR_RETURN(TypePtr from, builder.type_of(*s.argument));
+    if (from == nullptr) return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
+    ASSIGN_OR_RETURN(TypePtr to, builder.context().type(s.type, builder.table().keyspace));
+    ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(from, to));
+    return call(function, {&*s.argument});
+  }
+  Result<SelectorPtr> operator()(const ast::ArithmeticSelectable& s) const {
+    ASSIGN_OR_RETURN(TypePtr left, builder.type_of(*s.left));
+    std::vector<const ast::Selectable*> arguments{&*s.left};
+    TypePtr right;
+    if (s.right) {
+      ASSIGN_OR_RETURN(right, builder.type_of(**s.right));
+      arguments.push_back(&**s.right);
+    }
+    ASSIGN_OR_RETURN(FunctionPtr function, resolve_arithmetic(s.op, left, right, wanted));
+    return call(function, arguments);
+  }
+  Result<SelectorPtr> operator()(const ast::FieldSelectable& s) const {
+    ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(*s.receiver, nullptr));
+    if (!receiver->type()->is_udt()) {
+      return invalid("Invalid field selection: " + builder.text(*s.receiver) + " of type " +
+                     receiver->type()->cql_name() + " is not a user type");
+    }
+    auto field = static_cast<const UserType&>(receiver->type()->base()).field_index(s.field);
+    if (!field)
+      return invalid(builder.text(*s.receiver) + " of type " + receiver->type()->cql_name() + " has no field " +
+                     s.field);
+    return SelectorPtr(std::make_unique<FieldSelector>(std::move(receiver), *field));
+  }
+  Result<SelectorPtr> operator()(const ast::ElementSelectable& s) const {
+    ASSIGN_OR_RETURN(SelectorPtr receiver, collection(*s.receiver, "element selection"));
+    const Type& type = receiver->type()->base();
+    ASSIGN_OR_RETURN(TermPtr key, prepare_term(s.element, key_spec(*s.receiver, type), builder.context()));
+    TypePtr result = type.elements().back();
+    return SelectorPtr(std::make_unique<ElementSelector>(result, std::move(receiver), std::move(key), nullptr, false));
+  }
+  Result<SelectorPtr> operator()(const ast::SliceSelectable& s) const {
+    ASSIGN_OR_RETURN(SelectorPtr receiver, collection(*s.receiver, "slice selection"));
+    const Type& type = receiver->type()->base();
+    TermPtr from, to;
+    if (s.from) {
+      ASSIGN_OR_RETURN(from, prepare_term(*s.from, key_spec(*s.receiver, type), builder.context()));
+    }
+    if (s.to) {
+      ASSIGN_OR_RETURN(to, prepare_term(*s.to, key_spec(*s.receiver, type), builder.context()));
+    }
+    TypePtr result = types::freeze(receiver->type());
+    return SelectorPtr(
+        std::make_unique<ElementSelector>(result, std::move(receiver), std::move(from), std::move(to), true));
+  }
+  Result<SelectorPtr> operator()(const ast::TypeHintSelectable& s) const {
+    ASSIGN_OR_RETURN(TypePtr type, builder.context().type(s.type, builder.table().keyspace));
+    return builder.build(*s.selectable, type);
+  }
+  Result<SelectorPtr> operator()(const ast::ParenthesesSelectable& s) const {
+    if (s.elements.size() == 1) return builder.build(s.elements[0], wanted);
+    std::vector<SelectorPtr> parts;
+    std::vector<TypePtr> fields;
+    for (size_t i = 0; i < s.elements.size(); ++i) {
+      bool typed = wanted != nullptr && i < wanted->elements().size();
+      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(s.elements[i], typed ? wanted->elements()[i] : nullptr));
+      fields.push_back(part->type());
+      parts.push_back(std::move(part));
+    }
+    return SelectorPtr(std::make_unique<TupleSelector>(types::tuple(std::move(fields)), std::move(parts), false));
+  }
+  Result<SelectorPtr> operator()(const ast::ArraySelectable& s) const {
+    std::vector<SelectorPtr> parts;
+    TypePtr element = wanted == nullptr ? nullptr : wanted->elements()[0];
+    for (const auto& selectable : s.elements) {
+      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(selectable, element));
+      element = part->type();
+      parts.push_back(std::move(part));
+    }
+    if (element == nullptr)
+      return invalid("Cannot infer type for term [] in selection clause (try using a cast to force a type)");
+    return SelectorPtr(std::make_unique<TupleSelector>(types::list(element, false), std::move(parts), true));
+  }
+  Result<SelectorPtr> operator()(const ast::SetSelectable&) const { return not_supported("A set literal"); }
+  Result<SelectorPtr> operator()(const ast::MapOrUdtSelectable&) const {
+    return not_supported("A map or user type literal");
+  }
+
+ private:
+  Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
+    if (type == nullptr) {
+      ASSIGN_OR_RETURN(type, inferred_type(term, builder.context()));
+    }
+    if (type == nullptr) {
+      return invalid("Cannot infer type for term " + source(term, builder.context()) +
+                     " in selection clause (try using a cast to force a type)");
+    }
+    ColumnSpec receiver{builder.table().keyspace, builder.table().name, "[selection]", type};
+    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, receiver, builder.context()));
+    return SelectorPtr(std::make_unique<TermSelector>(type, std::move(prepared)));
+  }
+  Result<SelectorPtr> call(const FunctionPtr& function, const std::vector<const ast::Selectable*>& arguments) const {
+    ASSIGN_OR_RETURN(auto prepared, builder.arguments(*function, arguments));
+    auto scalar = std::static_pointer_cast<const ScalarFunction>(function);
+    return SelectorPtr(std::make_unique<FunctionSelector>(std::move(scalar), std::move(prepared)));
+  }
+  Result<SelectorPtr> collection(const ast::Selectable& selectable, const std::string& what) const {
+    ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(selectable, nullptr));
+    TypeKind kind = receiver->type()->kind();
+    if (kind != TypeKind::kMap && kind != TypeKind::kSet) {
+      return invalid("Invalid " + what + ": " + builder.text(selectable) + " is not a collection");
+    }
+    return receiver;
+  }
+  ColumnSpec key_spec(const ast::Selectable& selectable, const Type& type) const {
+    return {builder.table().keyspace, builder.table().name, "key(" + builder.text(selectable) + ")",
+            type.elements()[0]};
+  }
+};
+
+}  // namespace
+
+Result<SelectorPtr> SelectorBuilder::build(const ast::Selectable& selectable, const TypePtr& wanted) {
+  return std::visit(BuildSelector{*this, wanted}, selectable.value);
+}
+
+}  // namespace cassandra_like

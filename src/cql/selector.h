@@ -1,0 +1,35 @@
+// Builds Selectors for one SELECT clause and remembers which columns it uses.
+#pragma once
+
+#include "cql/selection.h"
+
+namespace cassandra_like {
+
+class SelectorBuilder {
+ public:
+  SelectorBuilder(const TableMetadata& table, PrepareContext& context) : table_(table), context_(context) {}
+
+  const TableMetadata& table() const { return table_; }
+  PrepareContext& context() { return context_; }
+  const std::vector<const Column*>& used() const { return used_; }
+
+  Result<const Column*> column(const std::string& name);
+  // wanted: the type it is for, where that is known (a function's argument, a hint), else nullptr.
+  Result<SelectorPtr> build(const ast::Selectable& selectable, const TypePtr& wanted);
+  // nullptr for markers and null.
+  Result<TypePtr> type_of(const ast::Selectable& selectable);
+  Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
+  Result<std::vector<SelectorPtr>> arguments(const Function& function,
+                                             const std::vector<const ast::Selectable*>& arguments);
+  // As written.
+  std::string text(const ast::Selectable& selectable) const {
+    return std::string(context_.text().substr(selectable.offset, selectable.length));
+  }
+
+ private:
+  const TableMetadata& table_;
+  PrepareContext& context_;
+  std::vector<const Column*> used_;
+};
+
+}  // namespace cassandra_like
