@@ -27,8 +27,8 @@ void* Arena::allocate_slow(size_t size, size_t align) {
 
 void Arena::reset() {
   if (chunks_.empty()) return;
-  auto largest = std::max_element(chunks_.begin(), chunks_.end(),
-                                  [](const Chunk& a, const Chunk& b) { return a.size < b.size; });
+  auto largest =
+      std::max_element(chunks_.begin(), chunks_.end(), [](const Chunk& a, const Chunk& b) { return a.size < b.size; });
   std::swap(*largest, chunks_.front());
   chunks_.resize(1);
   reserved_ = chunks_.front().size;

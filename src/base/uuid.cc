@@ -79,8 +79,7 @@ Uuid Uuid::random(uint64_t high, uint64_t low) {
 }
 
 Uuid Uuid::time_based(uint64_t raw_timestamp, uint64_t clock_and_node) {
-  uint64_t high =
-      raw_timestamp << 32 | (raw_timestamp >> 16 & 0xFFFF0000) | (raw_timestamp >> 48 & 0x0FFF) | 0x1000;
+  uint64_t high = raw_timestamp << 32 | (raw_timestamp >> 16 & 0xFFFF0000) | (raw_timestamp >> 48 & 0x0FFF) | 0x1000;
   return from_halves(high, clock_and_node);
 }
 

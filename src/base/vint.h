@@ -8,9 +8,7 @@ namespace cassandra_like {
 
 inline constexpr size_t kMaxVintSize = 9;
 
-inline size_t unsigned_vint_size(uint64_t v) {
-  return static_cast<size_t>(639 - std::countl_zero(v | 1) * 9) >> 6;
-}
+inline size_t unsigned_vint_size(uint64_t v) { return static_cast<size_t>(639 - std::countl_zero(v | 1) * 9) >> 6; }
 // Writes at p, which must have room for kMaxVintSize bytes; returns one past the last byte written.
 inline char* write_unsigned_vint(char* p, uint64_t v) {
   if (v < 0x80) {

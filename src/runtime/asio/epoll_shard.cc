@@ -140,15 +140,21 @@ void EpollShard::run_local() {
 
 void EpollShard::run_timers() {
   if (timers_.empty()) return;
-  int64_t now = steady_nanos();
-  while (auto fn = timers_.pop_due(now)) (*fn)();
+  now_ = steady_nanos();
+  auto fn = timers_.pop_due(now_);
+  if (!fn) return;
+  do {
+    (*fn)();
+    fn = timers_.pop_due(now_);
+  } while (fn);
+  now_ = steady_nanos();
 }
 
-// Rounded up: epoll counts milliseconds, and a timer must not run early.
+// Rounded up: epoll counts milliseconds, and a timer must not run early. Called right after run_timers().
 int EpollShard::wait_millis() const {
   if (!local_.empty()) return 0;
   if (timers_.empty()) return -1;
-  int64_t nanos = timers_.next_deadline() - steady_nanos();
+  int64_t nanos = timers_.next_deadline() - now_;
   return static_cast<int>(std::clamp<int64_t>((nanos + 999'999) / 1'000'000, 0, 1'000'000'000));
 }
 

@@ -93,6 +93,7 @@ class EpollShard final : public Executor {
   std::vector<Callback> local_;
   std::vector<Callback> running_;
   TimerHeap timers_;
+  int64_t now_ = 0;  // as run_timers() left it
   std::vector<std::unique_ptr<Pollable>> pollables_;
   std::vector<std::unique_ptr<Pollable>> removed_;
   std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(kReadBuffer);

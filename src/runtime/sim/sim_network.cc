@@ -36,6 +36,7 @@ Result<std::unique_ptr<Listener>> SimFabric::listen(SimExecutor& executor, SimHo
   }
   if (address.port == 0) address.port = host.next_port++;
   for (const SimListener* l : listeners_) {
+    if (!l->executor_.life().alive) continue;
     bool same_port = &l->host_ == &host && l->address_.port == address.port;
     if (same_port && (&l->executor_ == &executor || l->address_.host != address.host)) {
       return address_error("listen on", address, "Address already in use");

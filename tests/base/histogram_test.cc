@@ -1,0 +1,42 @@
+// Buckets and quantiles as Cassandra 5.0.9's utils.EstimatedHistogram printed them.
+#include "base/histogram.h"
+
+#include <gtest/gtest.h>
+
+namespace cassandra_like {
+namespace {
+
+TEST(Histogram, OffsetsAreCassandras) {
+  struct Case {
+    size_t bucket;
+    uint64_t offset;
+  };
+  for (const Case& c : {Case{0, 1}, Case{1, 2}, Case{2, 3}, Case{8, 10}, Case{9, 12}, Case{10, 14}, Case{11, 17},
+                        Case{12, 20}, Case{20, 86}, Case{50, 20501}, Case{89, 25109160}, Case{90, 30130992},
+                        Case{100, 186563160}, Case{163, 18165375903306}, Case{164, 21798451083967}}) {
+    EXPECT_EQ(Histogram::offsets()[c.bucket], c.offset) << c.bucket;
+  }
+}
+
+TEST(Histogram, QuantilesAreOffsetsOfBuckets) {
+  Histogram h;
+  EXPECT_EQ(h.quantile(0.5), 0u);
+  for (uint64_t i = 1; i <= 1000; ++i) h.record(i * 7);
+  EXPECT_EQ(h.quantile(0.5), 3973u);
+  EXPECT_EQ(h.quantile(0.75), 5722u);
+  EXPECT_EQ(h.quantile(0.95), 6866u);
+  EXPECT_EQ(h.quantile(0.99), 8239u);
+  EXPECT_EQ(h.quantile(1), 8239u);
+  EXPECT_EQ(h.count(), 1000u);
+  EXPECT_EQ(h.max(), 7000u);
+  EXPECT_EQ(h.sum(), 7u * 500'500);
+
+  Histogram other;
+  other.record(1'000'000);
+  h.merge(other);
+  EXPECT_EQ(h.count(), 1001u);
+  EXPECT_EQ(h.max(), 1'000'000u);
+}
+
+}  // namespace
+}  // namespace cassandra_like
