@@ -25,7 +25,9 @@ struct SimFaults {
 
 class SimWorld;
 
-// One machine: its disk outlives crashes, its shards do not.
+// One machine: its disk outlives crashes, its shards do not. Ports, locks and callbacks of a life end with it; call
+// crash() or shut_down() first and destroy the node after, whose handles (files, listeners, timers) are then harmless.
+// A coroutine that is suspended in a life that ends is abandoned: its frame is not freed, what is in it not destroyed.
 class SimMachine {
  public:
   virtual ~SimMachine() = default;
