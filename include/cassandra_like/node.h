@@ -30,8 +30,8 @@ struct NodeOptions {
 // Why start() returned nullptr.
 enum class StartFailure {
   kNone = 0,
-  kOther = 1,    // the data could not be read, a directory is in use, …
-  kConfig = 3,   // the configuration, a directory or an address is at fault; the error names file and line
+  kOther = 1,   // the data could not be read, a directory is in use, …
+  kConfig = 3,  // the configuration, a directory or an address is at fault; the error names file and line
 };
 
 class Node {

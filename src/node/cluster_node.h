@@ -34,6 +34,7 @@ class ClusterNode {
   virtual const Config& config() const = 0;
   virtual Server& server(unsigned shard) = 0;
   virtual Replica& replica(unsigned shard) = 0;
+  virtual Coordinator& coordinator(unsigned shard) = 0;
   virtual QueryProcessor& processor(unsigned shard) = 0;
 
   // Starts and stops serving CQL on every shard.

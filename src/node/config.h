@@ -20,10 +20,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "storage/engine.h"
 
 namespace cassandra_like {
-
-class Disk;
 
 using Millis = std::chrono::milliseconds;
 using Seconds = std::chrono::seconds;
@@ -55,7 +54,6 @@ struct MemtableConfig {
   std::map<std::string, std::string> parameters;
 };
 
-enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class CommitFailurePolicy { kStop, kStopCommit, kIgnore, kDie };
 enum class DiskFailurePolicy { kBestEffort, kStop, kIgnore, kStopParanoid, kDie };
 enum class StorageCompatibilityMode { kCassandra4, kUpgrading, kNone };

@@ -1,0 +1,83 @@
+// The admin interface of a node: HTTP/JSON for nodetool (docs/ADMIN.md), Prometheus metrics, and the virtual tables that
+// show the same facts to CQL.
+//
+// What lies above this folder (clients' connections, the order of stopping, configuration) is reached through AdminHooks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/histogram.h"
+#include "coordinator/coordinator.h"
+#include "cql/query_processor.h"
+#include "replica/replica.h"
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+struct AdminClient {
+  std::string address;
+  uint16_t port = 0;
+  std::string stage;  // established, authenticating, ready
+  std::string user, keyspace, driver_name, driver_version, compression;
+  std::map<std::string, std::string> options;
+  int protocol_version = 0;
+  uint64_t requests = 0;
+  unsigned shard = 0;
+};
+
+struct AdminClientHistory {
+  int protocol_version = 0;
+  std::string host;
+  int64_t last_seen_millis = 0;
+};
+
+// Sums over all shards.
+struct AdminTransport {
+  uint64_t connected_clients = 0, requests_in_flight = 0, request_bytes_in_flight = 0, paused_connections = 0;
+  uint64_t connections = 0, connections_refused = 0, requests = 0, bytes_received = 0, bytes_sent = 0;
+  uint64_t requests_discarded = 0, protocol_errors = 0, auth_successes = 0, auth_failures = 0, events_sent = 0;
+  Histogram request_micros;
+};
+
+struct AdminHooks {
+  std::function<Task<std::vector<AdminClient>>()> clients;
+  std::function<Task<std::vector<AdminClientHistory>>()> client_history;
+  std::function<Task<Status>()> clear_client_history;
+  std::function<Task<AdminTransport>()> transport;
+  std::function<bool()> binary_running;
+  std::function<Task<Status>()> enable_binary, disable_binary, drain;
+  std::function<void()> stop;                                                        // returns at once
+  std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level
+  std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;
+  std::function<std::vector<std::pair<std::string, std::string>>()> settings;  // cassandra.yaml keys and values in use
+};
+
+// What one node consists of, by shard.
+struct AdminNode {
+  Runtime* runtime = nullptr;
+  std::vector<Replica*> replicas;
+  std::vector<Coordinator*> coordinators;
+  std::vector<QueryProcessor*> processors;
+  EngineOptions engine_options;  // for snapshots' directories
+  std::string snitch;
+  std::string user, password;  // HTTP basic; empty: none asked
+  int64_t started_millis = 0;
+};
+
+// Lives on shard 0.
+class AdminServer {
+ public:
+  static Result<std::unique_ptr<AdminServer>> start(const SocketAddress& address, AdminNode node, AdminHooks hooks);
+  virtual ~AdminServer() = default;  // stops listening
+  virtual uint16_t port() const = 0;
+};
+
+// system_views' tables of one shard. The hooks run on shard 0, wherever the table is read.
+void add_system_views(const AdminNode& node, unsigned shard, AdminHooks hooks);
+
+}  // namespace cassandra_like

@@ -1,0 +1,153 @@
+// The public Node: a ClusterNode over the real world, for callers that know nothing of shards and tasks.
+#include "cassandra_like/node.h"
+
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+
+#include "base/log.h"
+#include "node/cluster_node.h"
+#include "node/logging.h"
+#include "runtime/asio/asio_runtime.h"
+
+namespace cassandra_like {
+namespace {
+
+HostFacts host_facts() {
+  HostFacts facts;
+  facts.cores = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  struct sysinfo info {};
+  if (sysinfo(&info) == 0) facts.memory_bytes = static_cast<uint64_t>(info.totalram) * info.mem_unit;
+  return facts;
+}
+
+Result<Config> read_config(const NodeOptions& options) {
+  HostFacts facts = host_facts();
+  Result<Config> config = [&] {
+    if (!options.config.empty() || options.config_file.empty()) return parse_config(options.config, "config", facts);
+    // Only to read the file: the shards' own runtime is made when their number is known.
+    auto runtime = AsioRuntime::create(1);
+    return load_config(runtime->shard(0).disk, options.config_file, facts);
+  }();
+  if (config.ok() && options.shards != 0) config->shards = options.shards;
+  return config;
+}
+
+void log_config(const Config& config) {
+  for (const std::string& warning : config.warnings) LOG_WARN("{}", warning);
+  for (const std::string& key : config.ignored_keys) LOG_INFO("{}: not used by this node, ignored", key);
+  LOG_INFO("cassandra-like for Cassandra {}, {} shards, configuration {}", kReleaseVersion, config.shards,
+           config.file.empty() ? "built in" : config.file);
+}
+
+// Runs a task on shard 0 and blocks the calling thread, which must be none of the shards', until it is done.
+template <class T>
+Task<void> deliver(Task<T> (*make)(void*), void* argument, std::promise<T>* promise) {
+  promise->set_value(co_await make(argument));
+}
+
+template <class T>
+T block_on(AsioRuntime& runtime, Task<T> (*make)(void*), void* argument) {
+  std::promise<T> promise;
+  auto future = promise.get_future();
+  runtime.shard(0).executor.post([make, argument, p = &promise] { spawn(deliver<T>(make, argument, p)); });
+  return future.get();
+}
+
+class NodeImpl : public Node {
+ public:
+  explicit NodeImpl(Config config) : config_(std::move(config)), runtime_(AsioRuntime::create(config_.shards)) {}
+  ~NodeImpl() override { stop(); }
+
+  Status open() {
+    runtime_->start();
+    auto started = block_on<Result<std::unique_ptr<ClusterNode>>>(*runtime_, &NodeImpl::start_task, this);
+    if (!started.ok()) {
+      runtime_->stop();
+      runtime_.reset();
+      return std::move(started.error());
+    }
+    node_ = std::move(*started);
+    native_port_ = node_->native_port();
+    admin_port_ = node_->admin_port();
+    return {};
+  }
+
+  uint16_t native_port() const override { return native_port_; }
+  std::string native_address() const override { return config_.rpc_address; }
+  uint16_t admin_port() const override { return admin_port_; }
+
+  void request_stop() override { finish(true); }
+  bool wait() override { return stop_requested_.get_future().get(); }
+
+  void stop() override {
+    if (node_ == nullptr) return;
+    Status status = block_on<Status>(*runtime_, &NodeImpl::stop_task, this);
+    if (!status.ok()) LOG_ERROR("Stopping: {}", status.error().message());
+    runtime_->stop();
+    runtime_.reset();
+  }
+
+ private:
+  static Task<Result<std::unique_ptr<ClusterNode>>> start_task(void* self) {
+    auto* node = static_cast<NodeImpl*>(self);
+    ClusterNodeHooks hooks;
+    hooks.on_stop_requested = [node](const Status& reason) {
+      if (!reason.ok()) LOG_ERROR("{}", reason.error().message());
+      node->finish(reason.ok());
+    };
+    return ClusterNode::start(node->runtime_.get(), node->config_, std::move(hooks));
+  }
+  static Task<Status> stop_task(void* self) { return stop_and_destroy(static_cast<NodeImpl*>(self)); }
+  static Task<Status> stop_and_destroy(NodeImpl* self) {
+    Status status = co_await self->node_->stop();
+    self->node_.reset();
+    co_return status;
+  }
+  void finish(bool clean) {
+    if (!finished_.exchange(true)) stop_requested_.set_value(clean);
+  }
+
+  Config config_;
+  std::unique_ptr<AsioRuntime> runtime_;
+  std::unique_ptr<ClusterNode> node_;
+  uint16_t native_port_ = 0, admin_port_ = 0;
+  std::atomic<bool> finished_{false};
+  std::promise<bool> stop_requested_;
+};
+
+}  // namespace
+
+std::string Node::check(const NodeOptions& options) {
+  auto config = read_config(options);
+  return config.ok() ? "" : config.error().message();
+}
+
+std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error, StartFailure* failure) {
+  auto fail = [&](StartFailure kind, const std::string& message) {
+    *error = message;
+    if (failure != nullptr) *failure = kind;
+    return nullptr;
+  };
+  auto config = read_config(options);
+  if (!config.ok()) return fail(StartFailure::kConfig, config.error().message());
+  if (options.install_logging) {
+    LogOptions log_options;
+    log_options.directory = config->log_directory;
+    if (Status status = install_logging(log_options); !status.ok()) {
+      return fail(StartFailure::kConfig, status.error().message());
+    }
+  }
+  log_config(*config);
+  auto node = std::make_unique<NodeImpl>(std::move(*config));
+  if (Status status = node->open(); !status.ok()) {
+    ErrorCode code = status.error().code();
+    bool config_error = code == ErrorCode::kConfigError || code == ErrorCode::kIo;
+    return fail(config_error ? StartFailure::kConfig : StartFailure::kOther, status.error().message());
+  }
+  return node;
+}
+
+}  // namespace cassandra_like

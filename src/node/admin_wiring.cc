@@ -1,0 +1,131 @@
+#include "node/admin_wiring.h"
+
+#include "node/logging.h"
+#include "replica/gather.h"
+
+namespace cassandra_like {
+namespace {
+
+std::vector<AdminClient> clients_of(Server& server, unsigned shard) {
+  std::vector<AdminClient> result;
+  for (const ClientInfo& info : server.clients()) {
+    AdminClient client;
+    client.address = info.address.host;
+    client.port = info.address.port;
+    client.stage = connection_stage_name(info.stage);
+    client.user = info.user;
+    client.keyspace = info.keyspace;
+    client.driver_name = info.driver_name;
+    client.driver_version = info.driver_version;
+    client.compression = info.compression;
+    client.options = info.options;
+    client.protocol_version = info.protocol_version;
+    client.requests = info.requests;
+    client.shard = shard;
+    result.push_back(std::move(client));
+  }
+  return result;
+}
+
+template <class T>
+std::vector<T> flatten(std::vector<std::vector<T>> parts) {
+  std::vector<T> all;
+  for (auto& part : parts) {
+    for (T& item : part) all.push_back(std::move(item));
+  }
+  return all;
+}
+
+Task<std::vector<AdminClient>> all_clients(ClusterNode* node, Runtime* runtime) {
+  using Clients = std::vector<AdminClient>;
+  co_return flatten(co_await gather<Clients>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+    return Task<Clients>(clients_of(node->server(shard), shard));
+  }));
+}
+
+Task<std::vector<AdminClientHistory>> all_history(ClusterNode* node, Runtime* runtime) {
+  using History = std::vector<AdminClientHistory>;
+  co_return flatten(co_await gather<History>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+    History history;
+    for (const ClientHistory& h : node->server(shard).client_history()) {
+      history.push_back({h.protocol_version, h.host, h.last_seen_millis});
+    }
+    return Task<History>(std::move(history));
+  }));
+}
+
+Task<Status> clear_history(ClusterNode* node, Runtime* runtime) {
+  auto statuses = co_await gather<Status>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+    node->server(shard).clear_client_history();
+    return Task<Status>(Status());
+  });
+  co_return first_error(std::move(statuses));
+}
+
+void add(AdminTransport& total, const TransportMetrics& m) {
+  total.connected_clients += m.connected_clients;
+  total.requests_in_flight += m.requests_in_flight;
+  total.request_bytes_in_flight += m.request_bytes_in_flight;
+  total.paused_connections += m.paused_connections;
+  total.connections += m.connections;
+  total.connections_refused += m.connections_refused;
+  total.requests += m.requests;
+  total.bytes_received += m.bytes_received;
+  total.bytes_sent += m.bytes_sent;
+  total.requests_discarded += m.requests_discarded;
+  total.protocol_errors += m.protocol_errors;
+  total.auth_successes += m.auth_successes;
+  total.auth_failures += m.auth_failures;
+  total.events_sent += m.events_sent;
+  total.request_micros.merge(m.request_micros);
+}
+
+Task<AdminTransport> all_transport(ClusterNode* node, Runtime* runtime) {
+  auto parts = co_await gather<TransportMetrics>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+    return Task<TransportMetrics>(node->server(shard).metrics());
+  });
+  AdminTransport total;
+  for (const TransportMetrics& part : parts) add(total, part);
+  co_return total;
+}
+
+}  // namespace
+
+AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
+  AdminNode result;
+  result.runtime = &runtime;
+  for (unsigned i = 0; i < runtime.shard_count(); ++i) {
+    result.replicas.push_back(&node.replica(i));
+    result.coordinators.push_back(&node.coordinator(i));
+    result.processors.push_back(&node.processor(i));
+  }
+  result.engine_options = engine_options(node.config());
+  result.snitch = cql_options(node.config()).snitch;
+  result.started_millis = runtime.shard(0).clock.wall_millis();
+  return result;
+}
+
+AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(const Status&)> stop) {
+  AdminHooks hooks;
+  auto* n = &node;
+  auto* r = &runtime;
+  hooks.clients = [n, r] { return all_clients(n, r); };
+  hooks.client_history = [n, r] { return all_history(n, r); };
+  hooks.clear_client_history = [n, r] { return clear_history(n, r); };
+  hooks.transport = [n, r] { return all_transport(n, r); };
+  hooks.binary_running = [n] { return n->binary_running(); };
+  hooks.enable_binary = [n] { return n->enable_binary(); };
+  hooks.disable_binary = [n] { return n->disable_binary(); };
+  hooks.drain = [n] { return n->drain(); };
+  hooks.stop = [stop] {
+    if (stop) stop(Status());
+  };
+  hooks.logging_levels = [] { return logging_levels(); };
+  hooks.set_logging_level = [](const std::string& logger, const std::string& level) {
+    return set_logging_level(logger, level);
+  };
+  hooks.settings = [n] { return n->config().settings(); };
+  return hooks;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,232 @@
+#include "node/cluster_node.h"
+
+#include "base/log.h"
+#include "cql/roles.h"
+#include "node/admin_wiring.h"
+#include "replica/gather.h"
+
+namespace cassandra_like {
+namespace {
+
+// What one shard owns above its replica. Made, used and destroyed there.
+struct ShardParts {
+  std::unique_ptr<Coordinator> coordinator;
+  std::unique_ptr<QueryProcessor> processor;
+  std::unique_ptr<Server> server;
+};
+
+class ClusterNodeImpl : public ClusterNode {
+ public:
+  ClusterNodeImpl(Runtime& runtime, Config config, ClusterNodeHooks hooks)
+      : runtime_(runtime), config_(std::move(config)), hooks_(std::move(hooks)), parts_(runtime.shard_count()) {}
+
+  Task<Status> open();
+
+  uint16_t native_port() const override { return parts_[0].server->port(); }
+  uint16_t admin_port() const override { return admin_ == nullptr ? 0 : admin_->port(); }
+  const Config& config() const override { return config_; }
+  Server& server(unsigned shard) override { return *parts_[shard].server; }
+  Replica& replica(unsigned shard) override { return replicas_->shard(shard); }
+  QueryProcessor& processor(unsigned shard) override { return *parts_[shard].processor; }
+  Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
+
+  Task<Status> enable_binary() override;
+  Task<Status> disable_binary() override;
+  bool binary_running() const override { return parts_[0].server->running(); }
+  Task<Status> drain() override;
+  Task<Status> stop() override;
+  Task<void> halt() override;
+
+  Status make_parts(unsigned shard);
+  void connect_parts(unsigned shard);
+  void destroy_parts(unsigned shard) { parts_[shard] = {}; }
+
+ private:
+  Executor& home() { return runtime_.shard(0).executor; }
+  Disk& disk() { return runtime_.shard(0).disk; }
+  Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
+  Status prepare_directories();
+  LocalNode local_node() const;
+  Task<void> close();
+
+  Runtime& runtime_;
+  Config config_;
+  ClusterNodeHooks hooks_;
+  std::vector<std::unique_ptr<DirectoryLock>> locks_;
+  std::unique_ptr<ReplicaSet> replicas_;
+  std::vector<ShardParts> parts_;
+  std::unique_ptr<AdminServer> admin_;
+  bool drained_ = false;
+};
+
+Task<Status> ClusterNodeImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
+  auto statuses = co_await gather<Status>(runtime_, home(), std::move(work));
+  co_return first_error(std::move(statuses));
+}
+
+Status ClusterNodeImpl::prepare_directories() {
+  std::vector<std::string> directories = config_.data_file_directories;
+  for (const std::string* one :
+       {&config_.commitlog_directory, &config_.hints_directory, &config_.saved_caches_directory}) {
+    if (!one->empty()) directories.push_back(*one);
+  }
+  for (const std::string& directory : directories) {
+    Status status = disk().make_directories(directory);
+    if (!status.ok()) return Error(ErrorCode::kConfigError, status.error().message());
+  }
+  for (const std::string& directory : config_.data_file_directories) {
+    auto lock = disk().lock(directory);
+    if (!lock.ok()) return Error(ErrorCode::kConfigError, lock.error().message());
+    locks_.push_back(std::move(*lock));
+  }
+  return {};
+}
+
+LocalNode ClusterNodeImpl::local_node() const {
+  LocalNode node;
+  node.cluster_name = config_.cluster_name;
+  node.data_center = config_.data_center;
+  node.rack = config_.rack;
+  node.listen_address = config_.listen_address;
+  node.broadcast_address = config_.effective_broadcast_address();
+  node.rpc_address = config_.effective_broadcast_rpc_address();
+  node.storage_port = config_.storage_port;
+  node.native_port = config_.native_transport_port;
+  node.tokens.assign(config_.initial_token.begin(), config_.initial_token.end());
+  return node;
+}
+
+Status ClusterNodeImpl::make_parts(unsigned shard) {
+  ShardRuntime& runtime = runtime_.shard(shard);
+  CoordinatorOptions coordinator_options;
+  coordinator_options.read_timeout = config_.read_request_timeout;
+  coordinator_options.range_timeout = config_.range_request_timeout;
+  coordinator_options.write_timeout = config_.write_request_timeout;
+  coordinator_options.counter_write_timeout = config_.counter_write_request_timeout;
+  coordinator_options.truncate_timeout = config_.truncate_request_timeout;
+  ShardParts& parts = parts_[shard];
+  Replica& replica = replicas_->shard(shard);
+  parts.coordinator = Coordinator::create(runtime, replica, coordinator_options);
+  parts.processor = QueryProcessor::create(runtime, *parts.coordinator, cql_options(config_));
+  TransportOptions options = transport_options(config_);
+  options.shards = runtime_.shard_count();
+  parts.server = Server::create(runtime, *parts.processor, replica.schema(), std::move(options));
+  return {};
+}
+
+void ClusterNodeImpl::connect_parts(unsigned shard) {
+  std::vector<QueryProcessor*> processors;
+  std::vector<Server*> servers;
+  for (ShardParts& parts : parts_) {
+    processors.push_back(parts.processor.get());
+    servers.push_back(parts.server.get());
+  }
+  parts_[shard].processor->set_peers(std::move(processors));
+  parts_[shard].server->set_peers(std::move(servers));
+  add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+}
+
+Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
+  node->connect_parts(shard);
+  co_return co_await node->processor(shard).load_prepared();
+}
+
+Task<Status> ClusterNodeImpl::open() {
+  CO_TRY(prepare_directories());
+  EngineOptions options = engine_options(config_);
+  auto* hooks = &hooks_;
+  Executor* home_executor = &home();
+  options.on_failure = [hooks, home_executor](FailurePolicy, const Error& error) {
+    home_executor->post([hooks, error] {
+      if (hooks->on_stop_requested) hooks->on_stop_requested(Status(error));
+    });
+  };
+  size_t num_tokens = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
+  CO_ASSIGN_OR_RETURN(replicas_, co_await ReplicaSet::open(&runtime_, std::move(options), local_node(), num_tokens));
+  auto* self = this;
+  CO_TRY(co_await on_every_shard([self](unsigned shard) { return Task<Status>(self->make_parts(shard)); }));
+  CO_TRY(co_await on_every_shard([self](unsigned shard) { return connect_on(self, shard); }));
+  CO_TRY(co_await parts_[0].coordinator->replay_batchlog());
+  CO_TRY(co_await create_default_role(parts_[0].processor.get()));
+  if (hooks_.serve_admin) {
+    CO_ASSIGN_OR_RETURN(admin_,
+                        AdminServer::start({config_.admin_address, config_.admin_port}, admin_node(*this, runtime_),
+                                           admin_hooks(*this, runtime_, hooks_.on_stop_requested)));
+  }
+  if (config_.start_native_transport) CO_TRY(co_await enable_binary());
+  LOG_INFO("Startup complete");
+  co_return Status();
+}
+
+Task<Status> ClusterNodeImpl::enable_binary() {
+  if (drained_) co_return Error(ErrorCode::kInvalid, "The node is drained; restart it to serve clients again");
+  auto* self = this;
+  CO_TRY(co_await on_every_shard([self](unsigned shard) { return Task<Status>(self->server(shard).start()); }));
+  LOG_INFO("Starting listening for CQL clients on /{}:{} (unencrypted)...", config_.rpc_address, native_port());
+  co_return Status();
+}
+
+Task<Status> stop_server(Server* server) {
+  co_await server->stop();
+  co_return Status();
+}
+
+Task<Status> ClusterNodeImpl::disable_binary() {
+  auto* self = this;
+  CO_TRY(co_await on_every_shard([self](unsigned shard) { return stop_server(&self->server(shard)); }));
+  LOG_INFO("Stop listening for CQL clients");
+  co_return Status();
+}
+
+Task<Status> ClusterNodeImpl::drain() {
+  if (drained_) co_return Status();
+  LOG_INFO("DRAINING: starting drain process");
+  CO_TRY(co_await disable_binary());
+  Status status = co_await replicas_->drain();
+  drained_ = status.ok();
+  LOG_INFO("DRAINED");
+  co_return status;
+}
+
+Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
+  node->destroy_parts(shard);
+  co_return Status();
+}
+
+Task<void> ClusterNodeImpl::close() {
+  admin_.reset();
+  auto* self = this;
+  Status destroyed = co_await on_every_shard([self](unsigned shard) { return destroy_on(self, shard); });
+  CHECK(destroyed.ok());
+  if (replicas_ != nullptr) co_await replicas_->stop();
+  replicas_.reset();
+  locks_.clear();
+}
+
+Task<Status> ClusterNodeImpl::stop() {
+  Status status = co_await drain();
+  co_await close();
+  co_return status;
+}
+
+Task<void> ClusterNodeImpl::halt() {
+  if (parts_[0].server != nullptr) {
+    Status stopped = co_await disable_binary();
+    if (!stopped.ok()) LOG_WARN("{}", stopped.error().message());
+  }
+  co_await close();
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<ClusterNode>>> ClusterNode::start(Runtime* runtime, Config config, ClusterNodeHooks hooks) {
+  auto node = std::make_unique<ClusterNodeImpl>(*runtime, std::move(config), std::move(hooks));
+  Status status = co_await node->open();
+  if (!status.ok()) {
+    co_await node->halt();
+    co_return std::move(status.error());
+  }
+  co_return std::unique_ptr<ClusterNode>(std::move(node));
+}
+
+}  // namespace cassandra_like

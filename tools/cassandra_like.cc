@@ -1,0 +1,72 @@
+// The daemon: cassandra-like -c conf/node.yaml
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "cassandra_like/node.h"
+
+namespace {
+
+// SIGTERM and SIGINT end the node in order: they are taken by a thread that waits for them.
+void stop_on_signals(cassandra_like::Node* node, sigset_t signals) {
+  std::thread([node, signals] {
+    int signal = 0;
+    sigwait(&signals, &signal);
+    node->request_stop();
+  }).detach();
+}
+
+int run(const cassandra_like::NodeOptions& options, const std::string& pid_file) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  std::string error;
+  cassandra_like::StartFailure failure = cassandra_like::StartFailure::kNone;
+  auto node = cassandra_like::Node::start(options, &error, &failure);
+  if (node == nullptr) {
+    std::cerr << "cassandra-like: " << error << std::endl;
+    return static_cast<int>(failure);
+  }
+  if (!pid_file.empty()) std::ofstream(pid_file) << getpid() << '\n';
+  stop_on_signals(node.get(), signals);
+  bool clean = node->wait();
+  node->stop();
+  return clean ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"A Cassandra 5.0 node.", "cassandra-like"};
+  cassandra_like::NodeOptions options;
+  std::string pid_file;
+  bool check = false, foreground = false;
+  app.add_option("-c,--config", options.config_file,
+                 "cassandra.yaml, or a directory that holds it (default: $CASSANDRA_CONF, or Cassandra's defaults)");
+  app.add_option("--shards", options.shards, "Shards, one thread each (default: the configuration's, or the cores)")
+      ->check(CLI::Range(1u, 64u));
+  app.add_option("-p,--pid-file", pid_file, "Write the process id here once clients can connect");
+  app.add_flag("-f,--foreground", foreground, "Accepted for Cassandra's sake: the node always stays in the foreground");
+  app.add_flag("--check", check, "Check the configuration and exit: 0 when it is good, 3 when it is not");
+  app.set_version_flag("--version", "cassandra-like 0.1.0 (Cassandra 5.0.9, CQL 3.4.7, native protocol v5)");
+  CLI11_PARSE(app, argc, argv);
+
+  if (options.config_file.empty()) {
+    if (const char* directory = getenv("CASSANDRA_CONF")) options.config_file = directory;
+  }
+  if (check) {
+    std::string error = cassandra_like::Node::check(options);
+    if (!error.empty()) std::cerr << "cassandra-like: " << error << std::endl;
+    return error.empty() ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
+  }
+  options.install_logging = true;
+  return run(options, pid_file);
+}
