@@ -67,6 +67,8 @@ struct TypeName {
 // --- Terms: what may stand for a value outside of a SELECT clause ---
 
 struct Term;
+struct MapEntry;
+struct UdtField;
 
 struct Literal {
   // kFloat includes NaN, Infinity and -Infinity (text in this spelling; -NaN is NaN, as in Cassandra).
@@ -93,12 +95,12 @@ struct SetLiteral {
 
 // {k: v}, when k is not a plain identifier.
 struct MapLiteral {
-  std::vector<std::pair<Term, Term>> entries;
+  std::vector<MapEntry> entries;
 };
 
 // {field: v}. No field is there twice: the last counts.
 struct UdtLiteral {
-  std::vector<std::pair<std::string, Term>> fields;
+  std::vector<UdtField> fields;
 };
 
 // (a, b); also (a), a tuple of one.
@@ -141,9 +143,20 @@ struct Term {
   uint32_t length = 0;  // so that text.substr(offset, length) is the term's source
 };
 
+struct MapEntry {
+  Term key;
+  Term value;
+};
+
+struct UdtField {
+  std::string name;
+  Term value;
+};
+
 // --- The SELECT clause ---
 
 struct Selectable;
+struct MapOrUdtEntry;
 
 struct ColumnSelectable {
   std::string name;
@@ -212,7 +225,7 @@ struct SetSelectable {
 
 // {k: v}: a UDT when the keys are field names of the type it is read as, else a map.
 struct MapOrUdtSelectable {
-  std::vector<std::pair<Selectable, Selectable>> entries;
+  std::vector<MapOrUdtEntry> entries;
 };
 
 struct ArithmeticSelectable {
@@ -229,6 +242,11 @@ struct Selectable {
   Value value;
   uint32_t offset = 0;
   uint32_t length = 0;
+};
+
+struct MapOrUdtEntry {
+  Selectable key;
+  Selectable value;
 };
 
 struct Selector {

@@ -114,19 +114,19 @@ bool Parser::end_attempt(const Attempt& attempt, bool success) {
   if (success) return true;
   pos_ = attempt.pos;
   markers_.resize(attempt.markers);
-  if (!attempt.had_error) error_.reset();
+  if (!attempt.had_error && !exceeded_) error_.reset();
   return false;
 }
 
-bool Parser::check_depth() {
-  if (depth_ <= kMaxNesting) return true;
-  return error_ ? false : fail_with(syntax_error_at(text_, current().offset, "nested too deeply"));
+bool Parser::fail_limit(const char* what) {
+  exceeded_ = true;
+  if (!error_) error_ = syntax_error_at(text_, current().offset, what);
+  return false;
 }
 
-bool Parser::count_operator() {
-  if (++operators_ <= kMaxNesting) return true;
-  return error_ ? false : fail_with(syntax_error_at(text_, current().offset, "too many operators"));
-}
+bool Parser::check_depth() { return depth_ <= kMaxNesting || fail_limit("nested too deeply"); }
+
+bool Parser::count_operator() { return ++operators_ <= kMaxNesting || fail_limit("too many operators"); }
 
 bool Parser::statement(ast::Statement::Body& out) {
   switch (peek()) {

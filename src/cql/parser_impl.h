@@ -119,6 +119,7 @@ class Parser {
    private:
     Parser& parser_;
   };
+  bool fail_limit(const char* what);
   bool check_depth();
   // Counts an operator or modifier of the outermost term or selectable.
   bool count_operator();
@@ -335,7 +336,8 @@ class Parser {
   size_t seen_ = 0;  // the furthest token looked at
   std::vector<std::string> markers_;
   std::optional<Error> error_;
-  int attempts_ = 0;  // open ones; errors are not worded meanwhile
+  bool exceeded_ = false;  // a limit: no attempt at something else helps
+  int attempts_ = 0;       // open ones; errors are not worded meanwhile
   int depth_ = 0;
   int operators_ = 0;
 };

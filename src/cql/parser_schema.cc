@@ -48,7 +48,10 @@ bool Parser::property(ast::Properties& out) {
 bool Parser::property_map(ast::Property::Map& out) {
   ast::MapLiteral map;
   if (!full_map_literal(map)) return false;
-  auto source = [this](const ast::Term& term) { return std::string(text_.substr(term.offset, term.length)); };
+  auto source = [this](const ast::Term& term) {
+    if (std::holds_alternative<ast::BindMarker>(term.value)) return std::string("?");
+    return std::string(text_.substr(term.offset, term.length));
+  };
   auto complaint = [](const ast::Term& term) {
     return std::holds_alternative<ast::BindMarker>(term.value) ? " (bind variables are not supported in DDL queries)"
                                                                : "";

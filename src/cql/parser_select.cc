@@ -230,7 +230,9 @@ bool Parser::selection_map_or_set(ast::Selectable& out) {
   if (!selectable(first)) return false;
   if (accept(Tok::kColon)) {
     auto& map = out.value.emplace<ast::MapOrUdtSelectable>();
-    if (!selectable(map.entries.emplace_back(std::move(first), ast::Selectable{}).second)) return false;
+    auto& first_entry = map.entries.emplace_back();
+    first_entry.key = std::move(first);
+    if (!selectable(first_entry.value)) return false;
     while (accept(Tok::kComma)) {
       auto& [key, value] = map.entries.emplace_back();
       if (!selectable(key) || !expect(Tok::kColon) || !selectable(value)) return false;

@@ -362,7 +362,9 @@ bool Parser::brace_literal(ast::Term& out) {
   if (!term(first)) return false;
   if (accept(Tok::kColon)) {
     auto& map = out.value.emplace<ast::MapLiteral>();
-    if (!term(map.entries.emplace_back(std::move(first), ast::Term{}).second)) return false;
+    auto& first_entry = map.entries.emplace_back();
+    first_entry.key = std::move(first);
+    if (!term(first_entry.value)) return false;
     while (accept(Tok::kComma)) {
       auto& [key, value] = map.entries.emplace_back();
       if (!term(key) || !expect(Tok::kColon) || !term(value)) return false;
@@ -385,9 +387,9 @@ bool Parser::udt_literal(ast::Term& out) {
     std::string field;
     ast::Term value;
     if (!ident(field) || !expect(Tok::kColon) || !term(value)) return false;
-    auto same = std::find_if(udt.fields.begin(), udt.fields.end(), [&](auto& f) { return f.first == field; });
+    auto same = std::find_if(udt.fields.begin(), udt.fields.end(), [&](auto& f) { return f.name == field; });
     if (same == udt.fields.end()) same = udt.fields.insert(same, {std::move(field), {}});
-    same->second = std::move(value);
+    same->value = std::move(value);
     return true;
   });
   return ok && expect(Tok::kRightBrace);

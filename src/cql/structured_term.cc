@@ -239,9 +239,9 @@ struct Structured {
     std::vector<TermPtr> parts;
     for (size_t i = 0; i < user_type.field_names().size(); ++i) {
       const std::string& name = user_type.field_names()[i];
-      auto given = std::find_if(udt.fields.begin(), udt.fields.end(), [&](const auto& f) { return f.first == name; });
+      auto given = std::find_if(udt.fields.begin(), udt.fields.end(), [&](const auto& f) { return f.name == name; });
       static const ast::Term kAbsent{ast::NullLiteral{}};
-      const ast::Term& value = given == udt.fields.end() ? kAbsent : given->second;
+      const ast::Term& value = given == udt.fields.end() ? kAbsent : given->value;
       ColumnSpec field = spec(receiver.name + "." + name, i);
       if (assignable(value, field, context) == Assignable::kNo) {
         return invalid("Invalid user type literal for " + receiver.name + ": field " + name + " is not of type " +
