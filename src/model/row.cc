@@ -26,13 +26,6 @@ int compare_paths(const Column& column, BytesView a, BytesView b) {
   }
 }
 
-int compare_cells(const Cell& a, const Cell& b) {
-  if (a.column != b.column) {
-    if (int c = compare_columns(a.column, b.column); c != 0) return c;
-  }
-  return is_null(a.path) ? 0 : compare_paths(*a.column, a.path, b.path);
-}
-
 bool is_counter_cell(const Cell& c) { return c.column->type->is_counter() && !c.is_tombstone(); }
 
 Cell merge_counters(const Cell& a, const Cell& b, Arena& arena) {
@@ -144,6 +137,13 @@ std::span<const BytesView> copy_views(std::span<const BytesView> views, Arena& a
 }
 
 }  // namespace
+
+int compare_cells(const Cell& a, const Cell& b) {
+  if (a.column != b.column) {
+    if (int c = compare_columns(a.column, b.column); c != 0) return c;
+  }
+  return is_null(a.path) ? 0 : compare_paths(*a.column, a.path, b.path);
+}
 
 bool Liveness::supersedes(const Liveness& o) const {
   if (timestamp != o.timestamp) return timestamp > o.timestamp;

@@ -101,6 +101,9 @@ struct Unfiltered {
   const ClusteringPrefix& position() const { return is_row ? row.clustering : marker.bound; }
 };
 
+// The order of cells in a row: by column, then by path.
+int compare_cells(const Cell& a, const Cell& b);
+
 // -1, 0 or 1: whether a loses to b, is the same, or wins. Counter cells are merged, not chosen: see counter.h.
 int reconcile(const Cell& a, const Cell& b);
 
