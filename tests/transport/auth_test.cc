@@ -186,7 +186,7 @@ TEST(Authenticators, ThatAreUnknownAreNamedAtStart) {
   FakeRandom random;
   FakeSchemaStore schema;
   FakeProcessor processor;
-  ShardRuntime runtime{executor, executor, network, *static_cast<Disk*>(nullptr), random};
+  ShardRuntime runtime{executor, executor, network, no_disk(), random};
   TransportOptions options;
   options.authenticator = "org.apache.cassandra.auth.MutualTlsAuthenticator";
   std::unique_ptr<Server> server = Server::create(runtime, processor, schema, options, &FakeTrace::begin);

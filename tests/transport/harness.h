@@ -2,6 +2,7 @@
 // moved, and the query processor does what the test says.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -163,6 +164,12 @@ class FakeRandom : public Random {
   uint64_t state_ = 0;
 };
 
+// The server never touches a disk.
+inline Disk& no_disk() {
+  alignas(std::max_align_t) static char nothing[64];
+  return *reinterpret_cast<Disk*>(nothing);
+}
+
 class FakeSchemaStore : public SchemaStore {
  public:
   const SchemaPtr& current() const override { return schema_; }
@@ -284,7 +291,7 @@ struct TestServer {
   FakeRandom random;
   FakeSchemaStore schema;
   FakeProcessor processor;
-  ShardRuntime runtime{executor, executor, network, *static_cast<Disk*>(nullptr), random};
+  ShardRuntime runtime{executor, executor, network, no_disk(), random};
   std::vector<std::unique_ptr<FakeConnection>> connections;
   std::unique_ptr<Server> server;
   uint16_t next_port = 40000;
