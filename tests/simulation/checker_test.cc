@@ -1,0 +1,53 @@
+#include "tests/simulation/checker.h"
+
+#include <gtest/gtest.h>
+
+namespace cassandra_like {
+namespace {
+
+TEST(Checker, AcceptsTheLatestAcknowledgedWriteAndAnythingTriedAfterIt) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100);
+  checker.tried_write(7, 2);
+  EXPECT_EQ(checker.check(7, checker.must_show(7), 1, 1), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7), 2, 2), "");
+}
+
+TEST(Checker, FindsALostWrite) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.tried_write(7, 2);
+  checker.acknowledged(7, 2, 100);
+  EXPECT_EQ(checker.check(7, checker.must_show(7), 1, 1), "key 7 shows 1, but 2 was acknowledged");
+  EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt),
+            "key 7 shows nothing, but write 2 was acknowledged");
+}
+
+TEST(Checker, FindsHalfAWriteAndOneThatNobodyMade) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  EXPECT_EQ(checker.check(7, 0, 1, std::nullopt), "key 7 shows half a write: 1 and nothing");
+  EXPECT_EQ(checker.check(7, 0, 9, 9), "key 7 shows 9, which nobody wrote");
+}
+
+TEST(Checker, ADeleteMayHideWhatWasAcknowledgedBeforeIt) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100);
+  checker.tried_delete(7, 2);
+  EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt), "");
+}
+
+TEST(Checker, ForgetsWhatAPowerCutMayTake) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100);
+  checker.tried_write(7, 2);
+  checker.acknowledged(7, 2, 300);
+  checker.forget_acknowledged_after(200);
+  EXPECT_EQ(checker.must_show(7), 1);
+}
+
+}  // namespace
+}  // namespace cassandra_like

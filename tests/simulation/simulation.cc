@@ -1,0 +1,296 @@
+#include "tests/simulation/simulation.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "model/values.h"
+#include "node/cluster_node.h"
+#include "tests/simulation/checker.h"
+#include "tests/simulation/simulated_client.h"
+
+namespace cassandra_like {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kAddress[] = "127.0.0.1";
+constexpr int kKeys = 40;
+constexpr int64_t kPeriodNanos = 200'000'000;  // commitlog_sync_period in periodic mode
+
+class Simulation {
+ public:
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options), world_(SimWorld::create(options.seed)), machine_(world_->add_machine(kAddress)) {
+    shards_ = 1 + static_cast<unsigned>(random(4));
+    mode_ = options.plant_early_acknowledgement ? "batch" : pick({"batch", "group", "periodic"});
+    memtable_kib_ = 256 << random(4);
+    for (int i = 0; i < 2; ++i) {
+      auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
+      clients_.push_back(std::make_unique<SimulatedClient>(client_machine, SocketAddress{kAddress, 9042}, 3 + random(3)));
+    }
+  }
+
+  SimulationResult run() {
+    result_.description = fmt::format("{} shards, {}, memtables {} KiB", shards_, mode_, memtable_kib_);
+    if (start_node() && create_schema()) {
+      for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
+        load();
+        if (result_.failure.empty()) end_life();
+        if (result_.failure.empty() && start_node()) check_everything();
+      }
+    }
+    for (auto& client : clients_) client->stop();
+    machine_.shut_down();
+    node_.reset();
+    result_.steps = world_->steps();
+    result_.trace_hash = world_->trace_hash();
+    result_.acknowledged = checker_.acknowledged_count();
+    return result_;
+  }
+
+ private:
+  uint64_t random(uint64_t bound) { return world_->random().below(bound); }
+  bool chance(uint64_t percent) { return random(100) < percent; }
+  std::string pick(std::vector<std::string> choices) { return choices[random(choices.size())]; }
+  int64_t now() { return world_->clock().monotonic_nanos(); }
+  void fail(std::string what) {
+    if (result_.failure.empty()) result_.failure = std::move(what);
+  }
+  void say(const std::string& text) {
+    if (options_.verbose) fmt::print(stderr, "[{:>10.3f} s] {}\n", static_cast<double>(now()) / 1e9, text);
+  }
+
+  // --- The node ---
+
+  Config make_config() {
+    // The planted bug: periodic acknowledgements where the checker expects batch ones.
+    std::string mode = options_.plant_early_acknowledgement ? "periodic" : mode_;
+    std::string text = fmt::format(
+        "cluster_name: simulation\ndata_file_directories: [/data]\ncommitlog_directory: /commitlog\n"
+        "hints_directory: /hints\nsaved_caches_directory: /caches\ncdc_raw_directory: /cdc\n"
+        "listen_address: {0}\nrpc_address: {0}\nnum_tokens: 4\n"
+        "commitlog_sync: {1}\ncommitlog_segment_size: 1MiB\nmemtable_heap_space: {2}KiB\nmemtable_offheap_space: {2}KiB\n",
+        kAddress, mode, memtable_kib_);
+    if (mode == "periodic") text += "commitlog_sync_period: 200ms\n";
+    if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
+    HostFacts host;
+    host.cores = shards_;
+    auto config = parse_config(text, "simulation", host);
+    if (!config.ok()) fail(config.error().message());
+    CHECK(config.ok());
+    config->shards = shards_;
+    return *config;
+  }
+
+  static Task<void> start_task(Simulation* self, Runtime* runtime) {
+    ClusterNodeHooks hooks;
+    hooks.serve_admin = false;
+    hooks.on_stop_requested = [self](const Status& reason) {
+      self->say("the node wants to stop: " + (reason.ok() ? "asked" : reason.error().message()));
+      self->stop_requested_ = true;
+    };
+    auto started = co_await ClusterNode::start(runtime, self->make_config(), std::move(hooks));
+    if (!started.ok()) {
+      self->fail("the node does not start: " + started.error().message());
+    } else {
+      self->node_ = std::move(*started);
+    }
+    self->starting_ = false;
+  }
+
+  void set_faults(bool on) {
+    SimFaults& faults = machine_.faults();
+    faults = SimFaults();
+    machine_.set_disk_capacity(1ull << 40);
+    if (!on) return;
+    faults.io_error_ppm = chance(30) ? 200 : 0;
+    faults.disk_full_ppm = chance(20) ? 200 : 0;
+    faults.reset_ppm = chance(50) ? 2000 : 0;
+    faults.max_network_delay = milliseconds(chance(20) ? 50 : 1);
+    faults.max_sync_delay = milliseconds(chance(30) ? 100 : 5);
+  }
+
+  bool start_node() {
+    set_faults(false);
+    Runtime& runtime = machine_.boot(shards_);
+    starting_ = true;
+    stop_requested_ = false;
+    runtime.shard(0).executor.post([this, &runtime] { spawn(start_task(this, &runtime)); });
+    if (!world_->run_until([this] { return !starting_; }, seconds(60))) fail("the node takes more than a minute to start");
+    if (node_ == nullptr) return false;
+    ++result_.restarts;
+    for (auto& client : clients_) client->start();
+    bool connected = world_->run_until([this] { return clients_[0]->ready() && clients_[1]->ready(); }, seconds(60));
+    if (!connected) fail("clients cannot connect");
+    return connected;
+  }
+
+  static Task<void> stop_task(Simulation* self) {
+    Status status = co_await self->node_->stop();
+    if (!status.ok()) self->say("stop: " + status.error().message());
+    self->stopping_ = false;
+  }
+
+  // Power cut, kill, or a clean stop; a different number of shards now and then.
+  void end_life() {
+    uint64_t kind = random(10);
+    if (kind < 5) {
+      say("power cut");
+      // What was acknowledged a period and its sync ago is on the disk, whatever the mode.
+      if (mode_ == "periodic") checker_.forget_acknowledged_after(now() - kPeriodNanos - 2 * sync_delay_nanos());
+      machine_.crash();
+    } else if (kind < 8 || stop_requested_) {
+      say("kill");
+      machine_.shut_down();
+    } else {
+      say("clean stop");
+      set_faults(false);
+      stopping_ = true;
+      machine_runtime_post([this] { spawn(stop_task(this)); });
+      if (!world_->run_until([this] { return !stopping_; }, seconds(120))) fail("the node takes two minutes to stop");
+      machine_.shut_down();
+    }
+    node_.reset();
+    world_->run_for(milliseconds(100));
+    if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
+  }
+  int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
+  void machine_runtime_post(Callback callback) { node_->processor(0).runtime().executor.post(std::move(callback)); }
+
+  // --- Statements ---
+
+  // Runs one statement to its end, again after a lost connection.
+  bool execute(const std::string& text) {
+    for (int attempt = 0; attempt < 50; ++attempt) {
+      std::optional<ClientResponse> answer;
+      bool done = false;
+      bool sent = clients_[0]->query(text, {}, [&](std::optional<ClientResponse> response) {
+        answer = std::move(response);
+        done = true;
+      });
+      if (!sent) {
+        world_->run_for(milliseconds(20));
+        continue;
+      }
+      if (!world_->run_until([&] { return done; }, seconds(60))) {
+        fail("no answer to " + text);
+        return false;
+      }
+      if (!answer) continue;
+      if (const auto* error = answer->get<ErrorInfo>()) {
+        fail(text + ": " + error->message);
+        return false;
+      }
+      return true;
+    }
+    fail("no connection lives long enough for " + text);
+    return false;
+  }
+
+  bool create_schema() {
+    return execute("CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}") &&
+           execute("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c))");
+  }
+
+  void issue_write(int key) {
+    int64_t number = ++last_number_;
+    std::string filler(random(400), 'x');
+    std::string text = fmt::format(
+        "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'); "
+        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'); APPLY BATCH", number, key, filler);
+    checker_.tried_write(key, number);
+    issue(text, [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
+  }
+
+  void issue_delete(int key) {
+    int64_t number = ++last_number_;
+    checker_.tried_delete(key, number);
+    issue(fmt::format("DELETE FROM s.t USING TIMESTAMP {} WHERE k = {}", number, key),
+          [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
+  }
+
+  void judge_write(int key, int64_t number, const ClientResponse& response) {
+    if (response.get<ClientVoid>() != nullptr) checker_.acknowledged(key, number, now());
+  }
+
+  void issue_read(int key) {
+    int64_t at_least = checker_.must_show(key);
+    issue(fmt::format("SELECT c, n FROM s.t WHERE k = {}", key), [this, key, at_least](const ClientResponse& response) {
+      judge_read(key, at_least, response);
+    });
+  }
+
+  void judge_read(int key, int64_t at_least, const ClientResponse& response) {
+    const auto* rows = response.get<ClientRows>();
+    if (rows == nullptr) return;  // an error says nothing
+    std::optional<int64_t> found[2];
+    for (const auto& row : rows->rows) {
+      if (row.size() != 2 || !row[0] || !row[1] || row[1]->size() != 8) return fail("a row that cannot be");
+      int32_t c = decode_int(*row[0]);
+      if (c < 0 || c > 1) return fail("a clustering that nobody wrote");
+      found[c] = decode_bigint(*row[1]);
+    }
+    std::string problem = checker_.check(key, at_least, found[0], found[1]);
+    if (!problem.empty()) fail(problem);
+    ++judged_reads_;
+  }
+
+  void issue(const std::string& text, std::function<void(const ClientResponse&)> judge) {
+    auto& client = *clients_[random(clients_.size())];
+    client.query(text, {}, [judge](std::optional<ClientResponse> response) {
+      if (response) judge(*response);
+    });
+  }
+
+  // --- Rounds ---
+
+  void load() {
+    set_faults(true);
+    int64_t end = now() + static_cast<int64_t>(100 + random(900)) * 1'000'000;
+    say("load");
+    while (now() < end && result_.failure.empty() && !stop_requested_) {
+      for (auto& client : clients_) {
+        if (client->in_flight() > 30) continue;
+        int key = static_cast<int>(random(kKeys));
+        uint64_t kind = random(10);
+        if (kind < 6) issue_write(key);
+        else if (kind < 7) issue_delete(key);
+        else issue_read(key);
+      }
+      world_->run_for(Duration(50'000 + static_cast<int64_t>(random(400'000))));
+    }
+  }
+
+  void check_everything() {
+    say("check");
+    for (int key = 0; key < kKeys && result_.failure.empty(); ++key) {
+      uint64_t before = judged_reads_;
+      for (int attempt = 0; attempt < 50 && judged_reads_ == before && result_.failure.empty(); ++attempt) {
+        issue_read(key);
+        world_->run_until([&] { return judged_reads_ != before || !result_.failure.empty(); }, milliseconds(500));
+      }
+      if (judged_reads_ == before) fail(fmt::format("key {} cannot be read after the faults are gone", key));
+    }
+  }
+
+  SimulationOptions options_;
+  SimulationResult result_;
+  std::unique_ptr<SimWorld> world_;
+  SimMachine& machine_;
+  unsigned shards_ = 1;
+  std::string mode_;
+  uint64_t memtable_kib_ = 0;
+  std::vector<std::unique_ptr<SimulatedClient>> clients_;
+  std::unique_ptr<ClusterNode> node_;
+  bool starting_ = false, stopping_ = false, stop_requested_ = false;
+  Checker checker_;
+  int64_t last_number_ = 0;
+  uint64_t judged_reads_ = 0;
+};
+
+}  // namespace
+
+SimulationResult run_simulation(const SimulationOptions& options) { return Simulation(options).run(); }
+
+}  // namespace cassandra_like
