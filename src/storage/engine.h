@@ -67,7 +67,7 @@ struct TableStatistics {
 struct EngineStatistics {
   uint64_t commitlog_bytes = 0;
   uint64_t commitlog_segments = 0;
-  uint64_t commitlog_pending = 0;    // writes waiting for a sync
+  uint64_t commitlog_pending = 0;  // writes waiting for a sync
   uint64_t commitlog_completed = 0;
   uint64_t memtable_bytes = 0;
   uint64_t flushes_completed = 0;
@@ -78,7 +78,7 @@ struct EngineStatistics {
 
 struct SnapshotInfo {
   std::string tag, keyspace, table;
-  uint64_t true_bytes = 0;   // what only the snapshot holds
+  uint64_t true_bytes = 0;  // what only the snapshot holds
   uint64_t total_bytes = 0;
   int64_t created_millis = 0;
 };
