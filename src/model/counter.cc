@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kIdSize = 16;
 constexpr size_t kShardSize = kIdSize + 8 + 8;
+// CounterId.fromInt(0), CounterContext's UPDATE_CLOCK_ID.
+constexpr BytesView kUpdateId("\0\0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", kIdSize);
 constexpr int16_t kGlobalFlag = std::numeric_limits<int16_t>::min();
 
 // The whole context when it is too short for what it says, so that nothing is read past its end.
@@ -124,18 +126,18 @@ Bytes one_shard(int16_t header_element, BytesView id, int64_t clock, int64_t cou
 bool is_counter_context(BytesView context) {
   if (context.size() < 2) return false;
   size_t header = 2 + 2 * static_cast<size_t>(std::abs(load_be<int16_t>(context.data())));
-  return context.size() >= header && (context.size() - header) % kShardSize == 0;
+  if (context.size() < header || (context.size() - header) % kShardSize != 0) return false;
+  return (header - 2) / 2 <= (context.size() - header) / kShardSize;
 }
 
 Bytes make_counter_context(const Uuid& id, int64_t clock, int64_t count) {
   return one_shard(kGlobalFlag, id.view(), clock, count);
 }
 
-Bytes make_counter_update(int64_t delta) { return one_shard(0, Uuid{}.view(), 1, delta); }
+Bytes make_counter_update(int64_t delta) { return one_shard(0, kUpdateId, 1, delta); }
 
 bool is_counter_update(BytesView context) {
-  return context.size() >= header_size(context) + kIdSize &&
-         context.substr(header_size(context), kIdSize) == Uuid{}.view();
+  return context.size() >= header_size(context) + kIdSize && context.substr(header_size(context), kIdSize) == kUpdateId;
 }
 
 Bytes add_to_counter(BytesView context, const Uuid& id, int64_t delta, int64_t clock) {

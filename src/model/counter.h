@@ -5,7 +5,7 @@
 //
 // Each replica has a global shard of its own, which only it changes, and of which the one with the highest clock is
 // the latest. Local shards add up; they and remote ones (those that the header does not list) are of Cassandra 2.0 and
-// before, but an increment on its way to a replica is a local shard with an id of zeros. A negative count says that
+// before, but an increment on its way to a replica is a local shard with an id that no node has. A negative count says that
 // local shards of a streamed file are to be taken for remote ones; nothing here depends on it.
 #pragma once
 

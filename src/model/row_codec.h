@@ -68,6 +68,7 @@ struct HeaderColumn {
 
   // As the table has it now; for writing, and for messages.
   static HeaderColumn of(const Column* column);
+  bool operator==(const HeaderColumn&) const = default;
 };
 
 // Borrows everything; columns are in cell order (compare_columns).
