@@ -5,7 +5,9 @@
 // TOC.txt.
 #pragma once
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ struct SSTableDescriptor {
   static std::optional<SSTableDescriptor> parse(const std::string& directory, std::string_view file_name);
   // The 28 characters of a time-based uuid (UUIDBasedSSTableId.toString), and back.
   static std::string id_of(const Uuid& uuid);
+  static std::optional<Uuid> uuid_of(std::string_view id);
 };
 
 struct CommitLogPosition {
@@ -40,17 +43,17 @@ struct CommitLogPosition {
 // What is known of an SSTable without reading its data (Statistics.db and the files' sizes).
 struct SSTableInfo {
   SSTableDescriptor descriptor;
-  uint64_t data_bytes = 0;          // of Data.db, on disk
+  uint64_t data_bytes = 0;  // of Data.db, on disk
   uint64_t uncompressed_bytes = 0;
-  uint64_t total_bytes = 0;         // of all components
-  uint64_t partitions = 0;          // estimated from the key cardinality or counted
+  uint64_t total_bytes = 0;  // of all components
+  uint64_t partitions = 0;   // estimated from the key cardinality or counted
   uint64_t rows = 0;
   uint64_t cells = 0;
   int64_t min_timestamp = 0, max_timestamp = 0;
   int64_t min_local_deletion_time = 0, max_local_deletion_time = 0;
   int32_t min_ttl = 0, max_ttl = 0;
   double compression_ratio = -1;
-  double droppable_tombstones = 0;
+  double droppable_tombstones = 0;  // tombstones and expiring cells, whenever they may go, for each cell
   int level = 0;
   int64_t repaired_at = 0;
   Bytes first_key, last_key;
@@ -59,12 +62,15 @@ struct SSTableInfo {
 };
 
 struct SSTableWriterOptions {
-  EncodingStats stats;             // lower bounds of all that will be written
+  EncodingStats stats;                                     // lower bounds of all that will be written
   std::vector<ColumnPtr> static_columns, regular_columns;  // those that occur (or all of the table)
   uint64_t estimated_partitions = 1;
   Uuid host_id;
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
   uint32_t row_index_granularity = 16384;  // column_index_size, bytes
+  int level = 0;
+  int64_t repaired_at = 0;
+  double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
 };
 
 // Writes one SSTable. Files are written under their final names except TOC.txt, which comes last: a set of files
@@ -96,7 +102,7 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
   virtual bool may_contain(const DecoratedKey& key) const = 0;
   // nullptr when the partition is not here. The table is the current version of the schema: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
-  // reader.
+  // reader; the selection's slices must outlive it.
   virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const DecoratedKey& key,
                                                         const SliceSelection& selection) const = 0;
   virtual Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,

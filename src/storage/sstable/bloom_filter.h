@@ -1,0 +1,37 @@
+// Which partition keys an SSTable may hold: Filter.db (utils.BloomFilter, utils.BloomFilterSerializer of 5.0).
+//
+//   file := hash count:i32, number of 8-byte words:i32, the words' bytes; bit i is bit i%8 of byte i/8.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace cassandra_like {
+
+class BloomFilter {
+ public:
+  // For a number of keys and a chance of false positives. A chance of 1: a filter that lets everything through and
+  // has no file.
+  BloomFilter(uint64_t keys, double false_positive_chance);
+  // nullopt when malformed.
+  static std::optional<BloomFilter> parse(BytesView file);
+
+  bool always_present() const { return hash_count_ == 0; }
+  // The hash is murmur3_128 of the key.
+  void add(const std::array<uint64_t, 2>& hash);
+  bool may_contain(const std::array<uint64_t, 2>& hash) const;
+  Bytes serialize() const;
+  size_t memory_used() const { return bits_.capacity(); }
+
+ private:
+  BloomFilter() = default;
+  uint64_t index(const std::array<uint64_t, 2>& hash, int i) const;
+
+  int hash_count_ = 0;
+  Bytes bits_;
+};
+
+}  // namespace cassandra_like

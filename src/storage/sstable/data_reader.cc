@@ -1,0 +1,134 @@
+// Fetching and checking chunks of Data.db.
+#include "storage/sstable/data_reader.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+
+namespace cassandra_like {
+
+namespace {
+
+void reserve(std::unique_ptr<char[]>& buffer, size_t& capacity, size_t size) {
+  if (capacity >= size) return;
+  buffer = std::make_unique_for_overwrite<char[]>(size);
+  capacity = size;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& path, BytesView info) {
+  std::unique_ptr<DataFile> data(new DataFile());
+  ASSIGN_OR_RETURN(data->file_, disk.open(path));
+  if (is_null(info)) {
+    ASSIGN_OR_RETURN(data->mapped_, data->file_->map());
+    data->size_ = data->mapped_.size();
+    return data;
+  }
+  auto parsed = CompressionInfo::parse(info, data->file_->size());
+  if (!parsed) return Error(ErrorCode::kCorruption, fmt::format("The CompressionInfo.db of {} is malformed", path));
+  data->info_ = std::move(*parsed);
+  data->size_ = data->info_.data_length;
+  ASSIGN_OR_RETURN(data->compressor_, Compressor::create(data->info_.params.class_name, data->info_.params.options));
+  return data;
+}
+
+Error DataFile::corrupt(uint64_t position, std::string_view what) const {
+  return Error(ErrorCode::kCorruption, fmt::format("{} at {}: {}", path(), position, what));
+}
+
+uint64_t DataFile::chunk_end(size_t index) const {
+  return index + 1 < info_.offsets.size() ? info_.offsets[index + 1] : file_->size();
+}
+
+Status DataFile::fetch(uint64_t position, Chunk* chunk) const {
+  if (position >= size_) return corrupt(position, "a position beyond the end of the data");
+  if (!compressed()) {
+    chunk->start = 0;
+    chunk->data = mapped_;
+    return {};
+  }
+  size_t index = position / info_.params.chunk_length;
+  uint64_t offset = info_.offsets[index];
+  size_t stored = chunk_end(index) - offset;
+  chunk->data = {};
+  chunk->start = index * uint64_t{info_.params.chunk_length};
+  size_t expected = std::min<uint64_t>(info_.params.chunk_length, size_ - chunk->start);
+  // Uncompressed chunks may be padded, and no compressor makes much more out of its input than there was.
+  if (stored > 2 * uint64_t{info_.params.chunk_length} + 1024) return corrupt(offset, "a chunk that is too long");
+  reserve(chunk->compressed, chunk->compressed_capacity, stored);
+  TRY(file_->read(offset, {chunk->compressed.get(), stored}));
+  BytesView content(chunk->compressed.get(), stored - 4);
+  if (crc32(content) != load_be<uint32_t>(content.data() + content.size())) {
+    return corrupt(offset, "a chunk whose checksum does not match");
+  }
+  if (content.size() >= info_.params.max_compressed_length) {
+    if (content.size() < expected) return corrupt(offset, "a chunk that is too short");
+    chunk->data = content.substr(0, expected);
+    return {};
+  }
+  reserve(chunk->uncompressed, chunk->uncompressed_capacity, info_.params.chunk_length);
+  auto size = compressor_->decompress(content, {chunk->uncompressed.get(), info_.params.chunk_length});
+  if (size != expected) return corrupt(offset, "a chunk that cannot be uncompressed");
+  chunk->data = BytesView(chunk->uncompressed.get(), expected);
+  return {};
+}
+
+Status DataFile::verify(BytesView digest, BytesView crcs) const {
+  uint32_t chunk_length = 64 * 1024;
+  Reader expected(crcs);
+  if (!is_null(crcs)) chunk_length = expected.u32();
+  if (chunk_length == 0 || chunk_length > 1u << 30) return corrupt(0, "a CRC.db that is malformed");
+  uint32_t crc = 0;
+  auto buffer = std::make_unique_for_overwrite<char[]>(chunk_length);
+  for (uint64_t at = 0; at < file_->size(); at += chunk_length) {
+    size_t size = std::min<uint64_t>(chunk_length, file_->size() - at);
+    TRY(file_->read(at, {buffer.get(), size}));
+    BytesView bytes(buffer.get(), size);
+    crc = crc32(bytes, crc);
+    if (!is_null(crcs) && crc32(bytes) != expected.u32()) return corrupt(at, "a checksum of CRC.db does not match");
+  }
+  if (is_null(digest)) return {};
+  uint32_t wanted = 0;
+  std::from_chars(digest.data(), digest.data() + digest.size(), wanted);
+  if (crc != wanted) return corrupt(0, "Digest.crc32 does not match");
+  return {};
+}
+
+Status DataCursor::seek(uint64_t position) {
+  // When the window was put together, go back to the chunk as soon as it suffices.
+  if (!pinned_ && chunk_.contains(position)) {
+    window_ = chunk_.data;
+    window_start_ = chunk_.start;
+  } else if (position - window_start_ >= window_.size()) {
+    TRY(file_->fetch(position, &chunk_));
+    window_ = chunk_.data;
+    window_start_ = chunk_.start;
+    pinned_ = false;
+  }
+  position_ = position;
+  return {};
+}
+
+Status DataCursor::extend() {
+  uint64_t end = window_start_ + window_.size();
+  if (end >= file_->size()) return file_->corrupt(position_, "the data ends in the middle of something");
+  uint64_t keep = pinned_ ? pin_ : position_;
+  BytesView kept = window_.substr(keep - window_start_);
+  if (window_.data() == assembled_.data()) {
+    assembled_.erase(0, window_.size() - kept.size());
+  } else {
+    assembled_.assign(kept);
+  }
+  window_ = assembled_;
+  window_start_ = keep;
+  TRY(file_->fetch(end, &chunk_));
+  assembled_.append(chunk_.data);
+  window_ = assembled_;
+  return {};
+}
+
+}  // namespace cassandra_like

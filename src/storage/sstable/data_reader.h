@@ -1,0 +1,86 @@
+// Reads Data.db at positions of its uncompressed data.
+#pragma once
+
+#include <memory>
+
+#include "runtime/disk.h"
+#include "storage/sstable/compression.h"
+
+namespace cassandra_like {
+
+// A piece of uncompressed data in memory, and the memory. Reused from one fetch to the next.
+struct Chunk {
+  uint64_t start = 0;
+  BytesView data;
+  std::unique_ptr<char[]> uncompressed, compressed;
+  size_t uncompressed_capacity = 0, compressed_capacity = 0;
+
+  bool contains(uint64_t position) const { return position - start < data.size(); }
+};
+
+class DataFile {
+ public:
+  // info: the contents of CompressionInfo.db; null when the file is plain.
+  static Result<std::unique_ptr<DataFile>> open(Disk& disk, const std::string& path, BytesView info);
+
+  const std::string& path() const { return file_->path(); }
+  uint64_t size() const { return size_; }
+  uint64_t file_bytes() const { return file_->size(); }
+  bool compressed() const { return compressor_ != nullptr; }
+  size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t); }
+
+  // The chunk that holds the position (of a plain file, all of it). The one place where data comes from the disk.
+  Status fetch(uint64_t position, Chunk* chunk) const;
+  // Digest.crc32 and CRC.db; null: not checked.
+  Status verify(BytesView digest, BytesView crcs) const;
+  Error corrupt(uint64_t position, std::string_view what) const;
+
+ private:
+  DataFile() = default;
+  uint64_t chunk_end(size_t index) const;
+
+  std::unique_ptr<ReadFile> file_;
+  std::unique_ptr<Compressor> compressor_;
+  CompressionInfo info_;
+  BytesView mapped_;  // of a plain file
+  uint64_t size_ = 0;
+};
+
+// A position in a data file with a contiguous window of bytes after it. Rows that lie in one chunk are read where it
+// was uncompressed; those that do not are put together in memory of the cursor's own.
+class DataCursor {
+ public:
+  void open(const DataFile* file) {
+    file_ = file;
+    chunk_.data = window_ = {};
+    pinned_ = false;
+  }
+  Status seek(uint64_t position);
+  uint64_t position() const { return position_; }
+  // From the position to the window's end. The bytes stay where they are until the next seek(), extend() or open().
+  BytesView rest() const { return window_.substr(position_ - window_start_); }
+  Reader reader() const { return Reader(rest()); }
+  // To where a reader got that was made from this window. Never fetches.
+  void advance_to(const char* p) { position_ = window_start_ + static_cast<uint64_t>(p - window_.data()); }
+  // A longer window. kCorruption at the end of the file, where nothing that is read may end in the middle.
+  Status extend();
+  // From now on the window keeps all bytes from the current position on.
+  void pin() {
+    pinned_ = true;
+    pin_ = position_;
+  }
+  void unpin() { pinned_ = false; }
+  const DataFile& file() const { return *file_; }
+
+ private:
+  const DataFile* file_ = nullptr;
+  Chunk chunk_;
+  Bytes assembled_;
+  BytesView window_;
+  uint64_t window_start_ = 0;
+  uint64_t position_ = 0;
+  bool pinned_ = false;
+  uint64_t pin_ = 0;
+};
+
+}  // namespace cassandra_like

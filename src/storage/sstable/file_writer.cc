@@ -1,0 +1,25 @@
+// The buffer of a sequentially written file.
+#include "storage/sstable/file_writer.h"
+
+namespace cassandra_like {
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(Disk& disk, const std::string& path) {
+  ASSIGN_OR_RETURN(auto file, disk.create(path));
+  return std::unique_ptr<FileWriter>(new FileWriter(std::move(file)));
+}
+
+void FileWriter::flush() {
+  if (buffer_.empty()) return;
+  if (status_.ok()) status_ = file_->append(buffer_);
+  flushed_ += buffer_.size();
+  buffer_.clear();
+}
+
+Task<Status> FileWriter::finish() {
+  flush();
+  if (!status_.ok()) co_return status_;
+  Status synced = co_await file_->sync();
+  co_return synced;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,129 @@
+// Building and searching the partition index.
+#include "storage/sstable/partition_index.h"
+
+#include <algorithm>
+
+#include "model/clustering.h"
+#include "model/types.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr uint8_t kHasHash = 8;
+constexpr size_t kFooterBytes = 24;
+constexpr char kNextComponent = 0x40;
+
+size_t difference(BytesView a, BytesView b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+}  // namespace
+
+void append_comparable_token(Bytes& out, Token token) {
+  out.push_back(kNextComponent);
+  append_be<uint64_t>(out, static_cast<uint64_t>(token) ^ uint64_t{1} << 63);
+}
+
+void append_comparable_key(Bytes& out, const DecoratedKey& key) {
+  static const TypePtr bytes = types::blob();
+  append_comparable_token(out, key.token);
+  out.push_back(kNextComponent);
+  bytes->append_comparable(out, key.key);
+  out.push_back(kAtTerminator);
+}
+
+// The prefix of a key that tells it from both its neighbours is known when the next one comes.
+void PartitionIndexWriter::add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position) {
+  comparable_.clear();
+  append_comparable_key(comparable_, key);
+  if (count_ == 0) {
+    first_key_.assign(key.key);
+  } else {
+    size_t prefix = difference(last_comparable_, comparable_) + 1;
+    write_last(std::max(prefix, last_difference_));
+    last_difference_ = prefix;
+  }
+  ++count_;
+  last_key_.assign(key.key);
+  last_comparable_.swap(comparable_);
+  auto value = static_cast<int64_t>(position.in_rows_file ? position.position : ~position.position);
+  int size = sized_int_size(value);
+  last_payload_bits_ = static_cast<uint8_t>(kHasHash + size - 1);
+  last_payload_.assign(1, static_cast<char>(hash[1]));
+  append_sized_int(last_payload_, value, size);
+}
+
+void PartitionIndexWriter::write_last(size_t prefix) {
+  trie_.add(BytesView(last_comparable_).substr(0, prefix), last_payload_bits_, last_payload_);
+}
+
+void PartitionIndexWriter::finish() {
+  write_last(last_difference_);
+  uint64_t root = trie_.complete();
+  uint64_t first_key_position = out_.position();
+  Bytes end;
+  for (const Bytes* key : {&first_key_, &last_key_}) {
+    append_be<uint16_t>(end, static_cast<uint16_t>(key->size()));
+    end.append(*key);
+  }
+  append_be(end, first_key_position);
+  append_be(end, count_);
+  append_be(end, root);
+  out_.append(end);
+}
+
+std::optional<PartitionIndex> PartitionIndex::open(BytesView file) {
+  if (file.size() < kFooterBytes) return std::nullopt;
+  Reader footer(file.substr(file.size() - kFooterBytes));
+  auto first_key_position = footer.be<uint64_t>();
+  PartitionIndex index;
+  index.count_ = footer.be<uint64_t>();
+  index.root_ = footer.be<uint64_t>();
+  if (first_key_position > file.size() - kFooterBytes || index.root_ >= first_key_position || index.count_ == 0) {
+    return std::nullopt;
+  }
+  Reader keys(file.substr(first_key_position, file.size() - kFooterBytes - first_key_position));
+  index.first_key_ = keys.take(keys.u16());
+  index.last_key_ = keys.take(keys.u16());
+  if (keys.failed()) return std::nullopt;
+  index.file_ = file.substr(0, first_key_position);
+  return index;
+}
+
+bool PartitionIndex::read_payload(const TriePayload& payload, IndexPosition* position) {
+  int hash_bytes = payload.bits >= kHasHash ? 1 : 0;
+  int size = hash_bytes == 1 ? payload.bits - kHasHash + 1 : payload.bits;
+  if (size == 0 || payload.data.size() < static_cast<size_t>(hash_bytes + size)) return false;
+  int64_t value = read_sized_int(payload.data.data() + hash_bytes, size);
+  position->in_rows_file = value >= 0;
+  position->position = static_cast<uint64_t>(value >= 0 ? value : ~value);
+  return true;
+}
+
+PartitionIndex::Found PartitionIndex::find(BytesView comparable_key, const KeyHash& hash,
+                                           IndexPosition* position) const {
+  TrieNode node;
+  uint64_t at = root_;
+  size_t depth = 0;
+  for (;; ++depth) {
+    if (!node.load(file_, at)) {
+      position->position = at;
+      return Found::kCorrupt;
+    }
+    int below;
+    int child = depth < comparable_key.size() ? node.find(static_cast<uint8_t>(comparable_key[depth]), &below) : -1;
+    if (child < 0) break;
+    position->position = at;
+    at = node.child(child);
+    if (at >= TrieNode::kBad) return Found::kCorrupt;
+  }
+  if (!node.has_payload() || (node.count() > 0 && depth < comparable_key.size())) return Found::kNo;
+  TriePayload payload = node.payload();
+  position->position = at;
+  if (payload.data.empty()) return Found::kCorrupt;
+  if (payload.bits >= kHasHash && payload.data[0] != static_cast<char>(hash[1])) return Found::kNo;
+  return read_payload(payload, position) ? Found::kMaybe : Found::kCorrupt;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,75 @@
+// Partitions.db: a trie of the shortest unique prefixes of all partition keys, in their byte-comparable form
+// (0x40, token, 0x40, escaped key, 0x38).
+//
+//   file    := trie, first key, last key (each u16 length, bytes), position of the first key:i64, count:i64, root:i64
+//   payload := low byte of the key's hash (when the payload bits are 8 or more: the position then has bits - 7 bytes,
+//              else bits), position: where the entry is in Rows.db, or the complement of where the partition is in
+//              Data.db
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "model/key.h"
+#include "storage/sstable/trie_reader.h"
+#include "storage/sstable/trie_writer.h"
+
+namespace cassandra_like {
+
+using KeyHash = std::array<uint64_t, 2>;  // murmur3_128
+
+// Appends nothing after the token when there is no key: such a string is less than all keys of its token.
+void append_comparable_token(Bytes& out, Token token);
+void append_comparable_key(Bytes& out, const DecoratedKey& key);
+
+// Where a partition is to be found.
+struct IndexPosition {
+  bool in_rows_file = false;
+  uint64_t position = 0;
+};
+
+class PartitionIndexWriter {
+ public:
+  explicit PartitionIndexWriter(FileWriter& out) : out_(out), trie_(out) {}
+  void add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position);
+  void finish();
+  const Bytes& first_key() const { return first_key_; }
+  const Bytes& last_key() const { return last_key_; }
+
+ private:
+  void write_last(size_t prefix);
+
+  FileWriter& out_;
+  TrieWriter trie_;
+  uint64_t count_ = 0;
+  Bytes first_key_, last_key_;
+  Bytes comparable_, last_comparable_;
+  size_t last_difference_ = 0;
+  Bytes last_payload_;
+  uint8_t last_payload_bits_ = 0;
+};
+
+class PartitionIndex {
+ public:
+  // file outlives this. nullopt when its end is malformed.
+  static std::optional<PartitionIndex> open(BytesView file);
+
+  BytesView first_key() const { return first_key_; }
+  BytesView last_key() const { return last_key_; }
+  uint64_t count() const { return count_; }
+  BytesView file() const { return file_; }
+  uint64_t root() const { return root_; }
+
+  enum class Found { kNo, kMaybe, kCorrupt };
+  // kMaybe: what is at the position may be another key. kCorrupt: position is where the damage is.
+  Found find(BytesView comparable_key, const KeyHash& hash, IndexPosition* position) const;
+  static bool read_payload(const TriePayload& payload, IndexPosition* position);
+
+ private:
+  BytesView file_;
+  BytesView first_key_, last_key_;
+  uint64_t count_ = 0;
+  uint64_t root_ = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,139 @@
+// SSTables as files of a directory: their names, and which of them belong together.
+#include "storage/sstable/sstable_files.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.h"
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr uint64_t kTicksPerSecond = 10'000'000;
+constexpr uint64_t kSecondsPerDay = 86'400;
+
+void append_base36(std::string& out, uint64_t v, size_t width) {
+  std::string digits;
+  for (; v > 0; v /= 36) digits.push_back("0123456789abcdefghijklmnopqrstuvwxyz"[v % 36]);
+  digits.resize(std::max(width, digits.size()), '0');
+  out.append(digits.rbegin(), digits.rend());
+}
+
+bool parse_base36(std::string_view text, uint64_t* v) {
+  *v = 0;
+  for (char c : text) {
+    uint64_t digit;
+    if (c >= '0' && c <= '9') {
+      digit = static_cast<uint64_t>(c - '0');
+    } else if (c >= 'a' && c <= 'z') {
+      digit = static_cast<uint64_t>(c - 'a') + 10;
+    } else {
+      return false;
+    }
+    if (__builtin_mul_overflow(*v, uint64_t{36}, v) || __builtin_add_overflow(*v, digit, v)) return false;
+  }
+  return true;
+}
+
+// <version>-<id>-<format>-<component>
+struct ParsedName {
+  SSTableDescriptor descriptor;
+  std::string_view component;
+};
+std::optional<ParsedName> parse_name(const std::string& directory, std::string_view name) {
+  size_t first = name.find('-');
+  size_t second = first == name.npos ? first : name.find('-', first + 1);
+  size_t third = second == name.npos ? second : name.find('-', second + 1);
+  if (third == name.npos) return std::nullopt;
+  ParsedName parsed;
+  parsed.descriptor.directory = directory;
+  parsed.descriptor.version = name.substr(0, first);
+  parsed.descriptor.id = name.substr(first + 1, second - first - 1);
+  parsed.descriptor.format = name.substr(second + 1, third - second - 1);
+  parsed.component = name.substr(third + 1);
+  auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  auto is_id = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  const SSTableDescriptor& d = parsed.descriptor;
+  if (d.version.size() != 2 || !std::all_of(d.version.begin(), d.version.end(), is_letter) || d.id.empty() ||
+      !std::all_of(d.id.begin(), d.id.end(), is_id) || d.format.empty() ||
+      !std::all_of(d.format.begin(), d.format.end(), is_letter) || parsed.component.empty()) {
+    return std::nullopt;
+  }
+  return parsed;
+}
+
+}  // namespace
+
+std::string SSTableDescriptor::file(std::string_view component) const {
+  std::string path = directory;
+  path.append("/").append(version).append("-").append(id).append("-").append(format).append("-").append(component);
+  return path;
+}
+
+std::optional<SSTableDescriptor> SSTableDescriptor::parse(const std::string& directory, std::string_view file_name) {
+  auto parsed = parse_name(directory, file_name);
+  if (!parsed || parsed->component != components::kData) return std::nullopt;
+  return parsed->descriptor;
+}
+
+// Days, seconds of the day and ticks of the second of its time, and its other half, each in base 36.
+std::string SSTableDescriptor::id_of(const Uuid& uuid) {
+  uint64_t ticks = uuid.raw_timestamp();
+  uint64_t seconds = ticks / kTicksPerSecond;
+  std::string id;
+  append_base36(id, seconds / kSecondsPerDay, 4);
+  id.push_back('_');
+  append_base36(id, seconds % kSecondsPerDay, 4);
+  id.push_back('_');
+  append_base36(id, ticks % kTicksPerSecond, 5);
+  append_base36(id, load_be<uint64_t>(uuid.view().data() + 8), 13);
+  return id;
+}
+
+std::optional<Uuid> SSTableDescriptor::uuid_of(std::string_view id) {
+  uint64_t days, seconds, ticks, rest;
+  if (id.size() != 28 || id[4] != '_' || id[9] != '_' || !parse_base36(id.substr(0, 4), &days) ||
+      !parse_base36(id.substr(5, 4), &seconds) || !parse_base36(id.substr(10, 5), &ticks) ||
+      !parse_base36(id.substr(15), &rest)) {
+    return std::nullopt;
+  }
+  return Uuid::time_based((days * kSecondsPerDay + seconds) * kTicksPerSecond + ticks, rest);
+}
+
+Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(directory));
+  struct Found {
+    SSTableDescriptor descriptor;
+    bool complete = false;
+    std::vector<std::string> files;
+  };
+  std::map<std::string, Found> found;  // by all of the name before the component
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.is_directory) continue;
+    auto parsed = parse_name(directory, entry.name);
+    if (!parsed) continue;
+    Found& set = found[entry.name.substr(0, entry.name.size() - parsed->component.size())];
+    set.descriptor = parsed->descriptor;
+    set.complete |= parsed->component == components::kToc;
+    set.files.push_back(directory + "/" + entry.name);
+  }
+  std::vector<SSTableDescriptor> complete;
+  for (auto& [prefix, set] : found) {
+    if (set.complete) {
+      complete.push_back(std::move(set.descriptor));
+      continue;
+    }
+    LOG_WARN("Removing {} file(s) of the incomplete SSTable {}/{}…", set.files.size(), directory, prefix);
+    for (const std::string& file : set.files) TRY(disk.remove(file));
+  }
+  return complete;
+}
+
+Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor) {
+  for (std::string_view component : components::kAll) TRY(disk.remove(descriptor.file(component)));
+  return {};
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,379 @@
+// Partitions of an SSTable, forwards and backwards.
+#include "storage/sstable/sstable_partition_reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/vint.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr uint64_t kNoStop = ~uint64_t{0};
+constexpr size_t kPooledStates = 8;
+
+thread_local std::vector<std::unique_ptr<ReadState>> pool;
+
+std::span<const Slice> whole_partition() {
+  static const Slice all = Slice::all();
+  return {&all, 1};
+}
+
+}  // namespace
+
+std::unique_ptr<ReadState> ReadState::take() {
+  if (pool.empty()) return std::make_unique<ReadState>();
+  auto state = std::move(pool.back());
+  pool.pop_back();
+  return state;
+}
+
+void ReadState::give_back(std::unique_ptr<ReadState> state) {
+  if (pool.size() >= kPooledStates) return;
+  state->partition_arena.reset();
+  state->row_arena.reset();
+  pool.push_back(std::move(state));
+}
+
+SSTablePartitionReader::SSTablePartitionReader(SSTableFiles files, std::shared_ptr<const ResolvedHeader> header,
+                                               const SliceSelection& selection)
+    : files_(std::move(files)),
+      header_(std::move(header)),
+      selection_(selection),
+      slices_(selection.slices.empty() ? whole_partition() : selection.slices),
+      state_(ReadState::take()),
+      decoder_(header_->header, RowForm::kSstable, state_->row_arena) {
+  state_->cursor.open(files_.data);
+}
+
+SSTablePartitionReader::~SSTablePartitionReader() { ReadState::give_back(std::move(state_)); }
+
+Error SSTablePartitionReader::corrupt_rows(uint64_t at) const {
+  return Error(ErrorCode::kCorruption, fmt::format("{} at {}: a damaged row index", *files_.rows_path, at));
+}
+
+void SSTablePartitionReader::reset(uint64_t data_position) {
+  state_->partition_arena.reset();
+  state_->cursor.unpin();
+  partition_start_ = data_position;
+  rows_start_ = 0;
+  static_row_ = Row();
+  step_ = selection_.wants_rows ? Step::kEnterSlice : Step::kDone;
+  slice_ = selection_.reversed ? slices_.size() - 1 : 0;
+  open_ = {};
+  have_head_ = false;
+  at_end_ = false;
+}
+
+Result<bool> SSTablePartitionReader::begin(uint64_t data_position, const DecoratedKey* expected) {
+  reset(data_position);
+  indexed_ = false;
+  TRY(read_partition_header(false));
+  if (expected != nullptr && key_.key != expected->key) return false;
+  key_.token = expected != nullptr ? expected->token : murmur3_token(key_.key);
+  return true;
+}
+
+Result<bool> SSTablePartitionReader::begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected) {
+  reset(entry.data_position);
+  indexed_ = true;
+  root_ = entry.root;
+  if (expected != nullptr && key != expected->key) return false;
+  key_ = expected != nullptr ? *expected : DecoratedKey::of(key);
+  key_.key = state_->partition_arena.copy(key);
+  partition_deletion_ = entry.deletion;
+  if (!header_->static_columns.empty()) TRY(read_partition_header(true));
+  return true;
+}
+
+Status SSTablePartitionReader::read_partition_header(bool has_key) {
+  DataCursor& cursor = state_->cursor;
+  TRY(cursor.seek(partition_start_));
+  for (;;) {
+    Reader in = cursor.reader();
+    BytesView key = in.take(in.u16());
+    DeletionTime deletion = read_partition_deletion(in);
+    if (in.failed()) {
+      TRY(cursor.extend());
+      continue;
+    }
+    if (!has_key) {
+      key_.key = state_->partition_arena.copy(key);
+      partition_deletion_ = deletion;
+    } else if (key != key_.key) {
+      return corrupt("another partition than the index says");
+    }
+    cursor.advance_to(in.position());
+    break;
+  }
+  if (!header_->static_columns.empty()) TRY(read_static_row());
+  rows_start_ = cursor.position();
+  return {};
+}
+
+Status SSTablePartitionReader::read_static_row() {
+  DataCursor& cursor = state_->cursor;
+  for (;;) {
+    Reader in = cursor.reader();
+    Reader peek = in;
+    peek.skip(2);
+    uint64_t size = read_unsigned_vint(peek);
+    if (!peek.failed() && size > cursor.file().size() - cursor.position())
+      return corrupt("an impossible size of a row");
+    if (peek.failed() || size > peek.remaining()) {
+      TRY(cursor.extend());
+      continue;
+    }
+    state_->row_arena.reset();
+    Row row = decoder_.read_static_row(in);
+    if (in.failed() || in.position() != peek.position() + size) return corrupt("a malformed static row");
+    static_row_ = copy_row(row, state_->partition_arena);
+    cursor.advance_to(in.position());
+    return {};
+  }
+}
+
+Result<bool> SSTablePartitionReader::read_head() {
+  DataCursor& cursor = state_->cursor;
+  // What stands before the size: clustering values of at most 64 KiB.
+  uint64_t head_limit = (header_->header.clustering_types.size() + 1) << 17;
+  for (;;) {
+    body_ = cursor.reader();
+    uint64_t available = body_.remaining();
+    if (decoder_.next(body_)) {
+      Reader peek = body_;
+      uint64_t size = read_unsigned_vint(peek);
+      if (!peek.failed() && size > cursor.file().size() - cursor.position())
+        return corrupt("an impossible size of a row");
+      if (!peek.failed() && size <= peek.remaining()) {
+        body_end_ = peek.position() + size;
+        have_head_ = true;
+        return true;
+      }
+    } else if (!body_.failed()) {
+      cursor.advance_to(body_.position());
+      at_end_ = true;
+      return false;
+    } else if (available > head_limit) {
+      return corrupt("a malformed clustering");
+    }
+    TRY(cursor.extend());
+  }
+}
+
+Result<bool> SSTablePartitionReader::read_unfiltered() {
+  have_head_ = false;
+  state_->row_arena.reset();
+  unfiltered_ = decoder_.read_body(body_);
+  if (body_.failed() || body_.position() != body_end_) return corrupt("a malformed row");
+  state_->cursor.advance_to(body_end_);
+  return !unfiltered_.is_row || !unfiltered_.row.is_empty();
+}
+
+Status SSTablePartitionReader::skip_unfiltered() {
+  if (decoder_.is_row()) {
+    have_head_ = false;
+    state_->cursor.advance_to(body_end_);
+    return {};
+  }
+  ASSIGN_OR_RETURN([[maybe_unused]] bool kept, read_unfiltered());
+  open_ = unfiltered_.marker.open;
+  return {};
+}
+
+Result<bool> SSTablePartitionReader::next_block() {
+  TriePayload payload;
+  if (!state_->walk.previous(&payload)) {
+    if (state_->walk.failed()) return corrupt_rows(state_->walk.failed_at());
+    return false;
+  }
+  if (!read_row_index_block(payload, &block_))
+    return corrupt_rows(static_cast<uint64_t>(payload.data.data() - files_.rows.data()));
+  return true;
+}
+
+void SSTablePartitionReader::leave_slice() {
+  step_ = has_more_slices() ? Step::kEnterSlice : Step::kDone;
+  if (step_ == Step::kEnterSlice) slice_ = selection_.reversed ? slice_ - 1 : slice_ + 1;
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::make_marker(BytesView comparable, ClusteringKind kind,
+                                                              const DeletionTime& open, const DeletionTime& close) {
+  bool before = kind == ClusteringKind::kInclStartBound || kind == ClusteringKind::kExclEndBound;
+  state_->bound.assign(comparable);
+  state_->bound.back() = before ? kBeforeTerminator : kAfterTerminator;
+  state_->row_arena.reset();
+  RangeTombstoneMarker marker;
+  if (!split_comparable(*header_->table, state_->bound, state_->row_arena, &marker.bound)) {
+    return Error(ErrorCode::kServerError, "a slice with a malformed bound");
+  }
+  marker.bound.kind = kind;
+  marker.open = open;
+  marker.close = close;
+  unfiltered_.is_row = false;
+  unfiltered_.row = Row();
+  unfiltered_.marker = marker;
+  return &unfiltered_;
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::marker_at_start(const DeletionTime& open, const DeletionTime& close) {
+  bool inclusive = slice().start.back() == kBeforeTerminator;
+  return make_marker(slice().start, inclusive ? ClusteringKind::kInclStartBound : ClusteringKind::kExclStartBound, open,
+                     close);
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::marker_at_end(const DeletionTime& open, const DeletionTime& close) {
+  bool inclusive = slice().end.back() == kAfterTerminator;
+  return make_marker(slice().end, inclusive ? ClusteringKind::kInclEndBound : ClusteringKind::kExclEndBound, open,
+                     close);
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::next() {
+  return selection_.reversed ? next_backwards() : next_forwards();
+}
+
+// Goes to the first unfiltered after the slice's start.
+Status SSTablePartitionReader::enter_slice() {
+  DataCursor& cursor = state_->cursor;
+  const Bytes& start = slice().start;
+  bool positioned = rows_start_ != 0;
+  if (indexed_ && !at_end_ && (!positioned || !start.empty())) {
+    state_->walk.seek_floor(files_.rows, root_, start);
+    ASSIGN_OR_RETURN(bool found, next_block());
+    if (!found) return corrupt_rows(root_);
+    uint64_t position = partition_start_ + block_.offset;
+    if (!positioned || position > cursor.position()) {
+      TRY(cursor.seek(position));
+      rows_start_ = position;
+      open_ = block_.open_deletion;
+      have_head_ = false;
+    }
+  }
+  while (!at_end_) {
+    if (!have_head_) {
+      ASSIGN_OR_RETURN(bool found, read_head());
+      if (!found) break;
+    }
+    if (start.empty() || decoder_.position().comparable > start) break;
+    TRY(skip_unfiltered());
+  }
+  step_ = Step::kInSlice;
+  return {};
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
+  while (step_ != Step::kDone) {
+    if (step_ == Step::kEnterSlice) {
+      TRY(enter_slice());
+      if (!open_.is_live() && !slice().start.empty()) return marker_at_start(open_, {});
+    }
+    if (!have_head_ && !at_end_) TRY(read_head());
+    const Bytes& end = slice().end;
+    if (at_end_ || (!end.empty() && decoder_.position().comparable >= end)) {
+      if (open_.is_live() || end.empty()) {
+        leave_slice();
+        continue;
+      }
+      auto marker = marker_at_end({}, open_);
+      leave_slice();
+      return marker;
+    }
+    ASSIGN_OR_RETURN(bool kept, read_unfiltered());
+    if (!kept) continue;
+    if (!unfiltered_.is_row) open_ = unfiltered_.marker.open;
+    return &unfiltered_;
+  }
+  return nullptr;
+}
+
+// Learns where the unfiltereds of block_ begin that are in the slice and before `stop`.
+Status SSTablePartitionReader::read_block(bool is_last, uint64_t stop) {
+  DataCursor& cursor = state_->cursor;
+  const Bytes& start = slice().start;
+  const Bytes& end = slice().end;
+  cursor.unpin();
+  TRY(cursor.seek(partition_start_ + block_.offset));
+  cursor.pin();
+  state_->offsets.clear();
+  open_ = block_.open_deletion;
+  found_before_ = false;
+  at_end_ = false;
+  bool before_start = !start.empty();
+  if (!before_start) open_at_start_ = {};
+  while (cursor.position() < stop) {
+    ASSIGN_OR_RETURN(bool found, read_head());
+    if (!found) break;
+    if (before_start && decoder_.position().comparable > start) {
+      before_start = false;
+      open_at_start_ = open_;
+    }
+    if (before_start) {
+      found_before_ = true;
+    } else {
+      if (is_last && !end.empty() && decoder_.position().comparable >= end) break;
+      state_->offsets.push_back(cursor.position());
+    }
+    TRY(skip_unfiltered());
+  }
+  have_head_ = false;
+  if (before_start) open_at_start_ = open_;
+  open_at_end_ = is_last && !end.empty() ? open_ : DeletionTime();
+  return {};
+}
+
+Status SSTablePartitionReader::enter_slice_backwards() {
+  step_ = Step::kInSlice;
+  if (!indexed_) {
+    block_ = {rows_start_ - partition_start_, {}};
+    return read_block(true, kNoStop);
+  }
+  if (slice().end.empty()) {
+    state_->walk.seek_last(files_.rows, root_);
+  } else {
+    state_->walk.seek_floor(files_.rows, root_, slice().end);
+  }
+  ASSIGN_OR_RETURN(bool found, next_block());
+  if (!found) return corrupt_rows(root_);
+  return read_block(true, kNoStop);
+}
+
+Result<const Unfiltered*> SSTablePartitionReader::next_backwards() {
+  while (step_ != Step::kDone) {
+    if (step_ == Step::kEnterSlice) TRY(enter_slice_backwards());
+    if (!open_at_end_.is_live()) {
+      DeletionTime deletion = std::exchange(open_at_end_, {});
+      return marker_at_end(deletion, {});
+    }
+    if (!state_->offsets.empty()) {
+      TRY(state_->cursor.seek(state_->offsets.back()));
+      state_->offsets.pop_back();
+      ASSIGN_OR_RETURN(bool found, read_head());
+      if (!found) return corrupt("a partition that ends before its end");
+      ASSIGN_OR_RETURN(bool kept, read_unfiltered());
+      if (!kept) continue;
+      if (!unfiltered_.is_row) std::swap(unfiltered_.marker.open, unfiltered_.marker.close);
+      return &unfiltered_;
+    }
+    if (indexed_ && !found_before_) {
+      uint64_t stop = partition_start_ + block_.offset;
+      ASSIGN_OR_RETURN(bool found, next_block());
+      if (found) {
+        if (partition_start_ + block_.offset >= stop) return corrupt_rows(root_);
+        TRY(read_block(false, stop));
+        continue;
+      }
+    }
+    if (open_at_start_.is_live() || slice().start.empty()) {
+      leave_slice();
+      continue;
+    }
+    auto marker = marker_at_start({}, open_at_start_);
+    leave_slice();
+    return marker;
+  }
+  return nullptr;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,115 @@
+// Reads one partition of an SSTable after the other: its header, then the unfiltereds of the selected slices, forwards
+// or backwards, through the partition's row index when it has one.
+//
+// Backwards, a block of the row index (or the whole partition when there is none, which is then small) is walked
+// through forwards first, to learn where its unfiltereds begin; they are then decoded from the last to the first.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "storage/sstable/data_reader.h"
+#include "storage/sstable/row_index.h"
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+// The columns of an SSTable's rows, as one version of the table's schema sees them.
+struct ResolvedHeader {
+  TablePtr table;
+  std::vector<HeaderColumn> static_columns, regular_columns;
+  SerializationHeader header;
+};
+
+// What reading needs memory for. Taken from and returned to a small pool of the thread, so that a read allocates little.
+struct ReadState {
+  DataCursor cursor;
+  Arena partition_arena, row_arena;
+  TrieWalk walk;
+  Bytes bound;                    // comparable form of a slice's bound
+  std::vector<uint64_t> offsets;  // where the unfiltereds of a block begin that are still to be returned
+
+  static std::unique_ptr<ReadState> take();
+  static void give_back(std::unique_ptr<ReadState> state);
+};
+
+// The files that a reader reads; they live as long as `owner`.
+struct SSTableFiles {
+  std::shared_ptr<const SSTable> owner;
+  const DataFile* data = nullptr;
+  BytesView rows;
+  const std::string* rows_path = nullptr;
+};
+
+class SSTablePartitionReader final : public PartitionReader {
+ public:
+  SSTablePartitionReader(SSTableFiles files, std::shared_ptr<const ResolvedHeader> header,
+                         const SliceSelection& selection);
+  ~SSTablePartitionReader() override;
+
+  // Goes to a partition: where it is in Data.db, or its entry in the row index with the key from there. With `expected`,
+  // false when the partition there is another one.
+  Result<bool> begin(uint64_t data_position, const DecoratedKey* expected);
+  Result<bool> begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected);
+  Result<const Unfiltered*> next() override;
+  uint64_t start_position() const { return partition_start_; }
+  // Where the next partition begins, after next() returned nullptr and when nothing was left out.
+  uint64_t end_position() const { return state_->cursor.position(); }
+
+ private:
+  enum class Step { kEnterSlice, kInSlice, kDone };
+
+  void reset(uint64_t data_position);
+  Status read_partition_header(bool has_key);
+  Status read_static_row();
+  // False at the partition's end.
+  Result<bool> read_head();
+  Status skip_unfiltered();        // also of markers, whose deletions it remembers
+  Result<bool> read_unfiltered();  // false: it has nothing that the table still has
+  Error corrupt(std::string_view what) const { return files_.data->corrupt(state_->cursor.position(), what); }
+  Error corrupt_rows(uint64_t at) const;
+
+  const Slice& slice() const { return slices_[slice_]; }
+  bool has_more_slices() const { return selection_.reversed ? slice_ > 0 : slice_ + 1 < slices_.size(); }
+  void leave_slice();
+  Result<bool> next_block();  // of the walk over the row index, into block_; false when there is none
+  Result<const Unfiltered*> marker_at_start(const DeletionTime& open, const DeletionTime& close);
+  Result<const Unfiltered*> marker_at_end(const DeletionTime& open, const DeletionTime& close);
+  Result<const Unfiltered*> make_marker(BytesView comparable, ClusteringKind kind, const DeletionTime& open,
+                                        const DeletionTime& close);
+
+  Status enter_slice();
+  Result<const Unfiltered*> next_forwards();
+  Status enter_slice_backwards();
+  Status read_block(bool is_last, uint64_t stop);
+  Result<const Unfiltered*> next_backwards();
+
+  SSTableFiles files_;
+  std::shared_ptr<const ResolvedHeader> header_;
+  SliceSelection selection_;
+  std::span<const Slice> slices_;
+  std::unique_ptr<ReadState> state_;
+  RowDecoder decoder_;
+  Unfiltered unfiltered_;
+
+  uint64_t partition_start_ = 0;
+  uint64_t rows_start_ = 0;  // 0: not known, ask the row index
+  bool indexed_ = false;
+  uint64_t root_ = 0;
+  Step step_ = Step::kDone;
+  size_t slice_ = 0;
+  DeletionTime open_;  // the range tombstone that is open at the cursor
+  // What read_head() found.
+  bool have_head_ = false;
+  bool at_end_ = false;
+  Reader body_{BytesView()};
+  const char* body_end_ = nullptr;
+  // Backwards.
+  RowIndexBlock block_;
+  bool found_before_ = false;   // the block has something before the slice: no other block is needed
+  DeletionTime open_at_start_;  // what is open at the slice's start, or at the block's
+  DeletionTime open_at_end_;    // at the slice's end; live once it is reported
+};
+
+}  // namespace cassandra_like

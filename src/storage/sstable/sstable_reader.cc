@@ -1,0 +1,336 @@
+// An open SSTable: its small components in memory, its indexes mapped, its data read as it is wanted.
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "storage/sstable/bloom_filter.h"
+#include "storage/sstable/data_reader.h"
+#include "storage/sstable/partition_index.h"
+#include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_partition_reader.h"
+#include "storage/sstable/statistics.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr std::string_view kPartitioner = "Murmur3Partitioner";
+
+Error corrupt_file(const std::string& path, uint64_t at, std::string_view what) {
+  return Error(ErrorCode::kCorruption, fmt::format("{} at {}: {}", path, at, what));
+}
+
+// A column as Statistics.db has it.
+struct WrittenColumn {
+  std::string name;
+  TypePtr type;
+};
+
+class BtiSSTable final : public SSTable {
+ public:
+  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+
+  const SSTableInfo& info() const override { return info_; }
+  bool may_contain(const DecoratedKey& key) const override {
+    return in_bounds(key) && (filter_->always_present() || filter_->may_contain(murmur3_128(key.key)));
+  }
+  Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const DecoratedKey& key,
+                                                const SliceSelection& selection) const override;
+  Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
+                                                 const SliceSelection& selection) const override;
+  Status verify() const override;
+  size_t memory_used() const override { return filter_->memory_used() + data_->memory_used(); }
+  uint64_t false_positives() const override { return false_positives_; }
+
+  const PartitionIndex& index() const { return *index_; }
+  const std::string& index_path() const { return partitions_file_->path(); }
+  SSTableFiles files() const { return {shared_from_this(), data_.get(), rows_, &rows_path_}; }
+  Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
+  Error corrupt_index(uint64_t at) const { return corrupt_file(index_path(), at, "a damaged partition index"); }
+  // Sets a reader to the partition that the index points to.
+  Result<bool> begin(SSTablePartitionReader& reader, const IndexPosition& position, const DecoratedKey* expected) const;
+
+ private:
+  Status open_components(Disk& disk);
+  Status read_statistics(Disk& disk);
+  bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
+  Status verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const;
+
+  SSTableInfo info_;
+  TablePtr table_;
+  size_t clustering_columns_ = 0;
+  std::vector<WrittenColumn> static_columns_, regular_columns_;
+  EncodingStats encoding_stats_;
+  std::optional<BloomFilter> filter_;
+  std::unique_ptr<DataFile> data_;
+  std::unique_ptr<ReadFile> partitions_file_, rows_file_;
+  std::optional<PartitionIndex> index_;
+  BytesView rows_;
+  std::string rows_path_;
+  DecoratedKey first_key_, last_key_;
+  std::optional<Bytes> digest_, crcs_;
+  mutable std::shared_ptr<const ResolvedHeader> resolved_;  // for the table that asked last
+  mutable uint64_t false_positives_ = 0;
+};
+
+Result<Bytes> read_file(Disk& disk, const std::string& path) {
+  ASSIGN_OR_RETURN(auto file, disk.open(path));
+  Bytes content(file->size(), '\0');
+  if (!content.empty()) TRY(file->read(0, content));
+  return content;
+}
+
+Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+  info_.descriptor = descriptor;
+  table_ = table;
+  TRY(read_statistics(disk));
+  TRY(open_components(disk));
+  ASSIGN_OR_RETURN(resolved_, resolve(table));
+  return {};
+}
+
+Status BtiSSTable::read_statistics(Disk& disk) {
+  std::string path = info_.descriptor.file(components::kStatistics);
+  ASSIGN_OR_RETURN(Bytes content, read_file(disk, path));
+  auto parsed = Statistics::parse(content);
+  if (!parsed.ok()) return corrupt_file(path, 0, parsed.error().message());
+  const Statistics& statistics = *parsed;
+  if (!statistics.partitioner.ends_with(kPartitioner)) {
+    return invalid(fmt::format("{}: partitioner {} is not supported yet", path, statistics.partitioner));
+  }
+  clustering_columns_ = statistics.clustering_types.size();
+  encoding_stats_ = statistics.encoding_stats;
+  auto parse_columns = [&](const std::vector<HeaderColumnType>& from, std::vector<WrittenColumn>& to) -> Status {
+    for (const HeaderColumnType& column : from) {
+      ASSIGN_OR_RETURN(TypePtr type, types::parse_class(column.type));
+      to.push_back({column.name, std::move(type)});
+    }
+    return {};
+  };
+  TRY(parse_columns(statistics.static_columns, static_columns_));
+  TRY(parse_columns(statistics.regular_columns, regular_columns_));
+  info_ = make_sstable_info(info_.descriptor, statistics);
+  return {};
+}
+
+Status BtiSSTable::open_components(Disk& disk) {
+  const SSTableDescriptor& d = info_.descriptor;
+  bool compressed = disk.exists(d.file(components::kCompressionInfo));
+  Bytes compression_info;
+  if (compressed) {
+    ASSIGN_OR_RETURN(compression_info, read_file(disk, d.file(components::kCompressionInfo)));
+  } else if (disk.exists(d.file(components::kCrc))) {
+    ASSIGN_OR_RETURN(crcs_, read_file(disk, d.file(components::kCrc)));
+  }
+  ASSIGN_OR_RETURN(data_,
+                   DataFile::open(disk, d.file(components::kData), compressed ? BytesView(compression_info) : kNull));
+  if (disk.exists(d.file(components::kDigest))) {
+    ASSIGN_OR_RETURN(digest_, read_file(disk, d.file(components::kDigest)));
+  }
+  // Without a filter, as with one that is not wanted, every key may be here.
+  Bytes filter;
+  if (disk.exists(d.file(components::kFilter))) {
+    ASSIGN_OR_RETURN(filter, read_file(disk, d.file(components::kFilter)));
+  }
+  filter_ = BloomFilter::parse(filter);
+  if (!filter_) return corrupt_file(d.file(components::kFilter), 0, "a malformed bloom filter");
+
+  ASSIGN_OR_RETURN(partitions_file_, disk.open(d.file(components::kPartitions)));
+  BytesView partitions;
+  if (partitions_file_->size() > 0) {
+    ASSIGN_OR_RETURN(partitions, partitions_file_->map());
+  }
+  index_ = PartitionIndex::open(partitions);
+  if (!index_)
+    return corrupt_file(partitions_file_->path(), partitions.size(), "a malformed end of the partition index");
+  rows_path_ = d.file(components::kRows);
+  ASSIGN_OR_RETURN(rows_file_, disk.open(rows_path_));
+  if (rows_file_->size() > 0) {
+    ASSIGN_OR_RETURN(rows_, rows_file_->map());
+  }
+  first_key_ = DecoratedKey::of(index_->first_key());
+  last_key_ = DecoratedKey::of(index_->last_key());
+  info_.first_key = Bytes(index_->first_key());
+  info_.last_key = Bytes(index_->last_key());
+  info_.partitions = index_->count();
+  info_.data_bytes = data_->file_bytes();
+  info_.uncompressed_bytes = data_->size();
+  for (std::string_view component : components::kAll) {
+    std::string path = d.file(component);
+    if (!disk.exists(path)) continue;
+    ASSIGN_OR_RETURN(auto file, disk.open(path));
+    info_.total_bytes += file->size();
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const ResolvedHeader>> BtiSSTable::resolve(const TablePtr& table) const {
+  if (resolved_ != nullptr && resolved_->table == table) return resolved_;
+  auto resolved = std::make_shared<ResolvedHeader>();
+  resolved->table = table;
+  if (table->clustering.size() != clustering_columns_) {
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("{} has {} clustering columns, but {} has {}", info_.descriptor.file(components::kData),
+                             clustering_columns_, table->qualified_name(), table->clustering.size()));
+  }
+  auto add = [&](const std::vector<WrittenColumn>& from, bool is_static, std::vector<HeaderColumn>& to) -> Status {
+    for (const WrittenColumn& column : from) {
+      auto header_column = resolve_header_column(*table, column.name, *column.type, is_static);
+      if (!header_column) {
+        return Error(ErrorCode::kCorruption, fmt::format("Unknown column {} during deserialization of {}", column.name,
+                                                         info_.descriptor.file(components::kData)));
+      }
+      to.push_back(*header_column);
+    }
+    return {};
+  };
+  TRY(add(static_columns_, true, resolved->static_columns));
+  TRY(add(regular_columns_, false, resolved->regular_columns));
+  resolved->header = {encoding_stats_, table->clustering_types(), resolved->static_columns, resolved->regular_columns};
+  resolved_ = resolved;
+  return resolved_;
+}
+
+Result<bool> BtiSSTable::begin(SSTablePartitionReader& reader, const IndexPosition& position,
+                               const DecoratedKey* expected) const {
+  if (!position.in_rows_file) return reader.begin(position.position, expected);
+  BytesView key;
+  RowIndexEntry entry;
+  if (!read_row_index_entry(rows_, position.position, &key, &entry)) {
+    return corrupt_file(rows_path_, position.position, "a malformed entry of the row index");
+  }
+  return reader.begin(entry, key, expected);
+}
+
+Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table, const DecoratedKey& key,
+                                                          const SliceSelection& selection) const {
+  std::unique_ptr<PartitionReader> none;
+  if (!in_bounds(key)) return none;
+  KeyHash hash = murmur3_128(key.key);
+  if (!filter_->may_contain(hash)) return none;
+  thread_local Bytes comparable;
+  comparable.clear();
+  append_comparable_key(comparable, key);
+  IndexPosition position;
+  auto found = index_->find(comparable, hash, &position);
+  if (found == PartitionIndex::Found::kCorrupt) return corrupt_index(position.position);
+  if (found == PartitionIndex::Found::kMaybe) {
+    ASSIGN_OR_RETURN(auto header, resolve(table));
+    auto reader = std::make_unique<SSTablePartitionReader>(files(), std::move(header), selection);
+    ASSIGN_OR_RETURN(bool is_it, begin(*reader, position, &key));
+    if (is_it) return std::unique_ptr<PartitionReader>(std::move(reader));
+  }
+  if (!filter_->always_present()) ++false_positives_;
+  return none;
+}
+
+// Follows the partition index, so that what a reader leaves out of a partition need not be read.
+class BtiScanner final : public PartitionScanner {
+ public:
+  BtiScanner(std::shared_ptr<const BtiSSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
+             const KeyRange& range, const SliceSelection& selection)
+      : sstable_(std::move(sstable)), range_(range), reader_(sstable_->files(), std::move(header), selection) {
+    Bytes start;
+    append_comparable_token(start, range_.start.token);
+    if (range_.start.kind == RingPosition::Kind::kTokenEnd) start.push_back('\xFF');
+    if (range_.start.kind == RingPosition::Kind::kKey) {
+      start.clear();
+      append_comparable_key(start, {range_.start.token, range_.start.key});
+    }
+    walk_.seek(sstable_->index().file(), sstable_->index().root(), start);
+  }
+
+  Result<PartitionReader*> next() override {
+    TriePayload payload;
+    while (!done_ && walk_.next(&payload)) {
+      IndexPosition position;
+      if (!PartitionIndex::read_payload(payload, &position)) {
+        return sstable_->corrupt_index(static_cast<uint64_t>(payload.data.data() - sstable_->index().file().data()));
+      }
+      TRY(sstable_->begin(reader_, position, nullptr));
+      if (range_.contains(reader_.key())) return &reader_;
+      // Of a prefix of the range's start it is not known whether it lies before or after it.
+      done_ = range_.start.compare(reader_.key()) < 0;
+    }
+    if (walk_.failed()) return sstable_->corrupt_index(walk_.failed_at());
+    done_ = true;
+    return nullptr;
+  }
+  SSTablePartitionReader& reader() { return reader_; }
+
+ private:
+  std::shared_ptr<const BtiSSTable> sstable_;
+  KeyRange range_;
+  SSTablePartitionReader reader_;
+  TrieWalk walk_;
+  bool done_ = false;
+};
+
+Result<std::unique_ptr<PartitionScanner>> BtiSSTable::scan(const TablePtr& table, const KeyRange& range,
+                                                           const SliceSelection& selection) const {
+  ASSIGN_OR_RETURN(auto header, resolve(table));
+  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  return std::unique_ptr<PartitionScanner>(
+      std::make_unique<BtiScanner>(std::move(self), std::move(header), range, selection));
+}
+
+Status BtiSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const {
+  auto corrupt = [&](std::string_view what) { return data_->corrupt(reader.end_position(), what); };
+  if (!filter_->may_contain(murmur3_128(key.key))) return corrupt("a key that the bloom filter does not know");
+  Bytes last;
+  DeletionTime open;
+  for (;;) {
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader.next());
+    if (unfiltered == nullptr) break;
+    BytesView position = unfiltered->position().comparable;
+    if (!last.empty() && position <= last) return corrupt("rows out of order");
+    last.assign(position);
+    if (unfiltered->is_row) continue;
+    if (unfiltered->marker.close != open) return corrupt("a range tombstone that does not end where it should");
+    open = unfiltered->marker.open;
+  }
+  return open.is_live() ? Status() : corrupt("a range tombstone without an end");
+}
+
+Status BtiSSTable::verify() const {
+  auto view = [](const std::optional<Bytes>& b) { return b ? BytesView(*b) : kNull; };
+  TRY(data_->verify(view(digest_), view(crcs_)));
+  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  ASSIGN_OR_RETURN(auto header, resolve(table_));
+  BtiScanner scanner(self, header, KeyRange(), SliceSelection());
+  uint64_t partitions = 0;
+  uint64_t expected_start = 0;
+  Bytes last_key;
+  for (;;) {
+    ASSIGN_OR_RETURN(PartitionReader * partition, scanner.next());
+    if (partition == nullptr) break;
+    const DecoratedKey& key = partition->key();
+    SSTablePartitionReader& reader = scanner.reader();
+    if (reader.start_position() != expected_start) {
+      return data_->corrupt(reader.start_position(), "a partition that does not follow the one before it");
+    }
+    if (partitions++ > 0 && !(DecoratedKey::of(last_key) < key)) {
+      return data_->corrupt(reader.start_position(), "partitions out of order");
+    }
+    last_key.assign(key.key);
+    TRY(verify_partition(key, reader));
+    expected_start = reader.end_position();
+  }
+  if (expected_start != data_->size()) return data_->corrupt(expected_start, "data after the last partition");
+  if (partitions != index_->count() || last_key != last_key_.key) {
+    return corrupt_file(index_path(), 0, "the partition index does not match the data");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SSTable>> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+  if (descriptor.format != "bti" || descriptor.version != "da") {
+    return invalid(fmt::format("SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
+  }
+  auto sstable = std::make_shared<BtiSSTable>();
+  TRY(sstable->open(disk, descriptor, table));
+  return std::shared_ptr<SSTable>(std::move(sstable));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,284 @@
+// Writes an SSTable: rows into Data.db, on the way blocks into Rows.db, keys into Partitions.db and the bloom filter, and
+// everything into the statistics.
+//
+//   Data.db := (key: u16 length, bytes; partition deletion; [static row]; unfiltered*; 0x01)*
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "storage/sstable/bloom_filter.h"
+#include "storage/sstable/data_writer.h"
+#include "storage/sstable/partition_index.h"
+#include "storage/sstable/row_index.h"
+#include "storage/sstable/sstable_files.h"
+#include "storage/sstable/statistics_collector.h"
+
+namespace cassandra_like {
+
+namespace {
+
+class BtiWriter : public SSTableWriter {
+ public:
+  BtiWriter(Disk& disk, SSTableDescriptor descriptor, TablePtr table, SSTableWriterOptions options)
+      : disk_(disk),
+        descriptor_(std::move(descriptor)),
+        table_(std::move(table)),
+        options_(std::move(options)),
+        filter_(options_.estimated_partitions, table_->params.bloom_filter_fp_chance),
+        statistics_(*table_) {
+    for (const ColumnPtr& c : options_.static_columns) static_columns_.push_back(HeaderColumn::of(c.get()));
+    for (const ColumnPtr& c : options_.regular_columns) regular_columns_.push_back(HeaderColumn::of(c.get()));
+    auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
+    std::sort(static_columns_.begin(), static_columns_.end(), before);
+    std::sort(regular_columns_.begin(), regular_columns_.end(), before);
+    header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_};
+  }
+  ~BtiWriter() override {
+    if (finished_) return;
+    // Best effort: at the next start, files without a TOC.txt are removed.
+    for (std::string_view component : created_) static_cast<void>(disk_.remove(descriptor_.file(component)));
+  }
+
+  Status open();
+  Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) override;
+  Status append(const Unfiltered& unfiltered) override;
+  Status end_partition() override;
+  uint64_t bytes_written() const override { return data_->file_bytes(); }
+  Task<Result<SSTableInfo>> finish() override;
+
+ private:
+  uint64_t partition_offset() const { return data_->position() - partition_start_; }
+  void end_block();
+  Statistics gather_statistics();
+  Task<Status> write_file(std::string_view component, Bytes content);
+  SSTableInfo info(const Statistics& statistics) const;
+
+  Disk& disk_;
+  SSTableDescriptor descriptor_;
+  TablePtr table_;
+  SSTableWriterOptions options_;
+  std::vector<HeaderColumn> static_columns_, regular_columns_;
+  SerializationHeader header_;
+  std::vector<std::string_view> created_;
+
+  std::unique_ptr<DataWriter> data_;
+  std::unique_ptr<FileWriter> rows_file_, partitions_file_;
+  std::unique_ptr<RowIndexWriter> row_index_;
+  std::unique_ptr<PartitionIndexWriter> partition_index_;
+  BloomFilter filter_;
+  StatisticsCollector statistics_;
+  uint64_t small_bytes_ = 0;  // of the components that are written at the end
+  bool finished_ = false;
+
+  // The partition that is being written.
+  bool in_partition_ = false;
+  Bytes key_;
+  Token token_ = kMinimumToken;
+  DeletionTime deletion_;
+  uint64_t partition_start_ = 0;
+  uint64_t previous_start_ = 0;  // of the last unfiltered, from the partition's start
+  DeletionTime open_deletion_;
+  // The block of its row index that is being filled.
+  bool in_block_ = false;
+  RowIndexBlock block_;
+  Bytes block_first_, block_last_;
+};
+
+Status BtiWriter::open() {
+  ASSIGN_OR_RETURN(CompressionParams compression, CompressionParams::of(table_->params.compression));
+  created_ = {components::kData,       compression.enabled() ? components::kCompressionInfo : components::kCrc,
+              components::kPartitions, components::kRows,
+              components::kStatistics, components::kDigest};
+  if (!filter_.always_present()) created_.push_back(components::kFilter);
+  for (std::string_view component : created_) {
+    if (disk_.exists(descriptor_.file(component))) {
+      created_.clear();
+      return Error(ErrorCode::kIo, descriptor_.file(component) + " exists already");
+    }
+  }
+  ASSIGN_OR_RETURN(data_, DataWriter::create(disk_, descriptor_.file(components::kData), std::move(compression)));
+  ASSIGN_OR_RETURN(rows_file_, FileWriter::create(disk_, descriptor_.file(components::kRows)));
+  ASSIGN_OR_RETURN(partitions_file_, FileWriter::create(disk_, descriptor_.file(components::kPartitions)));
+  row_index_ = std::make_unique<RowIndexWriter>(*rows_file_);
+  partition_index_ = std::make_unique<PartitionIndexWriter>(*partitions_file_);
+  return {};
+}
+
+Status BtiWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) {
+  CHECK(!in_partition_ && key.key.size() <= 0xFFFF);
+  CHECK(statistics_.partitions() == 0 || (DecoratedKey{token_, key_}) < key);
+  in_partition_ = true;
+  key_.assign(key.key);
+  token_ = key.token;
+  deletion_ = deletion;
+  partition_start_ = data_->position();
+  previous_start_ = 0;
+  open_deletion_ = {};
+  in_block_ = false;
+  row_index_->reset();
+
+  Bytes& out = data_->buffer();
+  append_be<uint16_t>(out, static_cast<uint16_t>(key.key.size()));
+  out.append(key.key);
+  append_partition_deletion(out, deletion);
+  statistics_.begin_partition(key.key, deletion);
+  if (static_columns_.empty()) {
+    CHECK(static_row.is_empty());
+    return {};
+  }
+  Row row = static_row;
+  row.clustering.kind = ClusteringKind::kStaticClustering;
+  append_sstable_row(out, header_, row, 0);
+  if (!row.is_empty()) statistics_.add(row);
+  return {};
+}
+
+Status BtiWriter::append(const Unfiltered& unfiltered) {
+  uint64_t start = partition_offset();
+  const ClusteringPrefix& position = unfiltered.position();
+  if (!in_block_) {
+    in_block_ = true;
+    block_ = {start, open_deletion_};
+    block_first_.assign(position.comparable);
+  }
+  block_last_.assign(position.comparable);
+  // A partition's first unfiltered has the size of the partition's header before it.
+  uint64_t previous_size = start - previous_start_;
+  previous_start_ = start;
+  if (unfiltered.is_row) {
+    append_sstable_row(data_->buffer(), header_, unfiltered.row, previous_size);
+    statistics_.add(unfiltered.row);
+  } else {
+    append_sstable_marker(data_->buffer(), header_, unfiltered.marker, previous_size);
+    statistics_.add(unfiltered.marker);
+    open_deletion_ = unfiltered.marker.open;
+  }
+  if (partition_offset() - block_.offset >= options_.row_index_granularity) end_block();
+  return data_->flush_chunks();
+}
+
+void BtiWriter::end_block() {
+  row_index_->add(block_first_, block_last_, block_);
+  in_block_ = false;
+}
+
+Status BtiWriter::end_partition() {
+  CHECK(in_partition_);
+  in_partition_ = false;
+  uint64_t end = partition_offset();
+  data_->buffer().push_back(kEndOfPartition);
+  if (row_index_->blocks() > 0 && in_block_) end_block();
+  statistics_.end_partition(partition_offset());
+
+  DecoratedKey key{token_, key_};
+  KeyHash hash = murmur3_128(key_);
+  filter_.add(hash);
+  IndexPosition position{false, partition_start_};
+  // One block says nothing that the partition's position does not say.
+  if (row_index_->blocks() > 1) {
+    uint64_t root = row_index_->complete(end);
+    position = {true, rows_file_->position()};
+    append_row_index_entry(*rows_file_, key_, {partition_start_, root, row_index_->blocks(), deletion_});
+  }
+  partition_index_->add(key, hash, position);
+  TRY(data_->flush_chunks());
+  TRY(rows_file_->status());
+  return partitions_file_->status();
+}
+
+Statistics BtiWriter::gather_statistics() {
+  Statistics s;
+  statistics_.finish(header_, &s);
+  s.bloom_filter_fp_chance = table_->params.bloom_filter_fp_chance;
+  if (data_->compressed()) {
+    s.compression_ratio = static_cast<double>(data_->compressed_bytes()) / static_cast<double>(data_->position());
+  }
+  s.level = options_.level;
+  s.repaired_at = options_.repaired_at;
+  for (const ColumnPtr& c : table_->clustering) s.clustering_types.push_back(c->type->class_name());
+  s.commit_log_intervals = options_.commit_log_intervals;
+  if (!options_.host_id.is_nil()) s.host_id = options_.host_id;
+  s.first_key = partition_index_->first_key();
+  s.last_key = partition_index_->last_key();
+  s.token_space_coverage = options_.token_space_coverage;
+  s.encoding_stats = options_.stats;
+  s.key_type = table_->partition_key_type()->class_name();
+  for (const HeaderColumn& c : static_columns_)
+    s.static_columns.push_back({c.column->name, c.column->type->class_name()});
+  for (const HeaderColumn& c : regular_columns_) {
+    s.regular_columns.push_back({c.column->name, c.column->type->class_name()});
+  }
+  return s;
+}
+
+Task<Status> BtiWriter::write_file(std::string_view component, Bytes content) {
+  small_bytes_ += content.size();
+  auto file = disk_.create(descriptor_.file(component));
+  if (!file.ok()) co_return std::move(file.error());
+  std::unique_ptr<WriteFile> out = std::move(*file);
+  CO_TRY(out->append(content));
+  Status synced = co_await out->sync();
+  co_return synced;
+}
+
+Task<Result<SSTableInfo>> BtiWriter::finish() {
+  CHECK(!in_partition_ && statistics_.partitions() > 0);
+  partition_index_->finish();
+  Status status = co_await data_->finish();
+  CO_TRY(std::move(status));
+  status = co_await rows_file_->finish();
+  CO_TRY(std::move(status));
+  status = co_await partitions_file_->finish();
+  CO_TRY(std::move(status));
+
+  Statistics statistics = gather_statistics();
+  std::vector<std::pair<std::string_view, Bytes>> small;
+  small.emplace_back(components::kStatistics, statistics.serialize());
+  small.emplace_back(data_->compressed() ? components::kCompressionInfo : components::kCrc, data_->serialize_info());
+  small.emplace_back(components::kDigest, fmt::format("{}", data_->digest()));
+  if (!filter_.always_present()) small.emplace_back(components::kFilter, filter_.serialize());
+  for (auto& [component, content] : small) {
+    status = co_await write_file(component, std::move(content));
+    CO_TRY(std::move(status));
+  }
+  status = co_await disk_.sync_directory(descriptor_.directory);
+  CO_TRY(std::move(status));
+
+  std::vector<std::string_view> names = created_;
+  names.push_back(components::kToc);
+  std::sort(names.begin(), names.end());
+  Bytes toc;
+  for (std::string_view name : names) toc.append(name).push_back('\n');
+  created_.push_back(components::kToc);
+  status = co_await write_file(components::kToc, std::move(toc));
+  CO_TRY(std::move(status));
+  status = co_await disk_.sync_directory(descriptor_.directory);
+  CO_TRY(std::move(status));
+  finished_ = true;
+  co_return info(statistics);
+}
+
+SSTableInfo BtiWriter::info(const Statistics& statistics) const {
+  SSTableInfo info = make_sstable_info(descriptor_, statistics);
+  info.data_bytes = data_->file_bytes();
+  info.uncompressed_bytes = data_->position();
+  info.total_bytes = info.data_bytes + rows_file_->position() + partitions_file_->position() + small_bytes_;
+  info.partitions = statistics_.partitions();
+  return info;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SSTableWriter>> SSTableWriter::create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
+                                                             SSTableWriterOptions options) {
+  if (descriptor.format != "bti" || descriptor.version != "da") {
+    return invalid(
+        fmt::format("Writing SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
+  }
+  auto writer = std::make_unique<BtiWriter>(disk, std::move(descriptor), std::move(table), std::move(options));
+  TRY(writer->open());
+  return std::unique_ptr<SSTableWriter>(std::move(writer));
+}
+
+}  // namespace cassandra_like
