@@ -34,7 +34,9 @@ bool signed_bytes_less(std::string_view a, std::string_view b) {
 // Simple and complex columns, each in cell order, merged as ByteBuffer.compareTo orders their names. Cassandra takes
 // complex columns with names that sort before the empty one (see name_prefix) for simple ones here.
 void append_in_select_order(const std::vector<ColumnPtr>& columns, std::vector<const Column*>* out) {
-  auto first_complex = std::find_if(columns.begin(), columns.end(), [](const ColumnPtr& c) { return c->is_complex(); });
+  auto first_complex = std::find_if(columns.begin(), columns.end(), [](const ColumnPtr& c) {
+    return c->is_complex() && compare_names(c->name, "") >= 0;
+  });
   auto simple = columns.begin();
   auto complex = first_complex;
   while (simple != first_complex || complex != columns.end()) {

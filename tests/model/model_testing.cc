@@ -124,6 +124,11 @@ const TableMetadata* table_by_id(const Uuid& id) {
   return nullptr;
 }
 
+Arena& program_arena() {
+  static Arena arena;
+  return arena;
+}
+
 RowBuilder& RowBuilder::at(int a, std::string_view b) {
   auto values = arena_->make_span<BytesView>(2);
   values[0] = arena_->copy(encode_int(a));
@@ -205,12 +210,12 @@ UpdateBuilder& UpdateBuilder::erase(int64_t ts, int64_t seconds) {
 }
 
 UpdateBuilder& UpdateBuilder::static_row(RowBuilder row) {
-  update_.static_row = builders_.emplace_back(std::move(row)).build();
+  update_.static_row = row.build();
   return *this;
 }
 
 UpdateBuilder& UpdateBuilder::row(RowBuilder row) {
-  rows_.push_back(builders_.emplace_back(std::move(row)).build());
+  rows_.push_back(row.build());
   return *this;
 }
 

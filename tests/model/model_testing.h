@@ -1,7 +1,6 @@
 // What the tests of rows share: the tables of oracle/ModelOracle.java, builders in its manner, and its results.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,10 +32,13 @@ TablePtr many_table();    // k int PRIMARY KEY, r00 … r69 int
 TablePtr counts_table();  // k1 text, k2 int; counters c and d
 const TableMetadata* table_by_id(const Uuid& id);
 
-// Builds rows that live as long as it does.
+// Lives as long as the program.
+Arena& program_arena();
+
+// Builds rows in an arena.
 class RowBuilder {
  public:
-  explicit RowBuilder(TablePtr table) : table_(std::move(table)) {}
+  explicit RowBuilder(TablePtr table, Arena& arena = program_arena()) : table_(std::move(table)), arena_(&arena) {}
 
   RowBuilder& at(int a, std::string_view b);  // of the wide table
   RowBuilder& at_static();
@@ -52,7 +54,7 @@ class RowBuilder {
 
  private:
   TablePtr table_;
-  std::shared_ptr<Arena> arena_ = std::make_shared<Arena>();
+  Arena* arena_;
   Row row_ = {.clustering = empty_clustering()};
   std::vector<Cell> cells_;
   std::vector<ComplexDeletion> deletions_;
@@ -83,7 +85,6 @@ class UpdateBuilder {
   TablePtr table_;
   Bytes key_;
   Arena arena_;
-  std::deque<RowBuilder> builders_;
   std::vector<Row> rows_;
   std::vector<RangeTombstone> ranges_;
   PartitionUpdate update_;

@@ -162,8 +162,9 @@ TEST(RowTest, CopiesOwnEverything) {
   Arena arena;
   Row copy;
   {
-    RowBuilder builder = wide_row(1, "b");
-    builder.live(kTs).put("m", kTs, "key", encode_int(1)).erase_all("m", kTs - 1, kNow);
+    Arena short_lived;
+    RowBuilder builder(wide_table(), short_lived);
+    builder.at(1, "b").live(kTs).put("m", kTs, "key", encode_int(1)).erase_all("m", kTs - 1, kNow);
     copy = copy_row(builder.build(), arena);
   }
   EXPECT_EQ(copy.clustering.values[1], "b");

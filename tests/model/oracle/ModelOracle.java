@@ -430,6 +430,13 @@ public class ModelOracle
         print("merge", name, results.toArray());
     }
 
+    static R[] counterRows()
+    {
+        return new R[] { new R(COUNTS, Clustering.EMPTY).set("c", TS, context("g1:1:5")).set("d", TS + 5, context("g1:1:5")),
+                         new R(COUNTS, Clustering.EMPTY).set("c", TS + 1, context("g2:1:7")).tombstone("d", TS, NOW),
+                         new R(COUNTS, Clustering.EMPTY).set("c", TS - 1, context("g1:2:9")) };
+    }
+
     static void merges() throws Exception
     {
         ByteBuffer k = text("key");
@@ -452,13 +459,9 @@ public class ModelOracle
                   .set("v", TS, int32(1)));
         merge("a complex deletion under a row deletion", WIDE, k, live, wideRow(1, "b").deleteAll("m", TS, NOW).put("m", TS + 5, text("a"), int32(1)),
               wideRow(1, "b").delete(TS + 1, NOW));
-        R[] counters = new R[3];
-        counters[0] = new R(COUNTS, Clustering.EMPTY).set("c", TS, context("g1:1:5")).set("d", TS + 5, context("g1:1:5"));
-        counters[1] = new R(COUNTS, Clustering.EMPTY).set("c", TS + 1, context("g2:1:7")).tombstone("d", TS, NOW);
-        counters[2] = new R(COUNTS, Clustering.EMPTY).set("c", TS - 1, context("g1:2:9"));
         ByteBuffer ck = CompositeType.build(ByteBufferAccessor.instance, text("a"), int32(1));
-        merge("counters", COUNTS, ck, live, counters);
-        merge("deleted counter shards stay away", COUNTS, ck, DeletionTime.build(TS, NOW), counters);
+        merge("counters", COUNTS, ck, live, counterRows());
+        merge("deleted counter shards stay away", COUNTS, ck, DeletionTime.build(TS, NOW), counterRows());
     }
 
     static void filter(String name, U update, String column, Operator op, ByteBuffer mapKey, ByteBuffer value) throws Exception
