@@ -67,30 +67,6 @@ Result<TypePtr> type_of_literal(const ast::Literal& literal) {
   return TypePtr();
 }
 
-Result<FunctionPtr> resolve(const ast::Term& term, const TypePtr& receiver_type, PrepareContext& context) {
-  if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
-    std::vector<TypePtr> argument_types;
-    for (const ast::Term& argument : call->arguments) {
-      ASSIGN_OR_RETURN(TypePtr type, inferred_type(argument, context));
-      argument_types.push_back(std::move(type));
-    }
-    return resolve_function(call->function, argument_types, receiver_type, nullptr, context);
-  }
-  if (const auto* cast = std::get_if<ast::Cast>(&term.value)) {
-    ASSIGN_OR_RETURN(TypePtr from, inferred_type(*cast->term, context));
-    if (from == nullptr) return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
-    ASSIGN_OR_RETURN(TypePtr to, context.type(cast->type, ""));
-    return resolve_cast(from, to);
-  }
-  const auto& arithmetic = std::get<ast::Arithmetic>(term.value);
-  ASSIGN_OR_RETURN(TypePtr left, inferred_type(*arithmetic.left, context));
-  TypePtr right;
-  if (arithmetic.right) {
-    ASSIGN_OR_RETURN(right, inferred_type(**arithmetic.right, context));
-  }
-  return resolve_arithmetic(arithmetic.op, left, right, receiver_type);
-}
-
 std::vector<const ast::Term*> arguments_of(const ast::Term& term) {
   std::vector<const ast::Term*> arguments;
   if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
@@ -103,6 +79,31 @@ std::vector<const ast::Term*> arguments_of(const ast::Term& term) {
     if (arithmetic.right) arguments.push_back(&**arithmetic.right);
   }
   return arguments;
+}
+
+// receiver.type may be nullptr.
+Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  std::vector<CallArgument> arguments;
+  for (const ast::Term* argument : arguments_of(term)) {
+    ASSIGN_OR_RETURN(TypePtr type, inferred_type(*argument, context));
+    arguments.push_back({std::move(type), argument, source(*argument, context)});
+  }
+  if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
+    TablePtr table = context.schema()->table(receiver.keyspace, receiver.table);
+    ASSIGN_OR_RETURN(FunctionPtr function,
+                     resolve_function(call->function, arguments, receiver.type, table.get(), context));
+    if (function != nullptr) return function;
+    const ast::QualifiedName& name = call->function;
+    return invalid("Unknown function " + (name.keyspace.empty() ? "" : name.keyspace + ".") + name.name + " called");
+  }
+  if (const auto* cast = std::get_if<ast::Cast>(&term.value)) {
+    if (arguments[0].type == nullptr) {
+      return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
+    }
+    ASSIGN_OR_RETURN(TypePtr to, context.type(cast->type, ""));
+    return resolve_cast(arguments[0].type, to);
+  }
+  return resolve_arithmetic(std::get<ast::Arithmetic>(term.value).op, arguments, receiver.type, context);
 }
 
 }  // namespace
@@ -125,7 +126,7 @@ Result<TypePtr> inferred_type(const ast::Term& term, PrepareContext& context) {
   }
   if (std::holds_alternative<ast::FunctionCall>(term.value) || std::holds_alternative<ast::Cast>(term.value) ||
       std::holds_alternative<ast::Arithmetic>(term.value)) {
-    auto function = resolve(term, nullptr, context);
+    auto function = resolve(term, {"", "", "", nullptr}, context);
     // An overload that only the receiver can choose is not an error yet.
     if (!function.ok()) return TypePtr();
     return (*function)->return_type();
@@ -134,14 +135,14 @@ Result<TypePtr> inferred_type(const ast::Term& term, PrepareContext& context) {
 }
 
 Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
-  auto function = resolve(term, receiver.type, context);
+  auto function = resolve(term, receiver, context);
   // What is wrong with the call itself is said when it is prepared.
   if (!function.ok()) return Assignable::kWeak;
   return assignable_type(*(*function)->return_type(), receiver.type->base());
 }
 
 Result<TermPtr> prepare_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
-  ASSIGN_OR_RETURN(FunctionPtr function, resolve(term, receiver.type, context));
+  ASSIGN_OR_RETURN(FunctionPtr function, resolve(term, receiver, context));
   if (function->is_aggregate()) return invalid("aggregation function are not supported in the where clause");
   if (assignable_type(*function->return_type(), receiver.type->base()) == Assignable::kNo) {
     return invalid("Type error: cannot assign result of function " + function->qualified_name() + " (type " +

@@ -55,14 +55,20 @@ class AggregateFunction : public Function {
 };
 using FunctionPtr = std::shared_ptr<const Function>;
 
-// Argument types may be nullptr for markers and nulls. receiver_type may be nullptr. kInvalid with Cassandra's words
-// when nothing fits ("Unknown function 'f'", "Invalid call to function …", "Ambiguous call to function …").
-// table: for token() and the like.
-Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<const TypePtr> argument_types,
+// An argument as the resolver sees it.
+struct CallArgument {
+  TypePtr type;                     // nullptr when it has none by itself: a marker, null
+  const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
+  std::string text;                 // as error messages show it
+};
+// The function that fits, nullptr when none has that name. receiver_type may be nullptr, table (for token()) too. kInvalid
+// with Cassandra's words when none fits.
+Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<const CallArgument> arguments,
                                      const TypePtr& receiver_type, const TableMetadata* table, PrepareContext& context);
 // CAST(x AS type), arithmetic: functions with names of their own. kInvalid when there is none.
 Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to);
-Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, const TypePtr& left, const TypePtr& right,
-                                       const TypePtr& receiver_type);
+// arguments: the left operand and, unless op is kNegate, the right.
+Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<const CallArgument> arguments,
+                                       const TypePtr& receiver_type, PrepareContext& context);
 
 }  // namespace cassandra_like

@@ -192,14 +192,23 @@ Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
   return selector->type();
 }
 
+Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
+    const std::vector<const ast::Selectable*>& selectables) {
+  std::vector<CallArgument> arguments;
+  for (const ast::Selectable* selectable : selectables) {
+    ASSIGN_OR_RETURN(TypePtr type, type_of(*selectable));
+    const auto* term = std::get_if<ast::TermSelectable>(&selectable->value);
+    arguments.push_back({std::move(type), term == nullptr ? nullptr : &term->term, text(*selectable)});
+  }
+  return arguments;
+}
+
 Result<FunctionPtr> SelectorBuilder::resolve(const ast::QualifiedName& name,
                                              const std::vector<const ast::Selectable*>& arguments) {
-  std::vector<TypePtr> types;
-  for (const ast::Selectable* argument : arguments) {
-    ASSIGN_OR_RETURN(TypePtr type, type_of(*argument));
-    types.push_back(std::move(type));
-  }
-  return resolve_function(name, types, nullptr, &table_, context_);
+  ASSIGN_OR_RETURN(auto call, call_arguments(arguments));
+  ASSIGN_OR_RETURN(FunctionPtr function, resolve_function(name, call, nullptr, &table_, context_));
+  if (function != nullptr) return function;
+  return invalid("Unknown function '" + (name.keyspace.empty() ? "" : name.keyspace + ".") + name.name + "'");
 }
 
 Result<std::vector<SelectorPtr>> SelectorBuilder::arguments(const Function& function,
@@ -259,14 +268,10 @@ struct BuildSelector {
     return call(function, {&*s.argument});
   }
   Result<SelectorPtr> operator()(const ast::ArithmeticSelectable& s) const {
-    ASSIGN_OR_RETURN(TypePtr left, builder.type_of(*s.left));
     std::vector<const ast::Selectable*> arguments{&*s.left};
-    TypePtr right;
-    if (s.right) {
-      ASSIGN_OR_RETURN(right, builder.type_of(**s.right));
-      arguments.push_back(&**s.right);
-    }
-    ASSIGN_OR_RETURN(FunctionPtr function, resolve_arithmetic(s.op, left, right, wanted));
+    if (s.right) arguments.push_back(&**s.right);
+    ASSIGN_OR_RETURN(auto operands, builder.call_arguments(arguments));
+    ASSIGN_OR_RETURN(FunctionPtr function, resolve_arithmetic(s.op, operands, wanted, builder.context()));
     return call(function, arguments);
   }
   Result<SelectorPtr> operator()(const ast::FieldSelectable& s) const {
@@ -337,9 +342,7 @@ struct BuildSelector {
 
  private:
   Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
-    if (type == nullptr) {
-      ASSIGN_OR_RETURN(type, inferred_type(term, builder.context()));
-    }
+    // Neither literals nor markers have a type of their own here.
     if (type == nullptr) {
       return invalid("Cannot infer type for term " + source(term, builder.context()) +
                      " in selection clause (try using a cast to force a type)");

@@ -18,6 +18,8 @@ class SelectorBuilder {
   Result<SelectorPtr> build(const ast::Selectable& selectable, const TypePtr& wanted);
   // nullptr for markers and null.
   Result<TypePtr> type_of(const ast::Selectable& selectable);
+  // As the resolution of functions wants them.
+  Result<std::vector<CallArgument>> call_arguments(const std::vector<const ast::Selectable*>& selectables);
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
   Result<std::vector<SelectorPtr>> arguments(const Function& function,
                                              const std::vector<const ast::Selectable*>& arguments);

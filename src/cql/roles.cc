@@ -1,0 +1,460 @@
+// CREATE, ALTER, DROP, GRANT, REVOKE and LIST of roles, kept in system_auth.roles and role_members and written with CQL.
+// What a role may do is not: every authorizer but AllowAllAuthorizer is refused when the node starts.
+#include "cql/roles.h"
+
+#include <crypt.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/log.h"
+#include "cql/functions_internal.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+constexpr int kBcryptCost = 10;  // as Cassandra's jBCrypt
+constexpr char kDefaultRole[] = "cassandra";
+
+// Takes tens of milliseconds, by intent.
+Result<std::string> hash_password(const std::string& password, Random& random) {
+  char salt[16], setting[CRYPT_GENSALT_OUTPUT_SIZE];
+  random.fill(salt, sizeof salt);
+  auto data = std::make_unique<crypt_data>();
+  const char* hash = nullptr;
+  if (crypt_gensalt_rn("$2a$", kBcryptCost, salt, sizeof salt, setting, sizeof setting) != nullptr) {
+    hash = crypt_rn(password.c_str(), setting, data.get(), sizeof(crypt_data));
+  }
+  if (hash == nullptr) return Error(ErrorCode::kServerError, "The password cannot be hashed");
+  return std::string(hash);
+}
+
+bool is_bcrypt_hash(std::string_view hash) {
+  return hash.size() == 60 && hash.substr(0, 2) == "$2" && hash[3] == '$' && hash[6] == '$' && std::isdigit(hash[4]) &&
+         std::isdigit(hash[5]);
+}
+
+bool looks_up_passwords(const CqlOptions& options) {
+  return options.authenticator.find("PasswordAuthenticator") != std::string::npos;
+}
+
+// --- Reading ---
+
+using InternalRow = std::vector<Bytes>;  // null is empty here
+
+Result<std::vector<InternalRow>> rows_of(const Result<QueryResult>& result) {
+  if (!result.ok()) return result.error();
+  std::vector<InternalRow> rows;
+  const auto* encoded = std::get_if<RowsResult>(&result->value);
+  if (encoded == nullptr) return rows;
+  Reader in(encoded->rows);
+  for (int32_t i = 0; i < encoded->row_count; ++i) {
+    rows.emplace_back();
+    for (size_t column = 0; column < encoded->metadata->columns.size(); ++column) {
+      int32_t size = in.i32();
+      rows.back().emplace_back(size < 0 ? BytesView("", 0) : in.take(static_cast<size_t>(size)));
+    }
+  }
+  return rows;
+}
+
+struct Role {
+  std::string name;
+  bool is_superuser = false, can_login = false;
+  std::set<std::string> member_of;
+};
+
+using Values = std::vector<Bytes>;
+
+// A braced list within a co_await is more than GCC 12 can compile.
+template <class... T>
+Values values_of(T&&... value) {
+  Values values;
+  (values.emplace_back(std::forward<T>(value)), ...);
+  return values;
+}
+
+Task<Status> write(QueryProcessor* processor, std::string text, Values values) {
+  Result<QueryResult> result = co_await processor->execute_internal(std::move(text), std::move(values));
+  if (!result.ok()) co_return result.error();
+  co_return Status();
+}
+
+Task<Result<std::vector<Role>>> read_roles(QueryProcessor* processor, std::string where, Values values) {
+  std::string text = "SELECT role, is_superuser, can_login, member_of FROM system_auth.roles" + where;
+  Result<QueryResult> result = co_await processor->execute_internal(std::move(text), std::move(values));
+  CO_ASSIGN_OR_RETURN(std::vector<InternalRow> rows, rows_of(result));
+  std::vector<Role> roles;
+  for (InternalRow& row : rows) {
+    Role role{std::move(row[0]), row[1] == BytesView("\1", 1), row[2] == BytesView("\1", 1), {}};
+    auto members = ElementReader::collection(row[3]);
+    BytesView member;
+    while (!row[3].empty() && members.next(&member)) role.member_of.emplace(member);
+    roles.push_back(std::move(role));
+  }
+  std::sort(roles.begin(), roles.end(), [](const Role& a, const Role& b) { return a.name < b.name; });
+  co_return roles;
+}
+
+// nullopt when there is none.
+Task<Result<std::optional<Role>>> read_role(QueryProcessor* processor, std::string name) {
+  Values values = values_of(std::move(name));
+  CO_ASSIGN_OR_RETURN(std::vector<Role> roles, co_await read_roles(processor, " WHERE role = ?", std::move(values)));
+  if (roles.empty()) co_return std::optional<Role>();
+  co_return std::optional<Role>(std::move(roles.front()));
+}
+
+// The role and those granted to it; of these, when recursive, those granted to them.
+Task<Result<std::vector<Role>>> granted_roles(QueryProcessor* processor, std::string name, bool recursive) {
+  std::vector<Role> found;
+  std::set<std::string> seen{name};
+  std::vector<std::string> waiting{std::move(name)};
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    std::string next = waiting[i];
+    CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(processor, std::move(next)));
+    if (!role) continue;
+    for (const std::string& granted : role->member_of) {
+      if ((recursive || i == 0) && seen.insert(granted).second) waiting.push_back(granted);
+    }
+    found.push_back(std::move(*role));
+  }
+  std::sort(found.begin(), found.end(), [](const Role& a, const Role& b) { return a.name < b.name; });
+  co_return found;
+}
+
+bool contains(const std::vector<Role>& roles, const std::string& name) {
+  return std::any_of(roles.begin(), roles.end(), [&](const Role& role) { return role.name == name; });
+}
+
+// --- Checks ---
+
+Status check_logged_in(const ClientState& client) {
+  if (client.is_internal || !client.user.empty()) return {};
+  return Error(ErrorCode::kUnauthorized, "You have to be logged in and not anonymous to perform this request");
+}
+
+Error unauthorized(std::string message) { return Error(ErrorCode::kUnauthorized, std::move(message)); }
+
+Status check_options(const ast::RoleOptions& options, const CqlOptions& config) {
+  const std::string manager = "org.apache.cassandra.auth.CassandraRoleManager doesn't support ";
+  if (options.options) return invalid(manager + "OPTIONS");
+  if (!looks_up_passwords(config)) {
+    if (options.password) return invalid(manager + "PASSWORD");
+    if (options.hashed_password) return invalid(manager + "HASHED_PASSWORD");
+  }
+  if (options.password && options.hashed_password) {
+    return invalid("Properties 'PASSWORD' and 'HASHED_PASSWORD' are mutually exclusive");
+  }
+  if (options.hashed_password && !is_bcrypt_hash(*options.hashed_password)) {
+    return invalid("Invalid hashed password value. Please use jBcrypt.");
+  }
+  if (options.cidr_groups) return invalid("ACCESS FROM CIDRS is not supported yet");
+  return {};
+}
+
+// The hash to store; empty: none was given.
+Result<std::string> salted_hash(const ast::RoleOptions& options, Random& random) {
+  if (options.hashed_password) return *options.hashed_password;
+  if (!options.password) return std::string();
+  return hash_password(*options.password, random);
+}
+
+Result<QueryResult> done() { return QueryResult{VoidResult{}, {}, {}}; }
+
+// --- Statements ---
+
+class CreateRoleStatement : public Statement {
+ public:
+  explicit CreateRoleStatement(ast::CreateRole ast) : ast_(std::move(ast)) {}
+  const char* kind() const override { return "CREATE ROLE"; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    const ast::RoleOptions& options = ast_.options;
+    QueryProcessor* processor = &context.processor;
+    CO_TRY(check_options(options, context.config));
+    if (ast_.role.empty()) co_return invalid("Role name can't be an empty string");
+    CO_TRY(check_logged_in(context.client));
+    if (options.superuser.value_or(false) && !context.client.is_superuser) {
+      co_return unauthorized("Only superusers can create a role with superuser status");
+    }
+    CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(processor, ast_.role));
+    if (existing && ast_.if_not_exists) co_return done();
+    if (existing) co_return invalid(ast_.role + " already exists");
+    CO_ASSIGN_OR_RETURN(std::string hash, salted_hash(options, context.runtime.random));
+    Values values = values_of(ast_.role, encode_boolean(options.superuser.value_or(false)),
+                              encode_boolean(options.login.value_or(false)));
+    std::string columns = "role, is_superuser, can_login", markers = "?, ?, ?";
+    if (!hash.empty()) {
+      columns += ", salted_hash";
+      markers += ", ?";
+      values.push_back(std::move(hash));
+    }
+    std::string text = "INSERT INTO system_auth.roles (" + columns + ") VALUES (" + markers + ")";
+    CO_TRY(co_await write(processor, std::move(text), std::move(values)));
+    co_return done();
+  }
+
+ private:
+  ast::CreateRole ast_;
+};
+
+class AlterRoleStatement : public Statement {
+ public:
+  explicit AlterRoleStatement(ast::AlterRole ast) : ast_(std::move(ast)) {}
+  const char* kind() const override { return "ALTER ROLE"; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    QueryProcessor* processor = &context.processor;
+    const ast::RoleOptions& options = ast_.options;
+    CO_TRY(check_options(options, context.config));
+    if (is_empty() && !options.datacenters) co_return invalid("ALTER [ROLE|USER] can't be empty");
+    CO_TRY(check_logged_in(context.client));
+    CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(processor, ast_.role));
+    if (!existing && !ast_.if_exists) co_return invalid("Role " + ast_.role + " doesn't exist");
+    std::string user = context.client.user;
+    CO_ASSIGN_OR_RETURN(std::vector<Role> own, co_await granted_roles(processor, std::move(user), true));
+    CO_TRY(authorize(context, own));
+    if (!existing) co_return done();
+    if (!is_empty()) {
+      CO_ASSIGN_OR_RETURN(std::string hash, salted_hash(options, context.runtime.random));
+      Values values;
+      std::string text = "UPDATE system_auth.roles SET " + assignments(std::move(hash), &values) + " WHERE role = ?";
+      values.push_back(ast_.role);
+      CO_TRY(co_await write(processor, std::move(text), std::move(values)));
+    }
+    if (options.datacenters) {
+      co_return invalid("ACCESS TO DATACENTERS operations not supported by AllowAllNetworkAuthorizer");
+    }
+    co_return done();
+  }
+
+ private:
+  bool is_empty() const {
+    const ast::RoleOptions& o = ast_.options;
+    return !o.superuser && !o.login && !o.password && !o.hashed_password;
+  }
+  Status authorize(const ExecutionContext& context, const std::vector<Role>& own) const {
+    const ast::RoleOptions& options = ast_.options;
+    bool super = context.client.is_superuser;
+    if (options.superuser && contains(own, ast_.role)) {
+      return unauthorized("You aren't allowed to alter your own superuser status or that of a role granted to you");
+    }
+    if (options.superuser && !super) return unauthorized("Only superusers are allowed to alter superuser status");
+    if (options.datacenters && !super) {
+      return unauthorized("Only superusers are allowed to alter access to datacenters.");
+    }
+    if (!super && context.client.user == ast_.role && options.login)
+      return unauthorized("You aren't allowed to alter LOGIN");
+    return {};
+  }
+  std::string assignments(std::string hash, Values* values) const {
+    std::string text;
+    auto assign = [&](const char* column, Bytes value) {
+      text += (text.empty() ? "" : ", ") + std::string(column) + " = ?";
+      values->push_back(std::move(value));
+    };
+    if (ast_.options.superuser) assign("is_superuser", encode_boolean(*ast_.options.superuser));
+    if (ast_.options.login) assign("can_login", encode_boolean(*ast_.options.login));
+    if (!hash.empty()) assign("salted_hash", std::move(hash));
+    return text;
+  }
+  ast::AlterRole ast_;
+};
+
+// member_of of one role, with or without another.
+Task<Status> change_membership(QueryProcessor* processor, std::string member, std::string role, bool add) {
+  Bytes set;
+  append_be<int32_t>(set, 1);
+  append_element(set, role);
+  Values values = values_of(std::move(set), std::move(member));
+  std::string text =
+      "UPDATE system_auth.roles SET member_of = member_of " + std::string(add ? "+" : "-") + " ? WHERE role = ?";
+  co_return co_await write(processor, std::move(text), std::move(values));
+}
+
+class DropRoleStatement : public Statement {
+ public:
+  explicit DropRoleStatement(ast::DropRole ast) : ast_(std::move(ast)) {}
+  const char* kind() const override { return "DROP ROLE"; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    QueryProcessor* processor = &context.processor;
+    CO_TRY(check_logged_in(context.client));
+    CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(processor, ast_.role));
+    if (!role && !ast_.if_exists) co_return invalid(ast_.role + " doesn't exist");
+    if (context.client.user == ast_.role) co_return invalid("Cannot DROP primary role for current login");
+    if (role && role->is_superuser && !context.client.is_superuser) {
+      co_return unauthorized("Only superusers can drop a role with superuser status");
+    }
+    if (!role) co_return done();
+    CO_TRY(co_await write(processor, "DELETE FROM system_auth.roles WHERE role = ?", values_of(ast_.role)));
+    CO_TRY(co_await remove_members(processor, ast_.role));
+    co_return done();
+  }
+
+ private:
+  static Task<Status> remove_members(QueryProcessor* processor, std::string role) {
+    std::string text = "SELECT member FROM system_auth.role_members WHERE role = ?";
+    Result<QueryResult> result = co_await processor->execute_internal(std::move(text), values_of(role));
+    CO_ASSIGN_OR_RETURN(std::vector<InternalRow> members, rows_of(result));
+    if (members.empty()) co_return Status();
+    for (InternalRow& member : members)
+      CO_TRY(co_await change_membership(processor, std::move(member[0]), role, false));
+    co_return co_await write(processor, "DELETE FROM system_auth.role_members WHERE role = ?", values_of(role));
+  }
+  ast::DropRole ast_;
+};
+
+// GRANT role TO grantee, REVOKE role FROM grantee.
+class MembershipStatement : public Statement {
+ public:
+  MembershipStatement(std::string role, std::string grantee, bool grant)
+      : role_(std::move(role)), grantee_(std::move(grantee)), grant_(grant) {}
+  const char* kind() const override { return grant_ ? "GRANT" : "REVOKE"; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    QueryProcessor* processor = &context.processor;
+    CO_TRY(check_logged_in(context.client));
+    CO_ASSIGN_OR_RETURN(std::vector<Role> above, co_await granted_roles(processor, role_, true));
+    CO_ASSIGN_OR_RETURN(std::vector<Role> held, co_await granted_roles(processor, grantee_, grant_));
+    if (!contains(above, role_)) co_return invalid(role_ + " doesn't exist");
+    if (!contains(held, grantee_)) co_return invalid(grantee_ + " doesn't exist");
+    if (grant_) {
+      if (contains(held, role_)) co_return invalid(grantee_ + " is a member of " + role_);
+      if (contains(above, grantee_)) co_return invalid(role_ + " is a member of " + grantee_);
+    } else if (!contains(held, role_)) {
+      co_return invalid(grantee_ + " is not a member of " + role_);
+    }
+    CO_TRY(co_await change_membership(processor, grantee_, role_, grant_));
+    std::string text = grant_ ? "INSERT INTO system_auth.role_members (role, member) VALUES (?, ?)"
+                              : "DELETE FROM system_auth.role_members WHERE role = ? AND member = ?";
+    CO_TRY(co_await write(processor, std::move(text), values_of(role_, grantee_)));
+    co_return done();
+  }
+
+ private:
+  std::string role_, grantee_;
+  bool grant_;
+};
+
+class ListRolesStatement : public Statement {
+ public:
+  explicit ListRolesStatement(ast::ListRoles ast) : ast_(std::move(ast)) {
+    auto column = [this](const char* name, TypePtr type) {
+      return ColumnSpec{"system_auth", ast_.users ? "users" : "roles", name, std::move(type)};
+    };
+    std::vector<ColumnSpec> columns{column(ast_.users ? "name" : "role", types::text()),
+                                    column("super", types::boolean())};
+    if (!ast_.users) {
+      columns.push_back(column("login", types::boolean()));
+      columns.push_back(column("options", types::map(types::text(), types::text(), false)));
+    }
+    columns.push_back(column("datacenters", types::text()));
+    metadata_ = make_result_metadata(std::move(columns));
+  }
+  const char* kind() const override { return ast_.users ? "LIST USERS" : "LIST ROLES"; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    QueryProcessor* processor = &context.processor;
+    CO_TRY(check_logged_in(context.client));
+    std::vector<Role> roles;
+    if (ast_.grantee) {
+      CO_ASSIGN_OR_RETURN(roles, co_await granted_roles(processor, *ast_.grantee, ast_.recursive));
+      if (!contains(roles, *ast_.grantee)) co_return invalid("<role " + *ast_.grantee + "> doesn't exist");
+    } else {
+      CO_ASSIGN_OR_RETURN(roles, co_await read_roles(processor, "", {}));
+    }
+    RowsResult result{metadata_, 0, {}, {}};
+    for (const Role& role : roles) {
+      if (ast_.users && !role.can_login) continue;
+      bool super = role.is_superuser;
+      if (ast_.users && !super) {
+        // A user is one too by a role that it was granted.
+        CO_ASSIGN_OR_RETURN(std::vector<Role> held, co_await granted_roles(processor, role.name, true));
+        super = std::any_of(held.begin(), held.end(), [](const Role& r) { return r.is_superuser; });
+      }
+      append_row(role, super, &result);
+    }
+    if (roles.empty()) co_return done();
+    co_return QueryResult{std::move(result), {}, {}};
+  }
+
+ private:
+  void append_row(const Role& role, bool super, RowsResult* result) const {
+    ++result->row_count;
+    append_element(result->rows, role.name);
+    append_element(result->rows, encode_boolean(super));
+    if (!ast_.users) {
+      append_element(result->rows, encode_boolean(role.can_login));
+      append_element(result->rows, Bytes(4, '\0'));  // an empty map
+    }
+    append_element(result->rows, "ALL");
+  }
+  ast::ListRoles ast_;
+  ResultMetadataPtr metadata_;
+};
+
+// GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of.
+class PermissionStatement : public Statement {
+ public:
+  explicit PermissionStatement(const char* operation) : operation_(operation) {}
+  const char* kind() const override { return operation_; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    if (Status status = check_logged_in(context.client); !status.ok()) {
+      return Result<QueryResult>(std::move(status.error()));
+    }
+    std::string message = std::string(operation_) + " operation is not supported by AllowAllAuthorizer";
+    bool list = operation_[0] == 'L';
+    if (list) return Result<QueryResult>(invalid(message));
+    return Result<QueryResult>(Error(ErrorCode::kServerError, "java.lang.UnsupportedOperationException: " + message));
+  }
+
+ private:
+  const char* operation_;
+};
+
+struct PrepareRoleStatement {
+  using Prepared = PrepareResult;
+  Prepared operator()(const ast::CreateRole& s) const { return make<CreateRoleStatement>(s); }
+  Prepared operator()(const ast::AlterRole& s) const { return make<AlterRoleStatement>(s); }
+  Prepared operator()(const ast::DropRole& s) const { return make<DropRoleStatement>(s); }
+  Prepared operator()(const ast::GrantRole& s) const { return make<MembershipStatement>(s.role, s.grantee, true); }
+  Prepared operator()(const ast::RevokeRole& s) const { return make<MembershipStatement>(s.role, s.revokee, false); }
+  Prepared operator()(const ast::ListRoles& s) const { return make<ListRolesStatement>(s); }
+  Prepared operator()(const ast::GrantPermissions& s) const {
+    return make<PermissionStatement>(s.revoke ? "REVOKE" : "GRANT");
+  }
+  Prepared operator()(const ast::ListPermissions&) const { return make<PermissionStatement>("LIST PERMISSIONS"); }
+  Prepared operator()(const ast::AddIdentity&) const { return invalid("ADD IDENTITY is not supported yet"); }
+  Prepared operator()(const ast::DropIdentity&) const { return invalid("DROP IDENTITY is not supported yet"); }
+  template <class T>
+  Prepared operator()(const T&) const {
+    return invalid("This statement is not about roles");
+  }
+
+ private:
+  template <class T, class... Arguments>
+  static Prepared make(Arguments&&... arguments) {
+    return std::unique_ptr<Statement>(std::make_unique<T>(std::forward<Arguments>(arguments)...));
+  }
+};
+
+}  // namespace
+
+PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareContext&) {
+  return std::visit(PrepareRoleStatement{}, statement.body);
+}
+
+// Written with timestamp 0, so that what a cluster already knows of the role wins. The password is public, its salt is
+// random: hashing costs some 60 ms, once in the life of a node that asks for passwords.
+Task<Status> create_default_role(QueryProcessor* processor) {
+  if (!looks_up_passwords(processor->options())) co_return Status();
+  CO_ASSIGN_OR_RETURN(std::vector<Role> any, co_await read_roles(processor, " LIMIT 1", {}));
+  if (!any.empty()) co_return Status();
+  CO_ASSIGN_OR_RETURN(std::string hash, hash_password(kDefaultRole, processor->runtime().random));
+  std::string text =
+      "INSERT INTO system_auth.roles (role, is_superuser, can_login, salted_hash) VALUES (?, true, true, ?) USING "
+      "TIMESTAMP 0";
+  CO_TRY(co_await write(processor, std::move(text), values_of(kDefaultRole, std::move(hash))));
+  LOG_INFO("Created default superuser role '{}'", kDefaultRole);
+  co_return Status();
+}
+
+}  // namespace cassandra_like
