@@ -12,6 +12,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr int kTrailerSize = 4;
+constexpr size_t kMinCompressed = 64;  // less is not worth the trial
 
 uint64_t load_le(const char* p, int size) {
   uint64_t v = 0;
@@ -29,15 +30,12 @@ void append_segment(Bytes& out, BytesView payload, bool self_contained, bool lz4
   const size_t payload_begin = begin + static_cast<size_t>(fields_size) + 3;
   out.resize(payload_begin);
   uint64_t fields = payload.size();
-  if (lz4) {
-    size_t compressed = append_lz4_block(payload, out);
-    if (compressed < payload.size()) {
-      fields = compressed | uint64_t{payload.size()} << 17;
-    } else {
-      out.resize(payload_begin);
-      out.append(payload);
-    }
+  size_t compressed = payload.size();
+  if (lz4 && payload.size() >= kMinCompressed) compressed = append_lz4_block(payload, out);
+  if (compressed < payload.size()) {
+    fields = compressed | uint64_t{payload.size()} << 17;
   } else {
+    out.resize(payload_begin);
     out.append(payload);
   }
   if (self_contained) fields |= uint64_t{1} << (lz4 ? 34 : 17);
