@@ -1,0 +1,138 @@
+"""The daemon and nodetool as an operator meets them."""
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+from cassandra.cluster import Cluster
+
+from node import BUILD, ROOT, Node
+
+ADDRESS = "127.0.0.44"
+
+
+@pytest.fixture(scope="module")
+def node():
+    node = Node(ADDRESS)
+    node.first_start = node.start()
+    yield node
+    node.destroy()
+
+
+def daemon(*arguments, text=None, tmp_path=None):
+    if text is not None:
+        file = tmp_path / "cassandra.yaml"
+        file.write_text(text)
+        arguments = ("-c", str(file), *arguments)
+    return subprocess.run([BUILD / "cassandra-like", *arguments], capture_output=True, text=True, timeout=30)
+
+
+def test_it_starts_in_a_third_of_a_second_and_stays_small(node):
+    assert node.first_start < 0.3
+    time.sleep(1)
+    assert node.memory_kib() < 60 * 1024
+
+
+def test_the_log_has_the_lines_that_tools_wait_for(node):
+    log = (node.home / "logs" / "system.log").read_text()
+    assert f"Starting listening for CQL clients on /{ADDRESS}:9042" in log
+    assert "ERROR" not in log
+
+
+def test_a_second_node_on_the_same_directory_is_refused(node):
+    second = subprocess.run([BUILD / "cassandra-like", "-c", node.config], capture_output=True, text=True, timeout=30, cwd=node.home)
+    assert second.returncode in (1, 3)
+    assert len(second.stderr.strip().splitlines()) == 1 and str(node.home) in second.stderr
+
+
+def test_help_version_and_check(tmp_path):
+    assert daemon("--help").returncode == 0
+    assert "5.0" in daemon("--version").stdout
+    assert daemon("--check", "-c", str(ROOT / "conf" / "node.yaml")).returncode == 0
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("cluster_name: x\nno_such_key: 1\n", 2, "no_such_key"),
+    ("native_transport_port: many\n", 1, "native_transport_port"),
+    ("commitlog_sync: sometimes\n", 1, "commitlog_sync"),
+])
+def test_a_mistake_in_the_configuration_is_one_line_with_its_place(tmp_path, text, line, words):
+    done = daemon(text=text, tmp_path=tmp_path)
+    assert done.returncode == 3
+    message = done.stderr.strip()
+    assert len(message.splitlines()) == 1 and f"cassandra.yaml:{line}" in message and words in message
+
+
+def test_an_unusable_directory_and_a_port_in_use(node, tmp_path):
+    done = daemon(text=f"data_file_directories: [/proc/nothing]\ncommitlog_directory: {tmp_path}/c\n", tmp_path=tmp_path)
+    assert done.returncode in (1, 3) and "/proc/nothing" in done.stderr
+    other = Node(ADDRESS, settings={"admin_port": 7299})
+    try:
+        with pytest.raises(RuntimeError, match="Address already in use"):
+            other.process = None
+            process = subprocess.run([BUILD / "cassandra-like", "-c", other.config], capture_output=True, text=True, timeout=30, cwd=other.home)
+            assert process.returncode in (1, 3)
+            raise RuntimeError(process.stderr)
+    finally:
+        other.destroy()
+
+
+COMMANDS = """status info version ring describecluster gossipinfo flush compact tablestats proxyhistograms tpstats clientstats
+compactionstats listsnapshots getlogginglevels statusbinary help""".split()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nodetool_answers_at_once(node, command):
+    began = time.time()
+    done = node.nodetool(command)
+    if command not in ("flush", "compact"):
+        assert time.time() - began < 0.25  # 50 ms on a quiet machine
+    assert done.stderr == ""
+
+
+def test_nodetool_says_what_it_cannot_do(node):
+    done = node.nodetool("repair", check=False)
+    assert done.returncode != 0 and "repair is not supported yet" in done.stderr + done.stdout
+
+
+def test_snapshots(node):
+    node.nodetool("snapshot", "-t", "mine", "system_schema")
+    assert "mine" in node.nodetool("listsnapshots").stdout
+    node.nodetool("clearsnapshot", "-t", "mine")
+    assert "mine" not in node.nodetool("listsnapshots").stdout
+
+
+def test_disablebinary_and_enablebinary(node):
+    node.nodetool("disablebinary")
+    assert "not running" in node.nodetool("statusbinary").stdout
+    node.nodetool("enablebinary")
+    cluster = Cluster([ADDRESS])
+    cluster.connect()
+    cluster.shutdown()
+
+
+def test_getendpoints_and_levels(node):
+    assert node.nodetool("getendpoints", "system", "local", "local").stdout.strip() == ADDRESS
+    node.nodetool("setlogginglevel", "commit_log", "DEBUG")
+    assert "commit_log" in node.nodetool("getlogginglevels").stdout
+
+
+def test_prometheus_metrics(node):
+    import urllib.request
+    text = urllib.request.urlopen(f"http://{ADDRESS}:7199/metrics", timeout=5).read().decode()
+    assert "# TYPE" in text and "_bucket{" in text
+
+
+def test_sigterm_drains_and_exits_with_zero():
+    node = Node("127.0.0.45")
+    try:
+        node.start()
+        assert node.stop() == 0
+        assert "DRAINED" in (node.home / "logs" / "system.log").read_text()
+        node.start()
+        assert node.nodetool("stopdaemon").returncode == 0
+        assert node.process.wait(20) == 0
+    finally:
+        node.destroy()
