@@ -9,7 +9,7 @@
 //   only when the receiving type is known.
 // - Bind markers are numbered from 0 in order of appearance; Statement::bind_variables has one name for each.
 // - Lists keep the order of the text. What the parser has checked is said at the field; nothing else was.
-// - Trees are at most twice kMaxNesting deep (parser.h), so recursion over them is safe.
+// - Trees are at most kMaxNesting + kMaxOperators deep (parser.h), so recursion over them is safe.
 #pragma once
 
 #include <cstdint>

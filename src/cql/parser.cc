@@ -126,7 +126,7 @@ bool Parser::fail_limit(const char* what) {
 
 bool Parser::check_depth() { return depth_ <= kMaxNesting || fail_limit("nested too deeply"); }
 
-bool Parser::count_operator() { return ++operators_ <= kMaxNesting || fail_limit("too many operators"); }
+bool Parser::count_operator() { return ++operators_ <= kMaxOperators || fail_limit("too many operators"); }
 
 bool Parser::statement(ast::Statement::Body& out) {
   switch (peek()) {

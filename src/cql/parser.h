@@ -11,9 +11,10 @@
 
 namespace cassandra_like {
 
-// Terms, selectables, types and relations nest at most this deep, and one of them chains at most as many operators.
-// More is a syntax error.
+// Terms, selectables, types and relations nest at most this deep, and one term or selectable has at most so many
+// operators, fields and elements in all. More is a syntax error.
 inline constexpr int kMaxNesting = 256;
+inline constexpr int kMaxOperators = 1000;
 
 // One statement, with any number of semicolons after it.
 Result<ast::Statement> parse_statement(std::string_view text);

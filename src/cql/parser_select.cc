@@ -82,10 +82,9 @@ bool Parser::selector(ast::Selector& out) {
 }
 
 bool Parser::selectable(ast::Selectable& out) {
-  Nested nested(*this);
-  if (depth_ == 1) operators_ = 0;
+  if (depth_ == 0) operators_ = 0;
   size_t first = pos_;
-  if (!check_depth() || !selection_multiplication(out)) return false;
+  if (!selection_multiplication(out)) return false;
   while (at(Tok::kPlus) || at(Tok::kMinus)) {
     ArithmeticOperator op = at(Tok::kPlus) ? ArithmeticOperator::kAdd : ArithmeticOperator::kSubtract;
     advance();
@@ -114,14 +113,13 @@ bool Parser::selection_multiplication(ast::Selectable& out) {
 }
 
 bool Parser::selection_group(ast::Selectable& out) {
-  Nested nested(*this);
   size_t first = pos_;
-  if (!check_depth()) return false;
   if (!kSelectableStart.contains(peek())) return fail_no_viable();
   decided(at(Tok::kMinus) ? 1 : 2);
   if (accept(Tok::kMinus)) {
+    Nested nested(*this);
     ast::Selectable operand;
-    if (!selection_group(operand)) return false;
+    if (!check_depth() || !selection_group(operand)) return false;
     out.value = ast::ArithmeticSelectable{ArithmeticOperator::kNegate, std::move(operand), std::nullopt};
     locate(first, out.offset, out.length);
     return true;

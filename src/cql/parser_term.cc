@@ -48,9 +48,8 @@ void Parser::locate(size_t first_token, uint32_t& offset, uint32_t& length) cons
 }
 
 bool Parser::term(ast::Term& out) {
-  Nested nested(*this);
-  if (depth_ == 1) operators_ = 0;
-  return check_depth() && term_addition(out);
+  if (depth_ == 0) operators_ = 0;
+  return term_addition(out);
 }
 
 bool Parser::term_addition(ast::Term& out) {

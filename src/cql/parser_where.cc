@@ -31,15 +31,14 @@ bool Parser::custom_index_expression(ast::CustomIndexExpression& out) {
 }
 
 bool Parser::relation(ast::Relation& out) {
-  Nested nested(*this);
-  if (!check_depth()) return false;
   if (!kRelationStart.contains(peek())) return fail_no_viable();
   if (at(Tok::kToken)) return decided(1) && token_relation(out);
   if (!at(Tok::kLeftParen)) return column_relation(out);
   bool is_tuple = false;
   if (!decide_parenthesized_relation(is_tuple)) return false;
   if (is_tuple) return tuple_relation(out);
-  return expect(Tok::kLeftParen) && relation(out) && expect(Tok::kRightParen);
+  Nested nested(*this);
+  return check_depth() && expect(Tok::kLeftParen) && relation(out) && expect(Tok::kRightParen);
 }
 
 // (a, b) = …, or a relation in parentheses.
