@@ -1,0 +1,128 @@
+// proxy_histograms, thread_pools, clients, compactions: what the node is doing.
+#include <map>
+
+#include "admin/api.h"
+#include "admin/statistics.h"
+
+namespace cassandra_like::admin {
+namespace {
+
+Json latency(const Histogram& micros) {
+  Percentiles p = percentiles(micros);
+  return {{"p50", p.p50}, {"p75", p.p75}, {"p95", p.p95}, {"p98", p.p98},
+          {"p99", p.p99}, {"min", p.min}, {"max", p.max}};
+}
+
+// The verbs that this node sends, all to itself: nothing is ever dropped on the way.
+constexpr const char* kVerbs[] = {"COUNTER_MUTATION_REQ", "MUTATION_REQ", "RANGE_REQ", "READ_REQ", "TRUNCATE_REQ"};
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+std::string user_of(const AdminClient& client) { return client.user.empty() ? "anonymous" : client.user; }
+
+Json connection_json(const AdminClient& client) {
+  return {{"address", client.address},
+          {"port", client.port},
+          {"ssl", false},
+          {"cipher", nullptr},
+          {"ssl_protocol", nullptr},
+          {"protocol_version", client.protocol_version},
+          {"user", user_of(client)},
+          {"keyspace", client.keyspace},
+          {"requests", client.requests},
+          {"driver_name", text_or_null(client.driver_name)},
+          {"driver_version", text_or_null(client.driver_version)},
+          {"options", client.options}};
+}
+
+double per_second(uint64_t count, int64_t millis) {
+  return millis <= 0 ? 0 : 1000 * static_cast<double>(count) / static_cast<double>(millis);
+}
+
+}  // namespace
+
+Task<Answer> proxy_histograms(AdminContextPtr context, Parameters) {
+  Task<CoordinatorStatistics> task = sum_coordinators(context);
+  CoordinatorStatistics s = co_await task;
+  Answer answer;
+  answer.json = {{"read", latency(s.read_micros)},           {"write", latency(s.write_micros)},
+                 {"range", latency(s.range_micros)},         {"cas_read", latency(s.cas_read_micros)},
+                 {"cas_write", latency(s.cas_write_micros)}, {"view_write", latency(s.view_write_micros)}};
+  co_return answer;
+}
+
+Task<Answer> pools(AdminContextPtr context, Parameters) {
+  Task<std::vector<TableReport>> tables = report_tables(context, stored_tables(*context->schema()));
+  std::vector<TableReport> reports = co_await tables;
+  EngineStatistics engines = co_await sum_engines(context);
+  Task<AdminTransport> transport_task = call_hook<AdminTransport>(context, context->hooks.transport);
+  AdminTransport transport = co_await transport_task;
+  Json all = Json::array(), dropped = Json::array();
+  for (const ThreadPool& pool : thread_pools(reports, engines, transport)) {
+    all.push_back({{"name", pool.name},
+                   {"active", pool.active},
+                   {"pending", pool.pending},
+                   {"completed", pool.completed},
+                   {"blocked", 0},
+                   {"all_time_blocked", 0}});
+  }
+  for (const char* verb : kVerbs) dropped.push_back({{"type", verb}, {"dropped", 0}, {"wait_micros", nullptr}});
+  Answer answer;
+  answer.json = {{"pools", std::move(all)}, {"dropped", std::move(dropped)}};
+  co_return answer;
+}
+
+Task<Answer> clients(AdminContextPtr context, Parameters) {
+  auto clients_task = call_hook<std::vector<AdminClient>>(context, context->hooks.clients);
+  std::vector<AdminClient> clients = co_await clients_task;
+  auto history_task = call_hook<std::vector<AdminClientHistory>>(context, context->hooks.client_history);
+  std::vector<AdminClientHistory> history = co_await history_task;
+  Json connections = Json::array(), by_user = Json::array(), by_protocol = Json::array();
+  std::map<std::string, int> users;
+  for (const AdminClient& client : clients) {
+    connections.push_back(connection_json(client));
+    ++users[user_of(client)];
+  }
+  for (const auto& [user, count] : users) by_user.push_back({{"user", user}, {"connections", count}});
+  // A host may have been seen by several shards.
+  std::map<std::pair<int, std::string>, int64_t> last_seen;
+  for (const AdminClientHistory& h : history) {
+    int64_t& seen = last_seen[{h.protocol_version, h.host}];
+    seen = std::max(seen, h.last_seen_millis);
+  }
+  for (const auto& [key, seen] : last_seen) {
+    by_protocol.push_back({{"protocol_version", key.first}, {"address", key.second}, {"last_seen_millis", seen}});
+  }
+  Answer answer;
+  answer.json = {{"connections", std::move(connections)},
+                 {"by_user", std::move(by_user)},
+                 {"by_protocol", std::move(by_protocol)}};
+  co_return answer;
+}
+
+Task<Answer> clear_client_history(AdminContextPtr context, Parameters) {
+  Task<Status> task = call_hook<Status>(context, context->hooks.clear_client_history);
+  Status status = co_await task;
+  co_return done_or_failure(status);
+}
+
+Task<Answer> compactions(AdminContextPtr context, Parameters) {
+  EngineStatistics engines = co_await sum_engines(context);
+  Json pending = Json::array();
+  Answer answer;
+  answer.json = {{"concurrent_compactors", context->node.runtime->shard_count()},
+                 {"pending", pending},
+                 {"completed", engines.compactions_completed},
+                 {"bytes_compacted", 0},
+                 {"compressed_bytes_compacted", 0},
+                 {"aborted", 0},
+                 {"reduced", 0},
+                 {"sstables_dropped", 0},
+                 {"fifteen_minute_rate_per_second", nullptr},
+                 {"mean_rate_per_second", per_second(engines.compactions_completed, context->uptime_millis())},
+                 {"throughput_bytes_per_second", 0},
+                 {"running", Json::array()}};
+  co_return answer;
+}
+
+}  // namespace cassandra_like::admin

@@ -1,0 +1,165 @@
+#include "admin/api.h"
+
+#include <algorithm>
+
+namespace cassandra_like::admin {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+std::optional<std::string> unescape(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+') {
+      out.push_back(' ');
+    } else if (text[i] != '%') {
+      out.push_back(text[i]);
+    } else {
+      int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+      int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+      if (high < 0 || low < 0) return std::nullopt;
+      out.push_back(static_cast<char>(high * 16 + low));
+      i += 2;
+    }
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? static_cast<uint8_t>(bytes[i + j]) : 0u);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63]);
+    }
+  }
+  return out;
+}
+
+struct Route {
+  const char* method;
+  const char* path;
+  Command command;
+};
+
+constexpr Route kRoutes[] = {
+    {"GET", "/v1/version", version},
+    {"GET", "/v1/ring", ring},
+    {"GET", "/v1/info", info},
+    {"GET", "/v1/cluster", cluster},
+    {"GET", "/v1/gossip", gossip},
+    {"GET", "/v1/endpoints", endpoints},
+    {"GET", "/v1/tables", tables},
+    {"GET", "/v1/table_histograms", table_histograms},
+    {"POST", "/v1/flush", flush},
+    {"POST", "/v1/compact", compact},
+    {"GET", "/v1/proxy_histograms", proxy_histograms},
+    {"GET", "/v1/thread_pools", pools},
+    {"GET", "/v1/clients", clients},
+    {"POST", "/v1/clients/clear_history", clear_client_history},
+    {"GET", "/v1/compactions", compactions},
+    {"POST", "/v1/drain", drain},
+    {"POST", "/v1/stop", stop},
+    {"GET", "/v1/binary", binary},
+    {"POST", "/v1/binary/enable", enable_binary},
+    {"POST", "/v1/binary/disable", disable_binary},
+    {"GET", "/v1/logging", logging},
+    {"POST", "/v1/logging", set_logging},
+    {"GET", "/v1/snapshots", snapshots},
+    {"POST", "/v1/snapshots", take_snapshot},
+    {"POST", "/v1/snapshots/clear", clear_snapshots},
+    {"GET", "/metrics", metrics},
+};
+
+}  // namespace
+
+std::optional<Parameters> Parameters::parse(std::string_view query) {
+  Parameters result;
+  while (!query.empty()) {
+    std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.empty()) continue;
+    size_t equals = std::min(pair.find('='), pair.size());
+    auto name = unescape(pair.substr(0, equals));
+    auto value = unescape(pair.substr(std::min(equals + 1, pair.size())));
+    if (!name || !value) return std::nullopt;
+    result.values_.emplace_back(std::move(*name), std::move(*value));
+  }
+  return result;
+}
+
+const std::string& Parameters::get(std::string_view name) const {
+  static const std::string none;
+  for (const auto& [key, value] : values_) {
+    if (key == name) return value;
+  }
+  return none;
+}
+
+std::vector<std::string> Parameters::all(std::string_view name) const {
+  std::vector<std::string> result;
+  for (const auto& [key, value] : values_) {
+    if (key == name) result.push_back(value);
+  }
+  return result;
+}
+
+bool Parameters::has(std::string_view name) const {
+  return std::any_of(values_.begin(), values_.end(), [name](const auto& pair) { return pair.first == name; });
+}
+
+Answer refuse(int status, std::string text) { return {status, {{"error", std::move(text)}}, {}}; }
+
+Answer not_supported(const std::string& what) { return refuse(501, what + " is not supported yet"); }
+
+Answer failure(const Error& error, int invalid) {
+  return refuse(error.code() == ErrorCode::kInvalid ? invalid : 500, error.message());
+}
+
+Answer done_or_failure(const Status& status, int invalid) {
+  return status.ok() ? Answer{} : failure(status.error(), invalid);
+}
+
+HttpResponse to_http(Answer answer) {
+  if (!answer.text.empty()) return {answer.status, "text/plain; version=0.0.4; charset=utf-8", std::move(answer.text)};
+  // Names out of a partition key or a client may be any bytes.
+  return {answer.status, "application/json", answer.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+bool authorizes(std::string_view authorization, const std::string& user, const std::string& password) {
+  std::string wanted = "Basic " + base64(user + ":" + password);
+  // In a time that does not tell how much of it was right.
+  size_t wrong = authorization.size() ^ wanted.size();
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    char given = i < authorization.size() ? authorization[i] : '\0';
+    wrong |= static_cast<size_t>(static_cast<uint8_t>(given ^ wanted[i]));
+  }
+  return wrong == 0;
+}
+
+Task<HttpResponse> serve(AdminContextPtr context, HttpRequest request) {
+  if (!context->node.user.empty() && !authorizes(request.authorization, context->node.user, context->node.password)) {
+    co_return to_http(refuse(401, "User and password are missing or wrong"));
+  }
+  auto route = std::find_if(std::begin(kRoutes), std::end(kRoutes), [&request](const Route& r) {
+    return request.method == r.method && request.path == r.path;
+  });
+  if (route == std::end(kRoutes)) co_return to_http(refuse(404, "No command " + request.method + " " + request.path));
+  auto parameters = Parameters::parse(request.query);
+  if (!parameters) co_return to_http(refuse(400, "Malformed query: " + request.query));
+  Task<Answer> task = route->command(context, std::move(*parameters));
+  Answer answer = co_await task;
+  if (context->stopped) answer = refuse(409, "The node is stopping");
+  co_return to_http(std::move(answer));
+}
+
+}  // namespace cassandra_like::admin

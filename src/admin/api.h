@@ -1,0 +1,84 @@
+// HTTP to commands: arguments out of a query, answers as JSON, and the list of all commands (docs/ADMIN.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admin/context.h"
+#include "runtime/network.h"
+
+namespace cassandra_like::admin {
+
+using Json = nlohmann::ordered_json;
+
+// Arguments in the order in which they came.
+class Parameters {
+ public:
+  // nullopt when an escape is malformed.
+  static std::optional<Parameters> parse(std::string_view query);
+
+  const std::string& get(std::string_view name) const;  // the first one; empty when there is none
+  std::vector<std::string> all(std::string_view name) const;
+  bool has(std::string_view name) const;
+  bool is_true(std::string_view name) const { return get(name) == "true"; }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> values_;
+};
+
+struct Answer {
+  int status = 200;
+  Json json = Json::object();
+  std::string text;  // instead of JSON: the metrics
+};
+Answer refuse(int status, std::string text);
+Answer not_supported(const std::string& what);
+// What an operation of the node failed with; `invalid` is the status for one that was not allowed.
+Answer failure(const Error& error, int invalid = 500);
+Answer done_or_failure(const Status& status, int invalid = 500);
+HttpResponse to_http(Answer answer);
+
+// Whether the header `Basic base64(user:password)` names these two.
+bool authorizes(std::string_view authorization, const std::string& user, const std::string& password);
+
+using Command = Task<Answer> (*)(AdminContextPtr, Parameters);
+
+// cluster_commands.cc
+Task<Answer> version(AdminContextPtr context, Parameters parameters);
+Task<Answer> ring(AdminContextPtr context, Parameters parameters);
+Task<Answer> info(AdminContextPtr context, Parameters parameters);
+Task<Answer> cluster(AdminContextPtr context, Parameters parameters);
+Task<Answer> gossip(AdminContextPtr context, Parameters parameters);
+Task<Answer> endpoints(AdminContextPtr context, Parameters parameters);
+// table_commands.cc
+Task<Answer> tables(AdminContextPtr context, Parameters parameters);
+Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);
+Task<Answer> flush(AdminContextPtr context, Parameters parameters);
+Task<Answer> compact(AdminContextPtr context, Parameters parameters);
+// activity_commands.cc
+Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
+Task<Answer> pools(AdminContextPtr context, Parameters parameters);
+Task<Answer> clients(AdminContextPtr context, Parameters parameters);
+Task<Answer> clear_client_history(AdminContextPtr context, Parameters parameters);
+Task<Answer> compactions(AdminContextPtr context, Parameters parameters);
+// control_commands.cc
+Task<Answer> drain(AdminContextPtr context, Parameters parameters);
+Task<Answer> stop(AdminContextPtr context, Parameters parameters);
+Task<Answer> binary(AdminContextPtr context, Parameters parameters);
+Task<Answer> enable_binary(AdminContextPtr context, Parameters parameters);
+Task<Answer> disable_binary(AdminContextPtr context, Parameters parameters);
+Task<Answer> logging(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_logging(AdminContextPtr context, Parameters parameters);
+// snapshot_commands.cc
+Task<Answer> snapshots(AdminContextPtr context, Parameters parameters);
+Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters);
+Task<Answer> clear_snapshots(AdminContextPtr context, Parameters parameters);
+// metrics.cc
+Task<Answer> metrics(AdminContextPtr context, Parameters parameters);
+
+// From a request to the command's answer, with every refusal on the way. Never fails.
+Task<HttpResponse> serve(AdminContextPtr context, HttpRequest request);
+
+}  // namespace cassandra_like::admin

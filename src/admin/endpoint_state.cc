@@ -1,0 +1,58 @@
+#include "admin/endpoint_state.h"
+
+#include "admin/statistics.h"
+#include "base/log.h"
+#include "model/values.h"
+#include "replica/internal_table.h"
+
+namespace cassandra_like {
+namespace {
+
+constexpr const char* kMessagingVersion = "13";  // of Cassandra 5.0
+
+}  // namespace
+
+std::string normal_status(const std::vector<Token>& tokens) {
+  return "NORMAL," + (tokens.empty() ? std::string() : std::to_string(tokens.front()));
+}
+
+Task<int64_t> gossip_generation(AdminContextPtr context) {
+  ReadCommand command;
+  command.table = context->schema()->table("system", "local");
+  command.range = KeyRange{};
+  command.now_seconds = context->runtime().clock.wall_seconds();
+  InternalRows rows(command.table);
+  Task<Result<ReadStatistics>> task = context->replica().read(command, rows);
+  Result<ReadStatistics> read = co_await task;
+  if (!read.ok()) LOG_WARN("Cannot read system.local: {}", read.error().message());
+  co_return rows.rows.empty() ? 0 : rows.rows[0].integer("gossip_generation");
+}
+
+Task<EndpointState> endpoint_state(AdminContextPtr context) {
+  EndpointState result;
+  result.generation = co_await gossip_generation(context);
+  Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
+  uint64_t load = load_of(co_await reports);
+  Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
+  bool rpc_ready = co_await serving;
+  const LocalNode& local = context->local();
+  std::string status = normal_status(local.tokens);
+  SocketAddress native{local.rpc_address, local.native_port};
+  result.states = {{"STATUS", 13, status},
+                   {"LOAD", 9, double_to_text(static_cast<double>(load))},
+                   {"SCHEMA", 7, context->schema()->version().to_string()},
+                   {"DC", 8, local.data_center},
+                   {"RACK", 10, local.rack},
+                   {"RELEASE_VERSION", 5, std::string(kReleaseVersion)},
+                   {"RPC_ADDRESS", 4, local.rpc_address},
+                   {"NET_VERSION", 1, kMessagingVersion},
+                   {"HOST_ID", 2, local.host_id.to_string()},
+                   {"RPC_READY", 14, rpc_ready ? "true" : "false"},
+                   {"NATIVE_ADDRESS_AND_PORT", 3, native.to_string()},
+                   {"STATUS_WITH_PORT", 12, status},
+                   {"SSTABLE_VERSIONS", 6, "bti-" + SSTableDescriptor{}.version},
+                   {"TOKENS", 11, "<hidden>"}};
+  co_return result;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,169 @@
+// GET /metrics: everything the node counts.
+#include "admin/api.h"
+#include "admin/prometheus.h"
+#include "admin/statistics.h"
+
+namespace cassandra_like::admin {
+namespace {
+
+using Kind = PrometheusText::Kind;
+using Labels = PrometheusText::Labels;
+
+void counter(PrometheusText& text, const char* name, const char* help, uint64_t value) {
+  text.family(name, Kind::kCounter, help);
+  text.sample({}, static_cast<double>(value));
+}
+
+void gauge(PrometheusText& text, const char* name, const char* help, double value) {
+  text.family(name, Kind::kGauge, help);
+  text.sample({}, value);
+}
+
+struct TableNumber {
+  const char* name;
+  Kind kind;
+  const char* help;
+  uint64_t TableStatistics::*value;
+};
+
+constexpr TableNumber kTableNumbers[] = {
+    {"cassandra_table_reads_total", Kind::kCounter, "Local reads", &TableStatistics::reads},
+    {"cassandra_table_writes_total", Kind::kCounter, "Local writes", &TableStatistics::writes},
+    {"cassandra_table_sstables", Kind::kGauge, "Live SSTables", &TableStatistics::sstables},
+    {"cassandra_table_live_disk_bytes", Kind::kGauge, "Bytes of live SSTables", &TableStatistics::live_disk_bytes},
+    {"cassandra_table_total_disk_bytes", Kind::kGauge, "Bytes of all SSTables, those to be removed too",
+     &TableStatistics::total_disk_bytes},
+    {"cassandra_table_snapshot_bytes", Kind::kGauge, "Bytes that only snapshots hold",
+     &TableStatistics::snapshot_bytes},
+    {"cassandra_table_estimated_partitions", Kind::kGauge, "Partitions, estimated",
+     &TableStatistics::estimated_partitions},
+    {"cassandra_table_memtable_bytes", Kind::kGauge, "Bytes in memtables", &TableStatistics::memtable_bytes},
+    {"cassandra_table_memtable_rows", Kind::kGauge, "Rows in memtables", &TableStatistics::memtable_rows},
+    {"cassandra_table_memtable_switches_total", Kind::kCounter, "Memtables that were flushed",
+     &TableStatistics::memtable_switches},
+    {"cassandra_table_pending_flushes", Kind::kGauge, "Flushes that wait or run", &TableStatistics::pending_flushes},
+    {"cassandra_table_bloom_filter_bytes", Kind::kGauge, "Memory of bloom filters", &TableStatistics::bloom_bytes},
+    {"cassandra_table_bloom_filter_false_positives_total", Kind::kCounter, "Reads that a bloom filter misled",
+     &TableStatistics::bloom_false_positives},
+};
+
+// Only tables that were used: a histogram without a sample is many lines of nothing.
+void table_latencies(PrometheusText& text, const std::vector<TableReport>& reports, const char* name, const char* help,
+                     Histogram TableStatistics::*histogram) {
+  text.family(name, Kind::kHistogram, help);
+  for (const TableReport& report : reports) {
+    const Histogram& h = report.statistics.*histogram;
+    if (h.count() > 0) text.micros({{"keyspace", report.table->keyspace}, {"table", report.table->name}}, h);
+  }
+}
+
+void add_tables(PrometheusText& text, const std::vector<TableReport>& reports) {
+  for (const TableNumber& number : kTableNumbers) {
+    text.family(number.name, number.kind, number.help);
+    for (const TableReport& report : reports) {
+      text.sample({{"keyspace", report.table->keyspace}, {"table", report.table->name}},
+                  static_cast<double>(report.statistics.*number.value));
+    }
+  }
+  table_latencies(text, reports, "cassandra_table_read_latency_seconds", "Local reads", &TableStatistics::read_micros);
+  table_latencies(text, reports, "cassandra_table_write_latency_seconds", "Local writes",
+                  &TableStatistics::write_micros);
+}
+
+void add_requests(PrometheusText& text, const CoordinatorStatistics& c, const QueryStatistics& q) {
+  text.family("cassandra_client_request_latency_seconds", Kind::kHistogram, "Requests as their coordinator saw them");
+  text.micros({{"request", "read"}}, c.read_micros);
+  text.micros({{"request", "range"}}, c.range_micros);
+  text.micros({{"request", "write"}}, c.write_micros);
+  text.micros({{"request", "cas_read"}}, c.cas_read_micros);
+  text.micros({{"request", "cas_write"}}, c.cas_write_micros);
+  text.micros({{"request", "view_write"}}, c.view_write_micros);
+  counter(text, "cassandra_client_request_unavailables_total", "Requests refused for want of replicas", c.unavailables);
+  counter(text, "cassandra_client_request_timeouts_total", "Requests that replicas did not answer in time", c.timeouts);
+  counter(text, "cassandra_client_request_failures_total", "Requests that a replica failed", c.failures);
+  counter(text, "cassandra_cql_regular_statements_total", "Statements executed that were not prepared",
+          q.regular_statements);
+  counter(text, "cassandra_cql_prepared_statements_executed_total", "Prepared statements executed",
+          q.prepared_statements_executed);
+  counter(text, "cassandra_cql_prepared_statements_evicted_total", "Prepared statements that had to make room",
+          q.prepared_evicted);
+  gauge(text, "cassandra_cql_prepared_statements", "Prepared statements that are kept",
+        static_cast<double>(q.prepared_statements));
+}
+
+void add_engines(PrometheusText& text, const EngineStatistics& e) {
+  gauge(text, "cassandra_commitlog_bytes", "Bytes of commit log segments", static_cast<double>(e.commitlog_bytes));
+  gauge(text, "cassandra_commitlog_segments", "Commit log segments", static_cast<double>(e.commitlog_segments));
+  gauge(text, "cassandra_commitlog_pending", "Writes that wait for a sync", static_cast<double>(e.commitlog_pending));
+  counter(text, "cassandra_commitlog_writes_total", "Writes appended to the commit log", e.commitlog_completed);
+  gauge(text, "cassandra_memtable_bytes", "Bytes in memtables", static_cast<double>(e.memtable_bytes));
+  counter(text, "cassandra_flushes_total", "Memtables written to SSTables", e.flushes_completed);
+  gauge(text, "cassandra_flushes_pending", "Flushes that wait or run", static_cast<double>(e.flushes_pending));
+  counter(text, "cassandra_compactions_total", "Compactions finished", e.compactions_completed);
+  gauge(text, "cassandra_compactions_pending", "Compactions that wait or run",
+        static_cast<double>(e.compactions_pending));
+}
+
+void add_transport(PrometheusText& text, const AdminTransport& t) {
+  gauge(text, "cassandra_transport_connected_clients", "Open connections", static_cast<double>(t.connected_clients));
+  gauge(text, "cassandra_transport_requests_in_flight", "Requests that are being answered",
+        static_cast<double>(t.requests_in_flight));
+  gauge(text, "cassandra_transport_request_bytes_in_flight", "Bytes of those",
+        static_cast<double>(t.request_bytes_in_flight));
+  gauge(text, "cassandra_transport_paused_connections", "Connections that are not read for now",
+        static_cast<double>(t.paused_connections));
+  counter(text, "cassandra_transport_connections_total", "Connections accepted", t.connections);
+  counter(text, "cassandra_transport_connections_refused_total", "Connections over a limit", t.connections_refused);
+  counter(text, "cassandra_transport_requests_total", "Requests received", t.requests);
+  counter(text, "cassandra_transport_requests_discarded_total", "Requests refused for overload", t.requests_discarded);
+  counter(text, "cassandra_transport_bytes_received_total", "Bytes from clients", t.bytes_received);
+  counter(text, "cassandra_transport_bytes_sent_total", "Bytes to clients", t.bytes_sent);
+  counter(text, "cassandra_transport_protocol_errors_total", "Requests that broke the protocol", t.protocol_errors);
+  counter(text, "cassandra_transport_auth_successes_total", "Logins", t.auth_successes);
+  counter(text, "cassandra_transport_auth_failures_total", "Logins refused", t.auth_failures);
+  counter(text, "cassandra_transport_events_sent_total", "Events pushed to clients", t.events_sent);
+  text.family("cassandra_transport_request_latency_seconds", Kind::kHistogram, "Requests from frame to answer");
+  text.micros({}, t.request_micros);
+}
+
+void add_node(PrometheusText& text, const AdminContext& context) {
+  text.family("cassandra_info", Kind::kGauge, "The node; always 1");
+  const LocalNode& local = context.local();
+  std::string host_id = local.host_id.to_string();
+  text.sample({{"release_version", kReleaseVersion},
+               {"cluster", local.cluster_name},
+               {"data_center", local.data_center},
+               {"rack", local.rack},
+               {"host_id", host_id}},
+              1);
+  gauge(text, "cassandra_uptime_seconds", "Since the node started",
+        static_cast<double>(context.uptime_millis()) / 1000);
+  gauge(text, "cassandra_shards", "Shards of the node", context.node.runtime->shard_count());
+  if (auto bytes = resident_bytes(context.runtime().disk)) {
+    gauge(text, "cassandra_process_resident_memory_bytes", "Resident memory of the process",
+          static_cast<double>(*bytes));
+  }
+}
+
+}  // namespace
+
+Task<Answer> metrics(AdminContextPtr context, Parameters) {
+  Task<std::vector<TableReport>> tables = report_tables(context, stored_tables(*context->schema()));
+  std::vector<TableReport> reports = co_await tables;
+  EngineStatistics engines = co_await sum_engines(context);
+  CoordinatorStatistics coordinators = co_await sum_coordinators(context);
+  QueryStatistics queries = co_await sum_queries(context);
+  Task<AdminTransport> transport_task = call_hook<AdminTransport>(context, context->hooks.transport);
+  AdminTransport transport = co_await transport_task;
+  PrometheusText text;
+  add_node(text, *context);
+  add_requests(text, coordinators, queries);
+  add_transport(text, transport);
+  add_engines(text, engines);
+  add_tables(text, reports);
+  Answer answer;
+  answer.text = text.take();
+  co_return answer;
+}
+
+}  // namespace cassandra_like::admin

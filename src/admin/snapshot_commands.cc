@@ -1,0 +1,208 @@
+// snapshots: list, take, clear.
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "admin/api.h"
+#include "model/values.h"
+
+namespace cassandra_like::admin {
+namespace {
+
+using Tables = std::vector<TablePtr>;
+
+// A tag becomes a directory's name.
+std::optional<Answer> check_tag(const std::string& tag) {
+  if (tag.empty()) return refuse(400, "You must supply a snapshot name.");
+  if (tag.find('/') != std::string::npos) return refuse(400, "Snapshot name cannot contain /");
+  if (tag == "." || tag == "..") return refuse(400, "Snapshot name cannot be " + tag);
+  return std::nullopt;
+}
+
+std::optional<Answer> add_table(const Schema& schema, const std::string& keyspace, const std::string& name,
+                                Tables& tables) {
+  TablePtr table = schema.table(keyspace, name);
+  if (table == nullptr || table->is_virtual) {
+    return refuse(400, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
+  }
+  tables.push_back(std::move(table));
+  return std::nullopt;
+}
+
+std::optional<Answer> add_keyspace(const Schema& schema, const std::string& name, Tables& tables) {
+  KeyspacePtr keyspace = schema.keyspace(name);
+  if (keyspace == nullptr || keyspace->is_virtual) return refuse(404, "Keyspace " + name + " does not exist");
+  for (const auto& [table_name, table] : keyspace->tables) tables.push_back(table);
+  return std::nullopt;
+}
+
+std::optional<Answer> add_list_entry(const Schema& schema, const std::string& entry, Tables& tables) {
+  size_t dot = entry.find('.');
+  if (dot == std::string::npos) {
+    return refuse(400,
+                  "Cannot take a snapshot on secondary index or invalid column family name. You must supply a column "
+                  "family name in the form of keyspace.columnfamily");
+  }
+  return add_table(schema, entry.substr(0, dot), entry.substr(dot + 1), tables);
+}
+
+// The tables that the arguments name, or why there are none.
+std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Tables& tables) {
+  std::vector<std::string> keyspaces = parameters.all("keyspace"), list = parameters.all("ktlist");
+  if (parameters.has("table")) {
+    if (keyspaces.size() != 1)
+      return refuse(400, "When specifying the table for a snapshot, you must specify one keyspace");
+    return add_table(schema, keyspaces[0], parameters.get("table"), tables);
+  }
+  for (const std::string& entry : list) {
+    if (auto refusal = add_list_entry(schema, entry, tables)) return refusal;
+  }
+  if (keyspaces.empty() && list.empty()) {
+    for (const auto& [name, keyspace] : schema.keyspaces()) {
+      if (!keyspace->is_virtual) keyspaces.push_back(name);
+    }
+  }
+  for (const std::string& name : keyspaces) {
+    if (auto refusal = add_keyspace(schema, name, tables)) return refusal;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<SnapshotInfo>> list(const AdminContext& context) {
+  return list_snapshots(context.runtime().disk, context.node.engine_options);
+}
+
+// What schema.cql holds: DESCRIBE's own statement.
+Task<Result<std::string>> schema_cql(AdminContextPtr context, TablePtr table) {
+  std::string statement = "DESCRIBE TABLE " + quote_identifier(table->keyspace) + "." + quote_identifier(table->name);
+  Task<Result<QueryResult>> task = context->node.processors[context->shard]->execute_internal(std::move(statement));
+  Result<QueryResult> result = co_await task;
+  if (!result.ok()) co_return std::move(result.error());
+  std::string text;
+  const RowsResult* rows = std::get_if<RowsResult>(&result->value);
+  Reader in(rows == nullptr ? BytesView() : BytesView(rows->rows));
+  for (int32_t i = 0; rows != nullptr && i < rows->row_count; ++i) {
+    BytesView create_statement;
+    for (size_t column = 0; column < rows->metadata->columns.size(); ++column) {
+      int32_t length = in.i32();
+      if (length > 0) create_statement = in.take(static_cast<size_t>(length));
+    }
+    text.append(create_statement).push_back('\n');
+  }
+  co_return std::move(text);
+}
+
+// Shard after shard, as they share the snapshot's directory.
+Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, std::string tag) {
+  CO_ASSIGN_OR_RETURN(std::string cql, co_await schema_cql(context, table));
+  for (Replica* replica : context->node.replicas) {
+    if (context->stopped) break;
+    unsigned shard = static_cast<unsigned>(&replica - context->node.replicas.data());
+    Task<Status> hop =
+        run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, tag, cql] {
+          return replica->engine().snapshot({table->keyspace, table->name}, tag, cql);
+        });
+    CO_TRY(co_await hop);
+  }
+  co_return Status();
+}
+
+// A duration in days, hours, minutes or seconds, in milliseconds.
+std::optional<int64_t> parse_millis(const std::string& text) {
+  int64_t count = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || count < 0 || count > 1'000'000'000) return std::nullopt;
+  std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
+  for (auto [name, millis] : {std::pair{"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}}) {
+    if (unit == name) return count * millis;
+  }
+  return std::nullopt;
+}
+
+// Snapshots made before this go, in milliseconds; without an argument all of them.
+std::optional<Answer> parse_limit(const AdminContext& context, const Parameters& parameters, int64_t* before) {
+  *before = std::numeric_limits<int64_t>::max();
+  if (std::string text = parameters.get("older_than"); !text.empty()) {
+    auto millis = parse_millis(text);
+    if (!millis) {
+      return refuse(400, "Invalid duration: " + text +
+                             " Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only "
+                             "non-negative values.");
+    }
+    *before = context.runtime().clock.wall_millis() - *millis;
+  } else if (std::string stamp = parameters.get("older_than_timestamp"); !stamp.empty()) {
+    auto millis = parse_timestamp(stamp);
+    if (!millis.ok()) return refuse(400, millis.error().message());
+    *before = *millis;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Task<Answer> snapshots(AdminContextPtr context, Parameters) {
+  auto found = list(*context);
+  if (!found.ok()) return failure(found.error());
+  Json all = Json::array();
+  uint64_t total = 0;
+  for (const SnapshotInfo& each : *found) {
+    total += each.true_bytes;
+    all.push_back({{"name", each.tag},
+                   {"keyspace", each.keyspace},
+                   {"table", each.table},
+                   {"true_size_bytes", each.true_bytes},
+                   {"size_on_disk_bytes", each.total_bytes},
+                   {"created_millis", each.created_millis > 0 ? Json(each.created_millis) : Json(nullptr)},
+                   {"expires_millis", nullptr},
+                   {"ephemeral", false}});
+  }
+  Answer answer;
+  answer.json = {{"snapshots", std::move(all)}, {"true_total_bytes", total}};
+  return answer;
+}
+
+Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
+  std::string tag = parameters.get("tag");
+  if (auto refusal = check_tag(tag)) co_return std::move(*refusal);
+  if (parameters.has("ttl")) co_return not_supported("snapshot --ttl");
+  if (parameters.is_true("skip_flush")) co_return not_supported("snapshot --skip-flush");
+  Tables tables;
+  if (auto refusal = select(*context->schema(), parameters, tables)) co_return std::move(*refusal);
+  auto existing = list(*context);
+  if (!existing.ok()) co_return failure(existing.error());
+  for (const SnapshotInfo& each : *existing) {
+    bool conflicts = each.tag == tag && std::any_of(tables.begin(), tables.end(), [&each](const TablePtr& table) {
+                       return table->keyspace == each.keyspace && table->name == each.table;
+                     });
+    if (conflicts) co_return refuse(409, "Snapshot " + tag + " already exists.");
+  }
+  for (const TablePtr& table : tables) {
+    Task<Status> task = snapshot_table(context, table, tag);
+    Status status = co_await task;
+    if (!status.ok()) co_return failure(status.error());
+  }
+  co_return Answer{};
+}
+
+Task<Answer> clear_snapshots(AdminContextPtr context, Parameters parameters) {
+  std::string tag = parameters.get("tag");
+  std::vector<std::string> keyspaces = parameters.all("keyspace");
+  int64_t before = 0;
+  if (auto refusal = parse_limit(*context, parameters, &before)) return std::move(*refusal);
+  auto found = list(*context);
+  if (!found.ok()) return failure(found.error());
+  std::set<std::pair<std::string, std::string>> doomed;
+  for (const SnapshotInfo& each : *found) {
+    bool wanted = keyspaces.empty() || std::find(keyspaces.begin(), keyspaces.end(), each.keyspace) != keyspaces.end();
+    if (wanted && (tag.empty() || each.tag == tag) && each.created_millis < before) {
+      doomed.insert({each.keyspace, each.tag});
+    }
+  }
+  for (const auto& [keyspace, name] : doomed) {
+    Status status = clear_snapshot(context->runtime().disk, context->node.engine_options, keyspace, name);
+    if (!status.ok()) return failure(status.error());
+  }
+  return Answer{};
+}
+
+}  // namespace cassandra_like::admin

@@ -1,0 +1,222 @@
+#include "admin/statistics.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "replica/gather.h"
+
+namespace cassandra_like {
+namespace {
+
+void add(TableStatistics& total, const TableStatistics& part) {
+  total.sstables += part.sstables;
+  total.live_disk_bytes += part.live_disk_bytes;
+  total.total_disk_bytes += part.total_disk_bytes;
+  total.snapshot_bytes += part.snapshot_bytes;
+  total.estimated_partitions += part.estimated_partitions;
+  total.memtable_rows += part.memtable_rows;
+  total.memtable_bytes += part.memtable_bytes;
+  total.memtable_switches += part.memtable_switches;
+  total.reads += part.reads;
+  total.writes += part.writes;
+  total.pending_flushes += part.pending_flushes;
+  total.bloom_false_positives += part.bloom_false_positives;
+  total.bloom_bytes += part.bloom_bytes;
+  total.index_summary_bytes += part.index_summary_bytes;
+  total.compression_metadata_bytes += part.compression_metadata_bytes;
+  total.read_micros.merge(part.read_micros);
+  total.write_micros.merge(part.write_micros);
+  total.sstables_per_read.merge(part.sstables_per_read);
+  total.partition_bytes.merge(part.partition_bytes);
+  total.cells_per_partition.merge(part.cells_per_partition);
+  total.tombstones_per_read.merge(part.tombstones_per_read);
+  total.live_rows_per_read.merge(part.live_rows_per_read);
+}
+
+void add(TableReport& report, const SSTableInfo& info) {
+  report.max_sstable_bytes = std::max(report.max_sstable_bytes, info.total_bytes);
+  if (info.descriptor.version != SSTableDescriptor{}.version) ++report.old_sstables;
+  report.uncompressed_load += info.uncompressed_bytes;
+  if (info.compression_ratio > 0) {
+    report.compressed_bytes += info.data_bytes;
+    report.decompressed_bytes += info.uncompressed_bytes;
+  }
+  (info.repaired_at > 0 ? report.repaired_bytes : report.unrepaired_bytes) += info.uncompressed_bytes;
+  report.cells += info.cells;
+  report.droppable_cells += info.droppable_tombstones * static_cast<double>(info.cells);
+}
+
+// On the replica's shard. A table that was dropped meanwhile adds nothing.
+Task<std::vector<TableReport>> add_shard(Replica* replica, std::vector<TableReport> reports) {
+  Engine& engine = replica->engine();
+  for (TableReport& report : reports) {
+    auto statistics = engine.table_statistics(report.table->id);
+    if (!statistics.ok()) continue;
+    add(report.statistics, *statistics);
+    for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info);
+  }
+  return reports;
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
+
+double TableReport::compression_ratio() const {
+  if (decompressed_bytes == 0) return -1;
+  return ratio(static_cast<double>(compressed_bytes), static_cast<double>(decompressed_bytes));
+}
+
+double TableReport::droppable_ratio() const { return ratio(droppable_cells, static_cast<double>(cells)); }
+
+double TableReport::bloom_false_ratio() const {
+  auto wrong = static_cast<double>(statistics.bloom_false_positives);
+  return ratio(wrong, std::max(wrong, static_cast<double>(statistics.sstables_per_read.sum())));
+}
+
+std::vector<TablePtr> stored_tables(const Schema& schema) {
+  std::vector<TablePtr> tables;
+  for (const auto& [name, keyspace] : schema.keyspaces()) {
+    if (keyspace->is_virtual) continue;
+    for (const auto& [table_name, table] : keyspace->tables) tables.push_back(table);
+  }
+  return tables;
+}
+
+// One shard after the other: with all at once, every shard's histograms would be in memory together.
+Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vector<TablePtr> tables) {
+  std::vector<TableReport> reports(tables.size());
+  for (size_t i = 0; i < tables.size(); ++i) reports[i].table = std::move(tables[i]);
+  for (unsigned i = 0; i < context->node.runtime->shard_count() && !context->stopped; ++i) {
+    Replica* replica = context->node.replicas[i];
+    auto hop = run_on<std::vector<TableReport>>(
+        context->here(), context->node.runtime->shard(i).executor,
+        [replica, reports = std::move(reports)]() mutable { return add_shard(replica, std::move(reports)); });
+    reports = co_await hop;
+  }
+  co_return reports;
+}
+
+Task<EngineStatistics> sum_engines(AdminContextPtr context) {
+  EngineStatistics total;
+  if (context->stopped) co_return total;
+  auto* node = &context->node;
+  auto parts = co_await gather<EngineStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
+    return Task<EngineStatistics>(node->replicas[shard]->engine().statistics());
+  });
+  for (const EngineStatistics& part : parts) {
+    total.commitlog_bytes += part.commitlog_bytes;
+    total.commitlog_segments += part.commitlog_segments;
+    total.commitlog_pending += part.commitlog_pending;
+    total.commitlog_completed += part.commitlog_completed;
+    total.memtable_bytes += part.memtable_bytes;
+    total.flushes_completed += part.flushes_completed;
+    total.flushes_pending += part.flushes_pending;
+    total.compactions_completed += part.compactions_completed;
+    total.compactions_pending += part.compactions_pending;
+  }
+  co_return total;
+}
+
+Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
+  CoordinatorStatistics total;
+  if (context->stopped) co_return total;
+  auto* node = &context->node;
+  auto parts = co_await gather<CoordinatorStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
+    return Task<CoordinatorStatistics>(CoordinatorStatistics(node->coordinators[shard]->statistics()));
+  });
+  for (const CoordinatorStatistics& part : parts) {
+    total.read_micros.merge(part.read_micros);
+    total.range_micros.merge(part.range_micros);
+    total.write_micros.merge(part.write_micros);
+    total.cas_read_micros.merge(part.cas_read_micros);
+    total.cas_write_micros.merge(part.cas_write_micros);
+    total.view_write_micros.merge(part.view_write_micros);
+    total.unavailables += part.unavailables;
+    total.timeouts += part.timeouts;
+    total.failures += part.failures;
+  }
+  co_return total;
+}
+
+Task<QueryStatistics> sum_queries(AdminContextPtr context) {
+  QueryStatistics total;
+  if (context->stopped) co_return total;
+  auto* node = &context->node;
+  auto parts = co_await gather<QueryStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
+    return Task<QueryStatistics>(QueryStatistics(node->processors[shard]->statistics()));
+  });
+  for (const QueryStatistics& part : parts) {
+    total.regular_statements += part.regular_statements;
+    total.prepared_statements_executed += part.prepared_statements_executed;
+    total.prepared_evicted += part.prepared_evicted;
+    // Each shard holds all of them.
+    total.prepared_statements = std::max(total.prepared_statements, part.prepared_statements);
+  }
+  co_return total;
+}
+
+uint64_t load_of(const std::vector<TableReport>& reports) {
+  uint64_t bytes = 0;
+  for (const TableReport& report : reports) bytes += report.statistics.live_disk_bytes;
+  return bytes;
+}
+
+double percent_repaired(uint64_t repaired, uint64_t unrepaired) {
+  if (repaired + unrepaired == 0) return 100;
+  return 100 * ratio(static_cast<double>(repaired), static_cast<double>(repaired + unrepaired));
+}
+
+Percentiles percentiles(const Histogram& histogram) {
+  Percentiles result;
+  // A bucket cannot tell 0 from 1, the maximum can.
+  if (histogram.max() == 0) return result;
+  const auto& counts = histogram.counts();
+  const auto& offsets = Histogram::offsets();
+  auto is_used = [](uint64_t count) { return count > 0; };
+  auto first = std::find_if(counts.begin(), counts.end(), is_used) - counts.begin();
+  auto last = counts.rend() - std::find_if(counts.rbegin(), counts.rend(), is_used) - 1;
+  result.min = first == 0 ? 0 : offsets[static_cast<size_t>(first) - 1] + 1;
+  result.max = offsets[static_cast<size_t>(last)];
+  result.p50 = histogram.quantile(0.5);
+  result.p75 = histogram.quantile(0.75);
+  result.p95 = histogram.quantile(0.95);
+  result.p98 = histogram.quantile(0.98);
+  result.p99 = histogram.quantile(0.99);
+  return result;
+}
+
+std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, const EngineStatistics& engines,
+                                     const AdminTransport& transport) {
+  uint64_t reads = 0, writes = 0;
+  for (const TableReport& report : tables) {
+    reads += report.statistics.reads;
+    writes += report.statistics.writes;
+  }
+  uint64_t requests = transport.requests - std::min(transport.requests, transport.requests_in_flight);
+  return {{"CompactionExecutor", 0, engines.compactions_pending, engines.compactions_completed},
+          {"MemtableFlushWriter", 0, engines.flushes_pending, engines.flushes_completed},
+          {"MutationStage", 0, engines.commitlog_pending, writes},
+          {"Native-Transport-Auth-Requests", 0, 0, transport.auth_successes + transport.auth_failures},
+          {"Native-Transport-Requests", transport.requests_in_flight, 0, requests},
+          {"ReadStage", 0, 0, reads}};
+}
+
+// Its second number is the resident pages. The file has no size, so it is read byte by byte.
+std::optional<uint64_t> resident_bytes(Disk& disk) {
+  constexpr uint64_t kPageBytes = 4096;
+  auto file = disk.open("/proc/self/statm");
+  if (!file.ok()) return std::nullopt;
+  std::string text;
+  for (char c = 0; text.size() < 100; text.push_back(c)) {
+    if (!(*file)->read(text.size(), {&c, 1}).ok() || c == '\n') break;
+  }
+  size_t space = text.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  uint64_t pages = 0;
+  auto parsed = std::from_chars(text.data() + space + 1, text.data() + text.size(), pages);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return pages * kPageBytes;
+}
+
+}  // namespace cassandra_like

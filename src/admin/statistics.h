@@ -1,0 +1,57 @@
+// The numbers of all shards as one: a sum of what each of them counted.
+#pragma once
+
+#include <vector>
+
+#include "admin/context.h"
+
+namespace cassandra_like {
+
+struct TableReport {
+  TablePtr table;
+  TableStatistics statistics;
+  // Of its SSTables.
+  uint64_t max_sstable_bytes = 0;
+  uint64_t old_sstables = 0;        // of a version that the node no longer writes
+  uint64_t compressed_bytes = 0;    // of compressed Data.db files,
+  uint64_t decompressed_bytes = 0;  // and what they hold
+  uint64_t uncompressed_load = 0;   // what all Data.db files hold
+  uint64_t repaired_bytes = 0, unrepaired_bytes = 0;
+  uint64_t cells = 0;
+  double droppable_cells = 0;
+
+  double compression_ratio() const;  // -1 without a compressed SSTable
+  double droppable_ratio() const;
+  double bloom_false_ratio() const;
+};
+
+// Every table that is stored, in order of keyspace and name.
+std::vector<TablePtr> stored_tables(const Schema& schema);
+Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vector<TablePtr> tables);
+Task<EngineStatistics> sum_engines(AdminContextPtr context);
+Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context);
+Task<QueryStatistics> sum_queries(AdminContextPtr context);
+
+// Live bytes on disk of all tables.
+uint64_t load_of(const std::vector<TableReport>& reports);
+// Share of the bytes on disk that are repaired, in percent; 100 when there is nothing.
+double percent_repaired(uint64_t repaired, uint64_t unrepaired);
+
+// A histogram as Cassandra shows it: by the bounds of its buckets.
+struct Percentiles {
+  uint64_t p50 = 0, p75 = 0, p95 = 0, p98 = 0, p99 = 0, min = 0, max = 0;
+};
+Percentiles percentiles(const Histogram& histogram);
+
+// What shards do under the name of one of Cassandra's thread pools.
+struct ThreadPool {
+  const char* name;
+  uint64_t active = 0, pending = 0, completed = 0;
+};
+std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, const EngineStatistics& engines,
+                                     const AdminTransport& transport);
+
+// Resident memory of the process; nullopt where the system does not tell.
+std::optional<uint64_t> resident_bytes(Disk& disk);
+
+}  // namespace cassandra_like

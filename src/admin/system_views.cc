@@ -1,0 +1,212 @@
+// The tables of system_views, from the same numbers that nodetool shows.
+#include <algorithm>
+#include <cmath>
+
+#include "admin/admin.h"
+#include "admin/endpoint_state.h"
+#include "admin/statistics.h"
+#include "admin/view_rows.h"
+#include "replica/internal_table.h"
+
+namespace cassandra_like {
+namespace {
+
+using Fill = Task<VirtualRows> (*)(AdminContextPtr, TablePtr);
+
+class SystemView : public VirtualTable {
+ public:
+  SystemView(AdminContextPtr context, TablePtr metadata, Fill fill)
+      : context_(std::move(context)), metadata_(std::move(metadata)), fill_(fill) {}
+  const TablePtr& metadata() const override { return metadata_; }
+  Task<VirtualRows> rows() override { return fill_(context_, metadata_); }
+
+ private:
+  AdminContextPtr context_;
+  TablePtr metadata_;
+  Fill fill_;
+};
+
+// As Cassandra does for readers of cqlsh: three decimals.
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+Bytes inet(const std::string& address) {
+  auto bytes = parse_inet(address);
+  return bytes.ok() ? std::move(*bytes) : Bytes();
+}
+
+// Tables of things that this node does not have: caches, hints for other nodes, tasks, properties of a JVM.
+Task<VirtualRows> nothing(AdminContextPtr, TablePtr) { return VirtualRows(); }
+
+Task<VirtualRows> clients(AdminContextPtr context, TablePtr table) {
+  auto task = call_hook<std::vector<AdminClient>>(context, context->hooks.clients);
+  std::vector<AdminClient> clients = co_await task;
+  ViewRows rows(*table);
+  for (const AdminClient& client : clients) {
+    rows.row().set("address", inet(client.address)).integer("port", client.port);
+    rows.set("hostname", client.address).set("username", client.user.empty() ? "anonymous" : client.user);
+    rows.set("connection_stage", client.stage).set("client_options", encode_text_map(client.options));
+    rows.integer("protocol_version", client.protocol_version).bigint("request_count", client.requests);
+    rows.set("ssl_enabled", encode_boolean(false));
+    if (!client.keyspace.empty()) rows.set("keyspace_name", client.keyspace);
+    if (!client.driver_name.empty()) rows.set("driver_name", client.driver_name);
+    if (!client.driver_version.empty()) rows.set("driver_version", client.driver_version);
+  }
+  co_return rows.take();
+}
+
+Task<VirtualRows> cql_metrics(AdminContextPtr context, TablePtr table) {
+  QueryStatistics s = co_await sum_queries(context);
+  auto executed = static_cast<double>(s.prepared_statements_executed);
+  auto regular = static_cast<double>(s.regular_statements);
+  ViewRows rows(*table);
+  auto add = [&rows](const char* name, double value) { rows.row().set("name", name).real("value", value); };
+  add("prepared_statements_count", static_cast<double>(s.prepared_statements));
+  add("prepared_statements_evicted", static_cast<double>(s.prepared_evicted));
+  add("prepared_statements_executed", executed);
+  add("prepared_statements_ratio", executed + regular == 0 ? 0 : executed / (executed + regular));
+  add("regular_statements_executed", regular);
+  co_return rows.take();
+}
+
+Task<VirtualRows> gossip_info(AdminContextPtr context, TablePtr table) {
+  EndpointState state = co_await endpoint_state(context);
+  ViewRows rows(*table);
+  const LocalNode& local = context->local();
+  rows.row().set("address", inet(local.broadcast_address)).integer("port", local.storage_port);
+  rows.set("hostname", local.broadcast_address);
+  rows.integer("generation", state.generation).integer("heartbeat", state.heartbeat);
+  for (const ApplicationState& each : state.states) {
+    std::string column = each.name;
+    std::transform(column.begin(), column.end(), column.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (rows.has(column)) rows.set(column, each.value);  // TOKENS has a version only
+    rows.integer(column + "_version", each.version);
+  }
+  co_return rows.take();
+}
+
+Task<VirtualRows> settings(AdminContextPtr context, TablePtr table) {
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+  auto task = call_hook<Settings>(context, context->hooks.settings);
+  Settings settings = co_await task;
+  ViewRows rows(*table);
+  for (const auto& [name, value] : settings) rows.row().set("name", name).set("value", value);
+  co_return rows.take();
+}
+
+Task<VirtualRows> snapshots(AdminContextPtr context, TablePtr table) {
+  ViewRows rows(*table);
+  auto found = list_snapshots(context->runtime().disk, context->node.engine_options);
+  if (!found.ok()) return VirtualRows();
+  for (const SnapshotInfo& each : *found) {
+    rows.row().set("name", each.tag).set("keyspace_name", each.keyspace).set("table_name", each.table);
+    rows.set("created_at", encode_bigint(each.created_millis)).set("ephemeral", encode_boolean(false));
+    rows.bigint("size_on_disk", each.total_bytes).bigint("true_size", each.true_bytes);
+  }
+  return rows.take();
+}
+
+Task<VirtualRows> pools(AdminContextPtr context, TablePtr table) {
+  Task<std::vector<TableReport>> tables = report_tables(context, stored_tables(*context->schema()));
+  std::vector<TableReport> reports = co_await tables;
+  EngineStatistics engines = co_await sum_engines(context);
+  Task<AdminTransport> transport_task = call_hook<AdminTransport>(context, context->hooks.transport);
+  AdminTransport transport = co_await transport_task;
+  ViewRows rows(*table);
+  for (const ThreadPool& pool : thread_pools(reports, engines, transport)) {
+    rows.row().set("name", pool.name).integer("active_tasks", static_cast<int64_t>(pool.active));
+    rows.integer("active_tasks_limit", context->node.runtime->shard_count());
+    rows.integer("pending_tasks", static_cast<int64_t>(pool.pending)).bigint("completed_tasks", pool.completed);
+    rows.bigint("blocked_tasks", 0).bigint("blocked_tasks_all_time", 0);
+  }
+  co_return rows.take();
+}
+
+// One row a table.
+using AddNumbers = void (*)(ViewRows&, const TableReport&);
+Task<VirtualRows> for_each_table(AdminContextPtr context, TablePtr table, AddNumbers add) {
+  Task<std::vector<TableReport>> task = report_tables(context, stored_tables(*context->schema()));
+  std::vector<TableReport> reports = co_await task;
+  ViewRows rows(*table);
+  for (const TableReport& report : reports) {
+    rows.row().set("keyspace_name", report.table->keyspace).set("table_name", report.table->name);
+    add(rows, report);
+  }
+  co_return rows.take();
+}
+
+// `per_second` stays null: rates are not kept.
+template <Histogram TableStatistics::*kMicros>
+Task<VirtualRows> latency(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    const Histogram& micros = report.statistics.*kMicros;
+    Percentiles p = percentiles(micros);
+    rows.bigint("count", micros.count()).real("max_ms", rounded(static_cast<double>(p.max) / 1000));
+    rows.real("p50th_ms", rounded(static_cast<double>(p.p50) / 1000));
+    rows.real("p99th_ms", rounded(static_cast<double>(p.p99) / 1000));
+  });
+}
+
+template <Histogram TableStatistics::*kCounts>
+Task<VirtualRows> distribution(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    const Histogram& counts = report.statistics.*kCounts;
+    Percentiles p = percentiles(counts);
+    rows.bigint("count", counts.count()).real("max", static_cast<double>(p.max));
+    rows.real("p50th", static_cast<double>(p.p50)).real("p99th", static_cast<double>(p.p99));
+  });
+}
+
+uint64_t mebibytes(uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; }
+
+Task<VirtualRows> disk_usage(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    rows.bigint("mebibytes", mebibytes(report.statistics.total_disk_bytes));
+  });
+}
+
+Task<VirtualRows> max_partition_size(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    rows.bigint("mebibytes", mebibytes(percentiles(report.statistics.partition_bytes).max));
+  });
+}
+
+struct View {
+  const char* name;
+  Fill fill;
+};
+
+constexpr View kViews[] = {
+    {"caches", nothing},
+    {"clients", clients},
+    {"cql_metrics", cql_metrics},
+    {"disk_usage", disk_usage},
+    {"gossip_info", gossip_info},
+    {"local_read_latency", latency<&TableStatistics::read_micros>},
+    {"local_write_latency", latency<&TableStatistics::write_micros>},
+    {"max_partition_size", max_partition_size},
+    {"pending_hints", nothing},
+    {"rows_per_read", distribution<&TableStatistics::live_rows_per_read>},
+    {"settings", settings},
+    {"snapshots", snapshots},
+    {"sstable_tasks", nothing},
+    {"system_properties", nothing},
+    {"thread_pools", pools},
+    {"tombstones_per_read", distribution<&TableStatistics::tombstones_per_read>},
+};
+
+}  // namespace
+
+void add_system_views(const AdminNode& node, unsigned shard, AdminHooks hooks) {
+  auto context = std::make_shared<AdminContext>();
+  context->node = node;
+  context->hooks = std::move(hooks);
+  context->shard = shard;
+  for (const View& view : kViews) {
+    TablePtr metadata = context->schema()->table("system_views", view.name);
+    CHECK(metadata != nullptr);
+    context->replica().virtual_tables().add(std::make_unique<SystemView>(context, std::move(metadata), view.fill));
+  }
+}
+
+}  // namespace cassandra_like

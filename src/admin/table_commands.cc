@@ -1,0 +1,184 @@
+// tables, table_histograms, flush, compact.
+#include "admin/api.h"
+#include "admin/statistics.h"
+
+namespace cassandra_like::admin {
+namespace {
+
+Json to_json(const Percentiles& p) {
+  return {{"p50", p.p50}, {"p75", p.p75}, {"p95", p.p95}, {"p98", p.p98},
+          {"p99", p.p99}, {"min", p.min}, {"max", p.max}};
+}
+
+Json to_json(const Histogram& histogram) { return to_json(percentiles(histogram)); }
+
+Json mean_of(const Histogram& histogram) { return histogram.count() == 0 ? Json(nullptr) : Json(histogram.mean()); }
+
+void add_latency(Json& json, const char* name, uint64_t count, const Histogram& micros) {
+  std::string prefix = name;
+  json[prefix + "_count"] = count;
+  json[prefix + "_total_micros"] = micros.sum();
+  json[prefix + "_mean_micros"] = mean_of(micros);
+}
+
+// The time window of TimeWindowCompactionStrategy, null for the others.
+Json time_window(const TableMetadata& table) {
+  const StringPairs& compaction = table.params.compaction;
+  auto option = [&compaction](const char* name, const char* fallback) {
+    auto it = compaction.find(name);
+    return it == compaction.end() ? std::string(fallback) : it->second;
+  };
+  if (option("class", "").find("TimeWindowCompactionStrategy") == std::string::npos) return nullptr;
+  return {{"unit", option("compaction_window_unit", "DAYS")}, {"size", option("compaction_window_size", "1")}};
+}
+
+void add_storage(Json& json, const TableReport& report) {
+  const TableStatistics& s = report.statistics;
+  json["sstable_count"] = s.sstables;
+  json["old_sstable_count"] = report.old_sstables;
+  json["max_sstable_size_bytes"] = report.max_sstable_bytes;
+  json["sstables_per_level"] = nullptr;
+  json["sstable_bytes_per_level"] = nullptr;
+  json["level_fanout"] = 10;
+  json["twcs"] = time_window(*report.table);
+  json["twcs_max_duration_millis"] = nullptr;
+  json["space_used_live_bytes"] = s.live_disk_bytes;
+  json["space_used_total_bytes"] = s.total_disk_bytes;
+  json["space_used_by_snapshots_bytes"] = s.snapshot_bytes;
+  json["sstable_compression_ratio"] = report.compression_ratio();
+  json["partitions_estimate"] = s.estimated_partitions;
+  json["memtable_cell_count"] = s.memtable_rows;
+  json["memtable_data_bytes"] = s.memtable_bytes;
+  json["memtable_off_heap_bytes"] = s.memtable_bytes;
+  json["memtable_switch_count"] = s.memtable_switches;
+}
+
+void add_partitions(Json& json, const TableStatistics& s) {
+  Percentiles sizes = percentiles(s.partition_bytes);
+  json["partition_min_bytes"] = sizes.min;
+  json["partition_max_bytes"] = sizes.max;
+  json["partition_mean_bytes"] = static_cast<uint64_t>(s.partition_bytes.mean());
+  json["live_cells_mean"] = mean_of(s.live_rows_per_read);
+  json["live_cells_max"] = percentiles(s.live_rows_per_read).max;
+  json["tombstones_mean"] = mean_of(s.tombstones_per_read);
+  json["tombstones_max"] = percentiles(s.tombstones_per_read).max;
+}
+
+Json table_json(const TableReport& report) {
+  const TableStatistics& s = report.statistics;
+  Json json = {
+      {"keyspace", report.table->keyspace}, {"table", report.table->name}, {"is_index", report.table->is_index}};
+  add_storage(json, report);
+  json["speculative_retries"] = 0;
+  add_latency(json, "read", s.reads, s.read_micros);
+  add_latency(json, "write", s.writes, s.write_micros);
+  json["pending_flushes"] = s.pending_flushes;
+  json["percent_repaired"] = percent_repaired(report.repaired_bytes, report.unrepaired_bytes);
+  json["bytes_repaired"] = report.repaired_bytes;
+  json["bytes_unrepaired"] = report.unrepaired_bytes;
+  json["bytes_pending_repair"] = 0;
+  json["bloom_filter_false_positives"] = s.bloom_false_positives;
+  json["bloom_filter_false_ratio"] = report.bloom_false_ratio();
+  json["bloom_filter_disk_bytes"] = s.bloom_bytes;
+  json["bloom_filter_off_heap_bytes"] = s.bloom_bytes;
+  json["index_summary_off_heap_bytes"] = s.index_summary_bytes;
+  json["compression_metadata_off_heap_bytes"] = s.compression_metadata_bytes;
+  add_partitions(json, s);
+  json["droppable_tombstone_ratio"] = report.droppable_ratio();
+  json["misplaced_sstables"] = false;
+  return json;
+}
+
+Json histograms_json(const TableReport& report) {
+  const TableStatistics& s = report.statistics;
+  bool has_sstables = s.sstables > 0;
+  return {{"keyspace", report.table->keyspace},
+          {"table", report.table->name},
+          {"read_micros", to_json(s.read_micros)},
+          {"write_micros", to_json(s.write_micros)},
+          {"sstables_per_read", to_json(s.sstables_per_read)},
+          {"partition_bytes", has_sstables ? to_json(s.partition_bytes) : Json(nullptr)},
+          {"cell_count", has_sstables ? to_json(s.cells_per_partition) : Json(nullptr)}};
+}
+
+using Selections = std::vector<Engine::Selection>;
+
+// The tables that `keyspace` and `table…` name, or why there are none.
+std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections) {
+  const std::string& keyspace = parameters.get("keyspace");
+  std::vector<std::string> names = parameters.all("table");
+  if (keyspace.empty()) {
+    if (!names.empty()) return refuse(400, "A table needs its keyspace");
+    selections.push_back({});
+    return std::nullopt;
+  }
+  KeyspacePtr found = schema.keyspace(keyspace);
+  if (found == nullptr || found->is_virtual) return refuse(400, "Keyspace [" + keyspace + "] does not exist.");
+  for (const std::string& name : names) {
+    if (found->table(name) == nullptr) {
+      return refuse(404, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
+    }
+    selections.push_back({keyspace, name});
+  }
+  if (names.empty()) selections.push_back({keyspace, {}});
+  return std::nullopt;
+}
+
+using Operation = Task<Status> (Engine::*)(Engine::Selection);
+
+Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operation operation) {
+  Selections selections;
+  if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
+  for (const Engine::Selection& selection : selections) {
+    if (context->stopped) break;
+    Task<Status> task = context->replica().on_every_engine(
+        [selection, operation](Engine& engine) { return (engine.*operation)(selection); });
+    Status status = co_await task;
+    if (!status.ok()) co_return failure(status.error());
+  }
+  co_return Answer{};
+}
+
+}  // namespace
+
+Task<Answer> tables(AdminContextPtr context, Parameters) {
+  Task<std::vector<TableReport>> task = report_tables(context, stored_tables(*context->schema()));
+  std::vector<TableReport> reports = co_await task;
+  Json all = Json::array();
+  for (const TableReport& report : reports) all.push_back(table_json(report));
+  Answer answer;
+  answer.json["tables"] = std::move(all);
+  co_return answer;
+}
+
+Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
+  std::vector<TablePtr> wanted;
+  if (parameters.has("keyspace") || parameters.has("table")) {
+    std::string keyspace = parameters.get("keyspace"), name = parameters.get("table");
+    TablePtr table = context->schema()->table(keyspace, name);
+    if (table == nullptr || table->is_virtual) co_return refuse(400, "Unknown table " + keyspace + "." + name);
+    wanted.push_back(std::move(table));
+  } else {
+    wanted = stored_tables(*context->schema());
+  }
+  Task<std::vector<TableReport>> task = report_tables(context, std::move(wanted));
+  std::vector<TableReport> reports = co_await task;
+  Json all = Json::array();
+  for (const TableReport& report : reports) all.push_back(histograms_json(report));
+  Answer answer;
+  answer.json["tables"] = std::move(all);
+  co_return answer;
+}
+
+Task<Answer> flush(AdminContextPtr context, Parameters parameters) {
+  return on_selection(std::move(context), std::move(parameters), &Engine::flush);
+}
+
+Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
+  if (parameters.is_true("split_output")) return not_supported("compact --split-output");
+  if (parameters.has("start_token") || parameters.has("end_token")) return not_supported("compact of a token range");
+  if (parameters.has("partition")) return not_supported("compact --partition");
+  return on_selection(std::move(context), std::move(parameters), &Engine::compact);
+}
+
+}  // namespace cassandra_like::admin
