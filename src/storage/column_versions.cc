@@ -1,6 +1,8 @@
 // Lookups of columns by name, for the short time in which rows of two versions of a table meet.
 #include "storage/column_versions.h"
 
+#include <algorithm>
+
 namespace cassandra_like {
 
 namespace {
@@ -45,6 +47,12 @@ std::span<const T> current(std::span<const T> items, const TableMetadata& table,
 }
 
 }  // namespace
+
+bool hides_nothing(const TableMetadata& table) {
+  // Dropped and added again: older cells of the same name are hidden.
+  return std::none_of(table.dropped_columns.begin(), table.dropped_columns.end(),
+                      [&](const auto& dropped) { return table.column(dropped.first) != nullptr; });
+}
 
 Row with_current_columns(const Row& row, const TableMetadata& table, Arena& arena) {
   Row out = row;

@@ -7,7 +7,7 @@
 namespace cassandra_like {
 
 // True when every row of the table may be taken as it is, provided that it was written with this version.
-inline bool hides_nothing(const TableMetadata& table) { return table.dropped_columns.empty(); }
+bool hides_nothing(const TableMetadata& table);
 
 // The same row when nothing changes; else cells are in the arena.
 Row with_current_columns(const Row& row, const TableMetadata& table, Arena& arena);

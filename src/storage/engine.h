@@ -83,10 +83,13 @@ struct SnapshotInfo {
   int64_t created_millis = 0;
 };
 
-// Writes applied before these positions are void (TRUNCATE): table id to time in microseconds and position.
+// Writes logged before these positions are void (TRUNCATE). Every shard has a log of its own, so each has its own
+// position, which truncate() returned there; position alone is Cassandra's record, and stands in for shards whose own is
+// not known. (Ids of segments grow over starts, but the shards' segments of one start interleave.)
 struct TruncationRecord {
   int64_t truncated_at_millis = 0;
   CommitLogPosition position;
+  std::vector<CommitLogPosition> of_shards;  // as many as there were shards
 };
 using TruncationRecords = std::map<Uuid, TruncationRecord>;
 
@@ -101,12 +104,16 @@ class Engine {
   // no longer has are dropped: memtable discarded, SSTables removed from disk after a snapshot if auto_snapshot.
   virtual Task<Status> set_schema(SchemaPtr schema) = 0;
   // Applies what old commit log segments hold of the tables that `wanted` accepts and of this shard's keys. Records
-  // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments that were written
-  // with another number of shards are removed by start() of the last shard, after a flush (see commitlog.h).
+  // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments of this shard stay
+  // until their tables flush; nothing is flushed or rewritten for them.
   virtual Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) = 0;
   virtual Task<Status> start() = 0;
   // The node's id, once system.local told it: of SSTables, and of this node's shard in counters. Before start().
   virtual void set_host_id(const Uuid& id) = 0;
+  // Segments that Cassandra or a node with another number of shards wrote. Every shard replays its part of them; when all
+  // have flushed everything, one removes them.
+  virtual std::vector<std::string> foreign_segments() const = 0;
+  virtual Status remove_foreign_segments() = 0;
   // Refuses writes from now on, flushes everything, syncs the commit log. Then the Engine may be destroyed.
   virtual Task<Status> drain() = 0;
   // Stops background work without flushing (a stop that relies on replay).

@@ -30,7 +30,9 @@ Memtable::Memtable(TablePtr table, CommitLogPosition lower)
       partitions_(PartitionOrder(), ArenaAllocator<PartitionEntry>(&arena_)) {}
 
 void Memtable::use_table(TablePtr table) {
-  if (table != tables_.back()) tables_.push_back(std::move(table));
+  if (table == tables_.back()) return;
+  for (const Column* column : seen_) has_old_columns_ |= table->column(column->name) != column;
+  tables_.push_back(std::move(table));
 }
 
 const MemtablePartition* Memtable::find(const DecoratedKey& key) const {

@@ -116,7 +116,7 @@ class Memtable {
   void use_table(TablePtr table);
   const TablePtr& table() const { return tables_.back(); }
   // Some cells may have columns that the current table does not have, or has as another object.
-  bool has_old_columns() const { return tables_.size() > 1; }
+  bool has_old_columns() const { return has_old_columns_; }
 
   const MemtablePartition* find(const DecoratedKey& key) const;
   const PartitionTree& partitions() const { return partitions_; }
@@ -146,6 +146,7 @@ class Memtable {
   void note(const Row& row);
 
   std::vector<TablePtr> tables_;
+  bool has_old_columns_ = false;
   CommitLogPosition lower_;
   Arena arena_;
   Arena scratch_;

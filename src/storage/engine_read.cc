@@ -1,0 +1,277 @@
+// Reads of keys and ranges.
+//
+// A partition that is in one memtable alone, without range or partition deletions, goes from there to the sink as it
+// lies. A read of one row looks at its sources from the newest on and stops when what it has is newer than all that the
+// others can hold. All else is merged.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "storage/column_versions.h"
+#include "storage/engine_impl.h"
+#include "storage/merge.h"
+
+namespace cassandra_like {
+
+// Where a key may be.
+struct EngineImpl::Sources {
+  struct InMemtable {
+    const Memtable* memtable;
+    const MemtablePartition* partition;
+  };
+  absl::InlinedVector<InMemtable, 2> memtables;     // newest first
+  absl::InlinedVector<const SSTable*, 8> sstables;  // newest max_timestamp first
+
+  Sources(const TableStore& store, const DecoratedKey& key) {
+    auto look = [&](const Memtable& memtable) {
+      if (const MemtablePartition* found = memtable.find(key)) memtables.push_back({&memtable, found});
+    };
+    look(*store.memtable);
+    for (auto it = store.flushing.rbegin(); it != store.flushing.rend(); ++it) look(**it);
+    for (const LiveSSTable& live : store.sstables) {
+      if (live.sstable->may_contain(key)) sstables.push_back(live.sstable.get());
+    }
+  }
+  bool none() const { return memtables.empty() && sstables.empty(); }
+};
+
+Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) {
+  TableStorePtr store = find(command.table->id);
+  if (!store) return invalid(fmt::format("Unknown table {}", command.table->qualified_name()));
+  int64_t begun = runtime_.clock.monotonic_nanos();
+  TombstoneThresholds thresholds;
+  if (!is_local_system_keyspace(command.table->keyspace)) {
+    thresholds = {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
+  }
+  ReadStatistics numbers;
+  RowFeed feed(command, sink, thresholds, read_arena_);
+  Status status;
+  if (command.index != nullptr) {
+    status = read_index(*store, command, feed, numbers);
+  } else if (command.range) {
+    status = read_range(*store, command, feed, numbers);
+  } else {
+    for (const DecoratedKey& key : command.keys) {
+      if (feed.stopped()) break;
+      status = read_key(*store, command, key, feed, numbers);
+      if (!status.ok()) break;
+    }
+  }
+  numbers.rows = feed.rows();
+  numbers.tombstones = feed.tombstones();
+  if (statistics != nullptr) *statistics = numbers;
+  TableCounters& counters = store->counters;
+  ++counters.reads;
+  counters.read_micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+  counters.sstables_per_read.record(numbers.sstables);
+  counters.tombstones_per_read.record(numbers.tombstones);
+  counters.live_rows_per_read.record(numbers.rows);
+  if (numbers.tombstones > thresholds.warn) {
+    LOG_WARN("Read {} live rows and {} tombstone cells for query of {} (see tombstone_warn_threshold)", numbers.rows,
+             numbers.tombstones, command.table->qualified_name());
+  }
+  return status;
+}
+
+namespace {
+
+// Feeds a whole partition; the feed may stop early.
+Status feed_partition(PartitionReader& partition, RowFeed& feed) {
+  TRY(feed.begin(partition.key(), partition.static_row()));
+  while (true) {
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
+    if (unfiltered == nullptr) break;
+    if (!unfiltered->is_row) {
+      TRY(feed.marker());
+      continue;
+    }
+    ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(unfiltered->row));
+    if (step != RowFeed::Step::kContinue) break;
+  }
+  feed.end();
+  return {};
+}
+
+// Whether the selection can only hold one row, of a table without static columns.
+bool is_one_row(const TableMetadata& table, const SliceSelection& selection) {
+  if (table.has_static_columns() || !selection.wants_rows) return false;
+  if (table.clustering.empty()) return true;
+  if (selection.slices.size() != 1) return false;
+  const Slice& slice = selection.slices[0];
+  if (slice.start.size() != slice.end.size() || slice.start.empty() || slice.start.back() != kBeforeTerminator ||
+      slice.end.back() != kAfterTerminator ||
+      slice.start.compare(0, slice.start.size() - 1, slice.end, 0, slice.end.size() - 1) != 0) {
+    return false;
+  }
+  Arena arena(256);
+  ClusteringPrefix prefix;
+  return split_comparable(table, slice.start, arena, &prefix) && prefix.values.size() == table.clustering.size();
+}
+
+// Whether nothing that was written up to a time can change the row any more.
+bool is_complete(const TableMetadata& table, const Row& row, const DeletionTime& deletion, int64_t older) {
+  if (deletion.deletes(older) || row.deletion.deletes(older)) return true;
+  if (row.liveness.timestamp <= older || row.cells.size() != table.regular_columns.size()) return false;
+  return std::all_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
+    return cell.timestamp > older && !cell.column->is_complex() && !cell.column->type->is_counter();
+  });
+}
+
+}  // namespace
+
+Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, RowFeed& feed,
+                            ReadStatistics& statistics) {
+  Sources sources(store, key);
+  statistics.memtables += sources.memtables.size();
+  if (sources.none()) return {};
+  if (sources.sstables.empty() && sources.memtables.size() == 1) {
+    const auto& [memtable, partition] = sources.memtables[0];
+    if (partition->deletion.is_live() && partition->ranges == nullptr && !memtable->has_old_columns() &&
+        hides_nothing(*store.table)) {
+      return read_from_memtable(*partition, command, feed);
+    }
+  }
+  // Even SELECT DISTINCT has to know whether any row lives.
+  SliceSelection selection{command.slices, command.reversed, true};
+  if (!sources.sstables.empty() && is_one_row(*store.table, selection)) {
+    return read_one_row(store, key, sources, selection, feed, statistics);
+  }
+  statistics.sstables += sources.sstables.size();
+  ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
+  if (readers.empty()) return {};
+  MergedPartition merged(std::move(readers), command.reversed);
+  return feed_partition(merged, feed);
+}
+
+Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed) {
+  static const Row no_row;
+  TRY(feed.begin(partition.key, partition.static_row == nullptr ? no_row : partition.static_row->row));
+  auto feed_slice = [&](const Slice& slice) -> Result<RowFeed::Step> {
+    if (partition.only_row != nullptr) {
+      const Row& row = partition.only_row->row;
+      return slice.contains(row.clustering.comparable) ? feed.row(row) : RowFeed::Step::kContinue;
+    }
+    if (partition.rows == nullptr) return RowFeed::Step::kContinue;
+    const RowTree& rows = *partition.rows;
+    auto begin = slice.start.empty() ? rows.begin() : rows.lower_bound(RowKey(slice.start));
+    if (!command.reversed) {
+      for (; begin != rows.end(); ++begin) {
+        const Row& row = begin->row->row;
+        if (!slice.end.empty() && slice.end <= row.clustering.comparable) break;
+        ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(row));
+        if (step != RowFeed::Step::kContinue) return step;
+      }
+      return RowFeed::Step::kContinue;
+    }
+    auto end = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
+    while (end != begin) {
+      ASSIGN_OR_RETURN(RowFeed::Step step, feed.row((--end)->row->row));
+      if (step != RowFeed::Step::kContinue) return step;
+    }
+    return RowFeed::Step::kContinue;
+  };
+  static const Slice whole = Slice::all();
+  size_t count = command.slices.empty() ? 1 : command.slices.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Slice& slice = command.slices.empty() ? whole : command.slices[command.reversed ? count - 1 - i : i];
+    ASSIGN_OR_RETURN(RowFeed::Step step, feed_slice(slice));
+    if (step != RowFeed::Step::kContinue) break;
+  }
+  feed.end();
+  return {};
+}
+
+Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
+                                const SliceSelection& selection, RowFeed& feed, ReadStatistics& statistics) {
+  read_arena_.reset();
+  Arena arena(1024);
+  Row row;
+  DeletionTime deletion;
+  auto take = [&](PartitionReader& reader) -> Status {
+    if (reader.partition_deletion().supersedes(deletion)) deletion = reader.partition_deletion();
+    while (true) {
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader.next());
+      if (unfiltered == nullptr) return {};
+      // Only one row fits between a marker that opens here and the one that closes: it covers that row.
+      if (!unfiltered->is_row) {
+        if (unfiltered->marker.open.supersedes(deletion)) deletion = unfiltered->marker.open;
+        continue;
+      }
+      Row copy = copy_row(unfiltered->row, arena);
+      const Row* both[] = {&row, &copy};
+      row = row.clustering.comparable.empty() ? copy : merge_rows(both, {}, arena);
+    }
+  };
+  for (const auto& [memtable, partition] : sources.memtables) TRY(take(*memtable->read(*partition, selection)));
+  for (const SSTable* sstable : sources.sstables) {
+    if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
+    ++statistics.sstables;
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, key, selection));
+    if (reader) TRY(take(*reader));
+  }
+  if (row.clustering.comparable.empty()) return {};
+  const Row* only = &row;
+  Row merged = merge_rows({&only, 1}, deletion, arena);
+  TRY(feed.begin(key, Row()));
+  if (!merged.is_empty()) {
+    auto step = feed.row(merged);
+    if (!step.ok()) return std::move(step.error());
+  }
+  feed.end();
+  return {};
+}
+
+Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open_key(const TableStore& store,
+                                                                           const DecoratedKey& key,
+                                                                           const SliceSelection& selection) const {
+  Sources sources(store, key);
+  std::vector<std::unique_ptr<PartitionReader>> readers;
+  readers.reserve(sources.memtables.size() + sources.sstables.size());
+  for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
+  // What a newer partition deletion covers altogether need not be read.
+  int64_t deleted_until = kNoTimestamp;
+  for (const auto& reader : readers) {
+    deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
+  }
+  for (const SSTable* sstable : sources.sstables) {
+    if (sstable->info().max_timestamp < deleted_until) break;
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, key, selection));
+    if (!reader) continue;
+    deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
+    readers.push_back(std::move(reader));
+  }
+  return readers;
+}
+
+Result<std::unique_ptr<PartitionScanner>> EngineImpl::open_range(const TableStore& store, const KeyRange& range,
+                                                                 const SliceSelection& selection) const {
+  std::vector<std::unique_ptr<PartitionScanner>> scanners;
+  if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, selection));
+  for (const auto& old : store.flushing) scanners.push_back(old->scan(range, selection));
+  for (const LiveSSTable& live : store.sstables) {
+    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, selection));
+    scanners.push_back(std::move(scanner));
+  }
+  std::unique_ptr<PartitionScanner> merged = std::make_unique<MergedScanner>(std::move(scanners), selection.reversed);
+  return merged;
+}
+
+Status EngineImpl::read_range(const TableStore& store, const ReadCommand& command, RowFeed& feed,
+                              ReadStatistics& statistics) {
+  SliceSelection selection{command.slices, command.reversed, true};
+  ASSIGN_OR_RETURN(auto scanner, open_range(store, *command.range, selection));
+  statistics.sstables += store.sstables.size();
+  statistics.memtables += 1 + store.flushing.size();
+  bool shared =
+      std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.foreign; });
+  while (!feed.stopped()) {
+    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
+    if (partition == nullptr) break;
+    if (shared && !is_mine(partition->key().token)) continue;
+    TRY(feed_partition(*partition, feed));
+  }
+  return {};
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,66 @@
+// Merging of what memtables and SSTables hold of the same partitions (db.rows.UnfilteredRowIterators.merge).
+//
+// What comes out is reconciled: rows and cells that any deletion covers are gone, range tombstones that the partition's
+// deletion or a newer range covers are gone, and markers pair up, also when reading from the end. So it makes sense for
+// a single source, too, whose rows may be covered by its own deletions.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "storage/partition_reader.h"
+
+namespace cassandra_like {
+
+// At least one source; all of the same key and direction.
+class MergedPartition final : public PartitionReader {
+ public:
+  MergedPartition(std::vector<std::unique_ptr<PartitionReader>> sources, bool reversed);
+  // The sources are somebody else's and outlive this.
+  MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
+
+  Result<const Unfiltered*> next() override;
+
+ private:
+  struct Head {
+    PartitionReader* source;
+    const Unfiltered* at = nullptr;
+    DeletionTime open;  // the range tombstone that this source is in
+    bool consumed = true;
+  };
+
+  void begin(std::span<PartitionReader* const> sources);
+  bool precedes(const Unfiltered& a, const Unfiltered& b) const;
+  bool merge_group_of_rows();
+  bool merge_group_of_markers();
+
+  std::vector<std::unique_ptr<PartitionReader>> owned_;
+  bool reversed_;
+  std::vector<Head> heads_;
+  std::vector<Head*> group_;  // those at the place that is merged now
+  std::vector<const Row*> rows_;
+  DeletionTime open_;      // the merged range tombstone; live when the partition's deletion covers it
+  DeletionTime covering_;  // what covers the next row
+  Arena static_arena_{64};
+  Arena arena_{1024};
+  Unfiltered result_;
+};
+
+class MergedScanner final : public PartitionScanner {
+ public:
+  MergedScanner(std::vector<std::unique_ptr<PartitionScanner>> sources, bool reversed);
+  Result<PartitionReader*> next() override;
+
+ private:
+  struct Head {
+    std::unique_ptr<PartitionScanner> source;
+    PartitionReader* at = nullptr;
+    bool consumed = true;
+  };
+  bool reversed_;
+  std::vector<Head> heads_;
+  std::vector<PartitionReader*> group_;
+  std::unique_ptr<MergedPartition> partition_;
+};
+
+}  // namespace cassandra_like

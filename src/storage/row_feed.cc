@@ -1,0 +1,118 @@
+// The last step of a read.
+#include "storage/row_feed.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+
+namespace cassandra_like {
+
+RowFeed::RowFeed(const ReadCommand& command, RowSink& sink, const TombstoneThresholds& thresholds, Arena& arena)
+    : command_(command), sink_(sink), thresholds_(thresholds), arena_(arena) {
+  for (const FilterExpression& condition : command.filter) {
+    filters_rows_ |=
+        condition.column->kind == ColumnKind::kRegular || condition.column->kind == ColumnKind::kClustering;
+  }
+  stopped_ = command.limit == 0;
+}
+
+Status RowFeed::begin(const DecoratedKey& key, const Row& static_row) {
+  key_ = key;
+  opened_ = done_ = false;
+  partition_rows_ = 0;
+  static_row_ = Row();
+  static_row_.clustering.kind = ClusteringKind::kStaticClustering;
+  if (static_row.is_empty()) return {};
+  static_arena_.reset();
+  static_row_ = live_row(static_row, command_.now_seconds, static_arena_);
+  return count_tombstones(static_row.cells.size() - static_row_.cells.size());
+}
+
+Status RowFeed::count_tombstones(uint64_t n) {
+  tombstones_ += n;
+  if (tombstones_ <= thresholds_.fail) return {};
+  // db.filter.TombstoneOverwhelmingException
+  return Error(ErrorCode::kReadFailure,
+               fmt::format("Scanned over {} tombstones during query of {} (last scanned row token was {} and partition "
+                           "key was 0x{}); query aborted",
+                           tombstones_, command_.table->qualified_name(), key_.token, to_hex(key_.key)));
+}
+
+Result<RowFeed::Step> RowFeed::row(const Row& row) {
+  if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  int64_t now = command_.now_seconds;
+  uint64_t dead = 0;
+  for (const Cell& cell : row.cells) dead += cell.is_live(now) ? 0 : 1;
+  bool as_it_is = dead == 0 && row.deletion.is_live() && row.complex_deletions.empty() &&
+                  (row.liveness.is_empty() || row.liveness.is_live(now));
+  if (as_it_is) {
+    if (row.liveness.is_empty() && row.cells.empty()) return Step::kContinue;
+    return take(row);
+  }
+  bool live = dead < row.cells.size() || row.liveness.is_live(now);
+  if (uint64_t n = dead != 0 ? dead : live ? 0 : 1; n != 0) TRY(count_tombstones(n));
+  if (!live) return Step::kContinue;
+  arena_.reset();
+  return take(live_row(row, now, arena_));
+}
+
+RowFeed::Step RowFeed::take(const Row& live) {
+  if (!command_.filter.empty() &&
+      !satisfies(command_.filter, *command_.table, key_, static_row_, live, command_.now_seconds)) {
+    return Step::kContinue;
+  }
+  if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  return emit(live);
+}
+
+RowFeed::Step RowFeed::emit(const Row& live) {
+  ++rows_;
+  ++partition_rows_;
+  RowSink::Next next = command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition;
+  if (next == RowSink::Next::kStop || rows_ >= command_.limit) {
+    // A sink that stops has seen enough; one that is stopped still learns that the partition ends.
+    stopped_ = true;
+    if (next != RowSink::Next::kStop) sink_.end_partition();
+    return Step::kStop;
+  }
+  if (next == RowSink::Next::kSkipPartition || partition_rows_ >= command_.per_partition_limit) {
+    done_ = true;
+    return Step::kPartitionDone;
+  }
+  return Step::kContinue;
+}
+
+bool RowFeed::open_partition() {
+  opened_ = true;
+  static const Row no_row = [] {
+    Row row;
+    row.clustering.kind = ClusteringKind::kStaticClustering;
+    return row;
+  }();
+  RowSink::Next next = sink_.begin_partition(key_, command_.wants_static ? static_row_ : no_row);
+  if (next == RowSink::Next::kStop) stopped_ = true;
+  if (next == RowSink::Next::kSkipPartition) done_ = true;
+  return next == RowSink::Next::kContinue;
+}
+
+bool RowFeed::is_static_result() const {
+  if (!command_.wants_static || static_row_.cells.empty() || filters_rows_) return false;
+  return command_.filter.empty() ||
+         satisfies(command_.filter, *command_.table, key_, static_row_, Row(), command_.now_seconds);
+}
+
+RowFeed::Step RowFeed::end() {
+  if (stopped_) return Step::kStop;
+  if (!opened_) {
+    if (!is_static_result()) return Step::kContinue;
+    if (!open_partition() && stopped_) return Step::kStop;
+    // With a restriction on clusterings the sink shows no such row, and the limit is for what it shows.
+    if (command_.slices.empty() || !command_.wants_rows) ++rows_;
+  }
+  stopped_ = sink_.end_partition() == RowSink::Next::kStop || rows_ >= command_.limit;
+  return stopped_ ? Step::kStop : Step::kContinue;
+}
+
+}  // namespace cassandra_like

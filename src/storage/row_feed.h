@@ -1,0 +1,52 @@
+// Between reconciled rows and a RowSink: drops what is not live, filters, counts limits and tombstones.
+#pragma once
+
+#include "model/read_command.h"
+
+namespace cassandra_like {
+
+struct TombstoneThresholds {
+  uint64_t warn = std::numeric_limits<uint64_t>::max();
+  uint64_t fail = std::numeric_limits<uint64_t>::max();
+};
+
+class RowFeed {
+ public:
+  enum class Step { kContinue, kPartitionDone, kStop };
+
+  // Everything outlives this; the arena is reset for each row that needs it.
+  RowFeed(const ReadCommand& command, RowSink& sink, const TombstoneThresholds& thresholds, Arena& arena);
+
+  // static_row is reconciled, not yet reduced to what is live.
+  Status begin(const DecoratedKey& key, const Row& static_row);
+  Result<Step> row(const Row& row);
+  Status marker() { return count_tombstones(1); }
+  // After the partition's last row, or after kPartitionDone.
+  Step end();
+
+  bool stopped() const { return stopped_; }
+  uint64_t rows() const { return rows_; }
+  uint64_t tombstones() const { return tombstones_; }
+
+ private:
+  Status count_tombstones(uint64_t n);
+  Step take(const Row& live);
+  Step emit(const Row& live);
+  bool open_partition();
+  bool is_static_result() const;
+
+  const ReadCommand& command_;
+  RowSink& sink_;
+  TombstoneThresholds thresholds_;
+  Arena& arena_;
+  Arena static_arena_{64};
+  bool filters_rows_ = false;  // the filter has a condition that needs a row
+  DecoratedKey key_;
+  Row static_row_;       // live
+  bool opened_ = false;  // the sink knows the partition
+  bool done_ = false;    // wants no more of it
+  bool stopped_ = false;
+  uint64_t rows_ = 0, partition_rows_ = 0, tombstones_ = 0;
+};
+
+}  // namespace cassandra_like

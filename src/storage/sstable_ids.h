@@ -1,0 +1,37 @@
+// Which shard an SSTable belongs to, as its id says.
+//
+// Ids are time-based uuids; ours have as node: 0xC3 'L' 'K' (the multicast bit is set, as it is in every node that is no
+// network card's), shard count, shard, and a byte that is 0. Files with other ids came from Cassandra or from a node
+// with another number of shards: every shard opens them and sees its own keys only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/uuid.h"
+#include "runtime/executor.h"
+
+namespace cassandra_like {
+
+struct SSTableOwner {
+  unsigned shard = 0;
+  unsigned shards = 1;
+  bool operator==(const SSTableOwner&) const = default;
+};
+
+// nullopt: not an id of ours.
+std::optional<SSTableOwner> sstable_owner(std::string_view id);
+
+// Makes ids that grow with every call.
+class SSTableIds {
+ public:
+  SSTableIds(Clock& clock, Random& random, SSTableOwner owner);
+  std::string next();
+
+ private:
+  Clock& clock_;
+  uint64_t clock_and_node_;
+  uint64_t last_ = 0;
+};
+
+}  // namespace cassandra_like

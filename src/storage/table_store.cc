@@ -1,0 +1,120 @@
+// Opening a table's directory, and swapping its memtables and SSTables.
+#include "storage/table_store.h"
+
+#include <algorithm>
+
+#include "base/containers.h"
+#include "base/log.h"
+#include "storage/index/index_store.h"
+
+namespace cassandra_like {
+
+TableStore::TableStore(TablePtr t, std::string dir, CommitLogPosition lower)
+    : table(std::move(t)), directory(std::move(dir)), memtable(std::make_shared<Memtable>(table, lower)) {
+  log.id = table->id;
+}
+
+namespace {
+
+struct Listed {
+  std::vector<SSTableDescriptor> complete;
+  std::vector<SSTableDescriptor> incomplete;
+};
+
+// A set of files is complete when its TOC.txt is there.
+Result<Listed> list_directory(Disk& disk, const std::string& path) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(path));
+  StringSet names;
+  for (const DirectoryEntry& entry : entries) names.insert(entry.name);
+  constexpr std::string_view kData = "Data.db";
+  Listed out;
+  for (const DirectoryEntry& entry : entries) {
+    auto descriptor = SSTableDescriptor::parse(path, entry.name);
+    if (!descriptor || !entry.name.ends_with(kData)) continue;
+    std::string prefix = entry.name.substr(0, entry.name.size() - kData.size());
+    (names.contains(prefix + "TOC.txt") ? out.complete : out.incomplete).push_back(*descriptor);
+  }
+  return out;
+}
+
+}  // namespace
+
+Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self) {
+  for (const std::string& data_directory : data_directories) {
+    std::string path = data_directory + "/" + directory;
+    paths.push_back(path);
+    if (!disk.exists(path)) {
+      // As Cassandra: a table has backups/ from the start.
+      TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
+      continue;
+    }
+    ASSIGN_OR_RETURN(Listed listed, list_directory(disk, path));
+    for (const SSTableDescriptor& descriptor : listed.incomplete) {
+      // Files of other shards may be incomplete because they are being written.
+      if (sstable_owner(descriptor.id) != self) continue;
+      LOG_INFO("Removing the incomplete SSTable {}", descriptor.file("Data.db"));
+      TRY(remove_sstable(disk, descriptor));
+    }
+    for (const SSTableDescriptor& descriptor : listed.complete) {
+      auto owner = sstable_owner(descriptor.id);
+      if (owner && owner->shards == self.shards && owner->shard != self.shard) continue;
+      ASSIGN_OR_RETURN(SSTablePtr sstable, SSTable::open(disk, descriptor, table));
+      add_sstable(std::move(sstable), self);
+    }
+  }
+  return {};
+}
+
+void TableStore::use_table(TablePtr next) {
+  table = std::move(next);
+  memtable->use_table(table);
+  for (auto& old : flushing) old->use_table(table);
+}
+
+std::shared_ptr<Memtable> TableStore::switch_memtable(const CommitLogPosition& at) {
+  if (memtable->empty()) return nullptr;
+  auto full = std::exchange(memtable, std::make_shared<Memtable>(table, at));
+  flushing.push_back(full);
+  ++counters.memtable_switches;
+  return full;
+}
+
+void TableStore::forget_flushed(const std::shared_ptr<Memtable>& gone) { std::erase(flushing, gone); }
+
+void TableStore::add_sstable(SSTablePtr sstable, const SSTableOwner& self) {
+  auto owner = sstable_owner(sstable->info().descriptor.id);
+  auto older = [&](const LiveSSTable& o) { return o.sstable->info().max_timestamp < sstable->info().max_timestamp; };
+  auto at = std::find_if(sstables.begin(), sstables.end(), older);
+  bool foreign = owner != self;
+  sstables.insert(at, {std::move(sstable), owner, foreign});
+}
+
+void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
+  std::erase_if(sstables, [&](const LiveSSTable& live) {
+    return std::find(gone.begin(), gone.end(), live.sstable) != gone.end();
+  });
+}
+
+Status TableStore::discard(Disk& disk, const CommitLogPosition& at) {
+  memtable = std::make_shared<Memtable>(table, at);
+  flushing.clear();
+  auto gone = std::exchange(sstables, {});
+  Status status;
+  for (const LiveSSTable& live : gone) {
+    Status removed = remove_sstable(disk, live.sstable->info().descriptor);
+    if (!removed.ok() && status.ok()) status = std::move(removed);
+  }
+  for (auto& index : indexes) {
+    Status discarded = index->store->discard(disk, at);
+    if (!discarded.ok() && status.ok()) status = std::move(discarded);
+  }
+  return status;
+}
+
+size_t TableStore::memtable_bytes() const {
+  size_t bytes = memtable->memory_used();
+  for (const auto& old : flushing) bytes += old->memory_used();
+  return bytes;
+}
+
+}  // namespace cassandra_like
