@@ -2,6 +2,7 @@
 
 #include "cql/parser.h"
 #include "cql/statement.h"
+#include "cql/type_name.h"
 
 namespace cassandra_like {
 namespace {
@@ -30,29 +31,56 @@ Result<TypePtr> resolve_user_type(const ast::TypeName& name, const std::string& 
   return TypePtr(type);
 }
 
-// Non-frozen collections and types with cells of their own cannot be nested in collections.
-Status check_nesting(const ast::TypeName& outer, const std::vector<TypePtr>& parameters) {
-  for (const TypePtr& parameter : parameters) {
-    if (parameter->is_counter()) {
-      return invalid("Counters are not allowed inside " +
-                     std::string(outer.kind == ast::TypeName::Kind::kTuple    ? "tuples"
-                                 : outer.kind == ast::TypeName::Kind::kVector ? "vectors"
-                                                                              : "collections"));
-    }
-    if (parameter->is_multi_cell() && !outer.frozen && outer.kind != ast::TypeName::Kind::kTuple &&
-        outer.kind != ast::TypeName::Kind::kVector) {
-      return invalid(parameter->is_udt()
-                         ? "Non-frozen UDTs are not allowed inside collections: " + parameter->cql_name()
-                         : "Non-frozen collections are not allowed inside collections: " + parameter->cql_name());
-    }
+bool is_native(const ast::TypeName& type, std::string_view name) {
+  return type.kind == ast::TypeName::Kind::kNative && type.name == name;
+}
+
+// Inside of a collection that is not frozen, whatever can be frozen must be. Vectors and tuples always are.
+Status check_frozen(const ast::TypeName& outer, const ast::TypeName& inner) {
+  using Kind = ast::TypeName::Kind;
+  if (outer.frozen || inner.frozen) return {};
+  switch (inner.kind) {
+    case Kind::kList:
+    case Kind::kSet:
+    case Kind::kMap:
+      return invalid("Non-frozen collections are not allowed inside collections: " + type_name_text(outer));
+    case Kind::kUdt:
+      return invalid("Non-frozen UDTs are not allowed inside collections: " + type_name_text(outer));
+    default:
+      return {};
+  }
+}
+
+// What a list, set or map may not be made of; in the order in which Cassandra complains.
+Status check_collection(const ast::TypeName& type) {
+  const ast::TypeName& value = type.parameters.back();
+  const ast::TypeName* key = type.kind == ast::TypeName::Kind::kMap ? &type.parameters.front() : nullptr;
+  TRY(check_frozen(type, value));
+  if (is_native(value, "counter") || (key != nullptr && is_native(*key, "counter"))) {
+    return invalid("Counters are not allowed inside collections: " + type_name_text(type));
+  }
+  if (type.kind == ast::TypeName::Kind::kSet && is_native(value, "duration")) {
+    return invalid("Durations are not allowed inside sets: " + type_name_text(type));
+  }
+  if (key == nullptr) return {};
+  if (is_native(*key, "duration")) return invalid("Durations are not allowed as map keys: " + type_name_text(type));
+  return check_frozen(type, *key);
+}
+
+Status check_parameters(const ast::TypeName& type) {
+  using Kind = ast::TypeName::Kind;
+  if (type.kind == Kind::kList || type.kind == Kind::kSet || type.kind == Kind::kMap) return check_collection(type);
+  if (type.kind != Kind::kTuple) return {};
+  for (const ast::TypeName& field : type.parameters) {
+    if (is_native(field, "counter")) return invalid("Counters are not allowed inside tuples");
   }
   return {};
 }
 
 Result<TypePtr> resolve_unfrozen(const ast::TypeName& name, const std::string& keyspace, const Schema& schema) {
   using Kind = ast::TypeName::Kind;
+  TRY(check_parameters(name));
   ASSIGN_OR_RETURN(auto parameters, resolve_parameters(name, keyspace, schema));
-  TRY(check_nesting(name, parameters));
   switch (name.kind) {
     case Kind::kNative: {
       TypePtr type = types::by_cql_name(name.name);
@@ -66,21 +94,18 @@ Result<TypePtr> resolve_unfrozen(const ast::TypeName& name, const std::string& k
     case Kind::kList:
       return types::list(types::freeze(parameters[0]), true);
     case Kind::kSet:
-      if (parameters[0]->kind() == TypeKind::kDuration) {
-        return invalid("Durations are not allowed inside sets: set<duration>");
-      }
       return types::set(types::freeze(parameters[0]), true);
     case Kind::kMap:
-      if (parameters[0]->kind() == TypeKind::kDuration) {
-        return invalid("Durations are not allowed as map keys: map<duration, " + parameters[1]->cql_name() + ">");
-      }
       return types::map(types::freeze(parameters[0]), types::freeze(parameters[1]), true);
     case Kind::kTuple: {
       for (TypePtr& parameter : parameters) parameter = types::freeze(parameter);
       return types::tuple(std::move(parameters));
     }
     case Kind::kVector:
-      return types::vector(types::freeze(parameters[0]), static_cast<size_t>(name.dimension));
+      if (name.dimension <= 0) {
+        return invalid("vectors may only have positive dimensions; given " + std::to_string(name.dimension));
+      }
+      return types::vector(parameters[0], static_cast<size_t>(name.dimension));
   }
   return invalid("Unknown type " + name.name);
 }

@@ -36,6 +36,8 @@ struct CqlOptions {
   std::string authenticator = "AllowAllAuthenticator";
   std::string authorizer = "AllowAllAuthorizer";
   int default_keyspace_rf = 1;
+  StringPairs default_compaction;  // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
+  std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
 };
 
 // Lives as long as the request. Memory of the arena is freed when the request ends.

@@ -112,6 +112,8 @@ class Type {
   bool equals(const Type& other) const { return this == &other || class_name() == other.class_name(); }
   // Whether values of `previous` can be read as this type (AbstractType.isValueCompatibleWith / isCompatibleWith).
   virtual bool is_value_compatible_with(const Type& previous) const;
+  // The same, and cells of both are laid out alike (AbstractType.isSerializationCompatibleWith).
+  bool is_serialization_compatible_with(const Type& previous) const;
   bool references_udt(std::string_view keyspace, std::string_view name) const;
 
  protected:

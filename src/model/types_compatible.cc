@@ -142,4 +142,8 @@ bool is_value_compatible(const Type& now, const Type& before) {
 
 bool Type::is_value_compatible_with(const Type& previous) const { return is_value_compatible(*this, previous); }
 
+bool Type::is_serialization_compatible_with(const Type& previous) const {
+  return is_serialization_compatible(*this, previous);
+}
+
 }  // namespace cassandra_like

@@ -1,0 +1,17 @@
+// What is told of the step from one schema to the next.
+#pragma once
+
+#include <vector>
+
+#include "replica/schema_store.h"
+
+namespace cassandra_like {
+
+// Whether the tables are the same in all that system_schema keeps of them.
+bool is_same_table(const TableMetadata& a, const TableMetadata& b);
+
+// In the order in which Cassandra's SchemaChangeNotifier tells them: of each keyspace the tables and types dropped, then
+// those created, then what was altered. Empty: nothing changed.
+std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after);
+
+}  // namespace cassandra_like
