@@ -1,0 +1,140 @@
+// From the memtable to disk and back.
+#include "fixture.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+class FlushTest : public testing::Test {
+ protected:
+  Node node;
+};
+
+TEST_F(FlushTest, WhatWasFlushedReadsTheSame) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(3).static_row().cell("s", "st")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(4).row(1).live().cell("v", "x").element("m", "k", "v")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(4).row(5).live().cell("v", "gone")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(5).delete_range(4, true, 6, true)).ok());
+  ASSERT_TRUE(node.apply(Update(t, "b").at(6).row(2).cell("w", "y")).ok());
+  Lines before = node.scan("t");
+  node.flush();
+  EXPECT_EQ(node.engine().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.scan("t"), before);
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a [s=st@3]", "  1: @4 v=x@4 m[k]=v@4"}));
+  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+}
+
+TEST_F(FlushTest, MemtableAndSstablesMerge) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).cell("v", "1").cell("w", "1")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(2).cell("v", "1")).ok());
+  node.flush();
+  ASSERT_TRUE(node.apply(Update(t, "a").at(2).row(1).cell("v", "2")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(2).row(3).cell("v", "2")).ok());
+  node.flush();
+  ASSERT_TRUE(node.apply(Update(t, "a").at(3).row(2).delete_row()).ok());
+  Lines expected{"a", "  1: v=2@2 w=1@1", "  3: v=2@2"};
+  EXPECT_EQ(node.read("t", "a"), expected);
+  std::string one = int_bytes(1);
+  BytesView prefix[] = {one};
+  EXPECT_EQ(node.read("t", "a", {Slice::of_prefix(*t, prefix)}), (Lines{"a", "  1: v=2@2 w=1@1"}));
+  node.flush();
+  EXPECT_EQ(node.read("t", "a"), expected);
+  node.compact();
+  EXPECT_EQ(node.engine().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.read("t", "a"), expected);
+  node.restart();
+  EXPECT_EQ(node.read("t", "a"), expected);
+}
+
+TEST_F(FlushTest, APointReadStopsAtTheNewestCompleteRow) {
+  auto kv = node.table("kv");
+  auto whole = [&](int64_t ts) {
+    Update update(kv, "k");
+    update.row(std::vector<int32_t>{}).at(ts).live();
+    for (int i = 1; i <= 5; ++i) update.cell("v" + std::to_string(i), "x" + std::to_string(ts));
+    return update;
+  };
+  for (int64_t ts : {1, 2, 3}) {
+    ASSERT_TRUE(node.apply(whole(ts)).ok());
+    node.flush();
+  }
+  ReadCommand command = node.command("kv");
+  std::string key = "k";
+  command.keys = {DecoratedKey::of(key)};
+  TextSink sink(*kv);
+  ReadStatistics statistics;
+  ASSERT_TRUE(node.engine().read(command, sink, &statistics).ok());
+  EXPECT_EQ(sink.lines, (Lines{"k", "   @3 v1=x3@3 v2=x3@3 v3=x3@3 v4=x3@3 v5=x3@3"}));
+  EXPECT_EQ(statistics.sstables, 1u);
+}
+
+TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "flushed")).ok());
+  node.flush();
+  ASSERT_TRUE(node.apply(Update(t, "b").row(1).cell("v", "logged")).ok());
+  auto position = node.run(node.engine().truncate(t, "before"));
+  ASSERT_TRUE(position.ok());
+  ASSERT_TRUE(node.apply(Update(t, "c").row(1).cell("v", "after")).ok());
+  EXPECT_EQ(node.scan("t"), (Lines{"c", "  1: v=after@1"}));
+  node.truncated[t->id] = {0, *position, {*position}};
+  node.restart();
+  EXPECT_EQ(node.scan("t"), (Lines{"c", "  1: v=after@1"}));
+  auto snapshots = list_snapshots(node.disk(), node.options);
+  ASSERT_TRUE(snapshots.ok());
+  ASSERT_EQ(snapshots->size(), 1u);
+  EXPECT_EQ((*snapshots)[0].tag, "before");
+  EXPECT_EQ((*snapshots)[0].table, "t");
+  EXPECT_EQ((*snapshots)[0].true_bytes, (*snapshots)[0].total_bytes);
+}
+
+TEST_F(FlushTest, DroppedColumnsAreHiddenAndFormerNamesDoNotComeBack) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).row(1).cell("v", "flushed").cell("w", "stays")).ok());
+  node.flush();
+  ASSERT_TRUE(node.apply(Update(t, "a").at(11).row(2).cell("v", "in memory").cell("w", "stays")).ok());
+  std::vector<ColumnPtr> others;
+  for (const auto& c : t->regular_columns)
+    if (c->name != "v") others.push_back(c);
+  for (const auto& c : t->static_columns) others.push_back(c);
+  auto without = std::make_shared<TableMetadata>("ks", "t", t->id, t->partition_key, t->clustering, others);
+  without->dropped_columns["v"] = {std::make_shared<Column>(*t->column("v")), 20};
+  node.set_tables({without});
+  Lines hidden{"a", "  1: w=stays@10", "  2: w=stays@11"};
+  EXPECT_EQ(node.read("t", "a"), hidden);
+  others.push_back(std::make_shared<Column>(*t->column("v")));
+  auto again = std::make_shared<TableMetadata>("ks", "t", t->id, t->partition_key, t->clustering, others);
+  again->dropped_columns = without->dropped_columns;
+  node.set_tables({again});
+  EXPECT_EQ(node.read("t", "a"), hidden);
+  ASSERT_TRUE(node.apply(Update(again, "a").at(21).row(1).cell("v", "anew")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: v=anew@21 w=stays@10", "  2: w=stays@11"}));
+  node.flush();
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: v=anew@21 w=stays@10", "  2: w=stays@11"}));
+}
+
+TEST_F(FlushTest, CountersAddUpOverFlushesAndRestarts) {
+  auto n = node.table("n");
+  auto add = [&](int64_t delta) {
+    Update update(n, "a");
+    Bytes value;
+    append_be(value, delta);
+    update.row(1).at(5).cell("n", value);
+    return node.run(node.engine().apply_counter(update.mutation()));
+  };
+  ASSERT_TRUE(add(5).ok());
+  ASSERT_TRUE(add(-2).ok());
+  node.flush();
+  ASSERT_TRUE(add(10).ok());
+  EXPECT_EQ(node.counter("a"), 13);
+  node.restart();
+  EXPECT_EQ(node.counter("a"), 13);
+  ASSERT_TRUE(add(1).ok());
+  node.flush();
+  node.compact();
+  EXPECT_EQ(node.counter("a"), 14);
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test

@@ -1,0 +1,131 @@
+// What a memtable makes of writes: order, and the rules of reconciliation as tables of examples.
+#include "storage/memtable/memtable.h"
+#include "fixture.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+class MemtableTest : public testing::Test {
+ protected:
+  Node node;
+};
+
+TEST_F(MemtableTest, RowsComeInClusteringOrderAndPartitionsInRingOrder) {
+  for (int c : {3, -1, 2}) ASSERT_TRUE(node.apply(Update(node.table("t"), "a").row(c).cell("v", "x")).ok());
+  ASSERT_TRUE(node.apply(Update(node.table("t"), "b").row(1).cell("v", "y")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  -1: v=x@1", "  2: v=x@1", "  3: v=x@1"}));
+  Lines both = node.scan("t");
+  ASSERT_EQ(both.size(), 6u);
+  EXPECT_EQ(murmur3_token("a") < murmur3_token("b"), both[0] == "a");
+}
+
+TEST_F(MemtableTest, DescendingClusteringColumnsComeFromTheTop) {
+  for (int a : {1, 2})
+    for (int b : {1, 2}) ASSERT_TRUE(node.apply(Update(node.table("d"), "p").row({a, b}).cell("v", "x")).ok());
+  EXPECT_EQ(node.read("d", "p"), (Lines{"p", "  2,1: v=x@1", "  2,2: v=x@1", "  1,1: v=x@1", "  1,2: v=x@1"}));
+  EXPECT_EQ(node.read("d", "p", {}, true),
+            (Lines{"p", "  1,2: v=x@1", "  1,1: v=x@1", "  2,2: v=x@1", "  2,1: v=x@1"}));
+  std::string two = int_bytes(2);
+  BytesView prefix[] = {two};
+  EXPECT_EQ(node.read("d", "p", {Slice::of_prefix(*node.table("d"), prefix)}),
+            (Lines{"p", "  2,1: v=x@1", "  2,2: v=x@1"}));
+}
+
+TEST_F(MemtableTest, TheHigherTimestampWinsWhateverTheOrder) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(5).cell("v", "new")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(4).cell("v", "old").cell("w", "other")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: v=new@5 w=other@4"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(6).cell("v", "a longer value than before")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: v=a longer value than before@6 w=other@4"}));
+  // On a tie the greater value, and a tombstone above all.
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(6).cell("v", "z")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: v=z@6 w=other@4"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(6).tombstone("v")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: w=other@4"}));
+}
+
+TEST_F(MemtableTest, DeletionsCoverWhatIsNotNewer) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).row(1).live().cell("v", "x")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).row(2).live().cell("v", "y")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).row(3).live().cell("v", "z")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).row(1).delete_row()).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  2: @10 v=y@10", "  3: @10 v=z@10"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").at(11).row(1).cell("w", "back")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).delete_range(2, true, 3, false)).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: w=back@11", "  3: @10 v=z@10"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).static_row().cell("s", "st")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(10).delete_partition()).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: w=back@11"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").at(12).delete_partition()).ok());
+  EXPECT_EQ(node.read("t", "a"), Lines{});
+}
+
+TEST_F(MemtableTest, ACollectionIsClearedAndFilledByOneUpdate) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).element("m", "b", "2").element("m", "a", "1")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: m[a]=1@1 m[b]=2@1"}));
+  // As Cassandra writes m = {...}: the deletion is a microsecond older than the elements.
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(9).clear("m").at(10).element("m", "c", "3")).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(8).row(1).element("m", "d", "late")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: m[c]=3@10"}));
+}
+
+TEST_F(MemtableTest, ExpiredCellsAndRowsAreNotSeen) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).live(5, kNow + 1).cell("v", "x", 5, kNow + 1)).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").row(2).live(5, kNow).cell("v", "y", 5, kNow)).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").row(3).live().cell("v", "z", 5, kNow)).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: @1 v=x@1", "  3: @1"}));
+}
+
+TEST_F(MemtableTest, AStaticRowAloneIsAPartition) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").static_row().cell("s", "only")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a [s=only@1]"}));
+  ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "x")).ok());
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a [s=only@1]", "  1: v=x@1"}));
+}
+
+TEST_F(MemtableTest, LimitsCountRowsInAllAndPerPartition) {
+  auto t = node.table("t");
+  for (const char* key : {"a", "b"}) {
+    for (int c = 0; c < 5; ++c) ASSERT_TRUE(node.apply(Update(t, key).row(c).cell("v", "x")).ok());
+  }
+  ReadCommand command = node.command("t");
+  std::string a = "a", b = "b";
+  command.keys = {DecoratedKey::of(a), DecoratedKey::of(b)};
+  command.limit = 3;
+  command.per_partition_limit = 2;
+  EXPECT_EQ(node.read(command), (Lines{"a", "  0: v=x@1", "  1: v=x@1", "b", "  0: v=x@1"}));
+  command.wants_rows = false;
+  EXPECT_EQ(node.read(command), (Lines{"a", "b"}));
+}
+
+TEST_F(MemtableTest, OverwritingWithTheSameSizeTakesNoMemory) {
+  auto kv = node.table("kv");
+  Memtable memtable(kv, {});
+  for (int64_t ts = 1; ts < 1000; ++ts) {
+    Update update(kv, "k");
+    update.row(std::vector<int32_t>{}).at(ts).live();
+    for (int i = 1; i <= 5; ++i)
+      update.cell("v" + std::to_string(i), std::string(34, static_cast<char>('a' + ts % 26)));
+    memtable.apply(update.build());
+  }
+  EXPECT_LE(memtable.memory_used(), 4096u);
+  EXPECT_EQ(memtable.row_count(), 1u);
+}
+
+TEST_F(MemtableTest, TombstonesBeyondTheThresholdFailTheRead) {
+  node.options.tombstone_failure_threshold = 5;
+  node.restart();
+  auto t = node.table("t");
+  for (int c = 0; c < 6; ++c) ASSERT_TRUE(node.apply(Update(t, "a").row(c).tombstone("v")).ok());
+  Lines lines = node.read("t", "a");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_TRUE(lines[0].starts_with("error: Scanned over 6 tombstones during query of ks.t")) << lines[0];
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
