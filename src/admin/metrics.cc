@@ -33,8 +33,6 @@ constexpr TableNumber kTableNumbers[] = {
     {"cassandra_table_live_disk_bytes", Kind::kGauge, "Bytes of live SSTables", &TableStatistics::live_disk_bytes},
     {"cassandra_table_total_disk_bytes", Kind::kGauge, "Bytes of all SSTables, those to be removed too",
      &TableStatistics::total_disk_bytes},
-    {"cassandra_table_snapshot_bytes", Kind::kGauge, "Bytes that only snapshots hold",
-     &TableStatistics::snapshot_bytes},
     {"cassandra_table_estimated_partitions", Kind::kGauge, "Partitions, estimated",
      &TableStatistics::estimated_partitions},
     {"cassandra_table_memtable_bytes", Kind::kGauge, "Bytes in memtables", &TableStatistics::memtable_bytes},

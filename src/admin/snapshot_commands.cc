@@ -4,6 +4,7 @@
 #include <set>
 
 #include "admin/api.h"
+#include "cql/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like::admin {
@@ -72,32 +73,13 @@ Result<std::vector<SnapshotInfo>> list(const AdminContext& context) {
   return list_snapshots(context.runtime().disk, context.node.engine_options);
 }
 
-// What schema.cql holds: DESCRIBE's own statement.
-Task<Result<std::string>> schema_cql(AdminContextPtr context, TablePtr table) {
-  std::string statement = "DESCRIBE TABLE " + quote_identifier(table->keyspace) + "." + quote_identifier(table->name);
-  Task<Result<QueryResult>> task = context->node.processors[context->shard]->execute_internal(std::move(statement));
-  Result<QueryResult> result = co_await task;
-  if (!result.ok()) co_return std::move(result.error());
-  std::string text;
-  const RowsResult* rows = std::get_if<RowsResult>(&result->value);
-  Reader in(rows == nullptr ? BytesView() : BytesView(rows->rows));
-  for (int32_t i = 0; rows != nullptr && i < rows->row_count; ++i) {
-    BytesView create_statement;
-    for (size_t column = 0; column < rows->metadata->columns.size(); ++column) {
-      int32_t length = in.i32();
-      if (length > 0) create_statement = in.take(static_cast<size_t>(length));
-    }
-    text.append(create_statement).push_back('\n');
-  }
-  co_return std::move(text);
-}
-
 // Shard after shard, as they share the snapshot's directory.
 Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, std::string tag) {
-  CO_ASSIGN_OR_RETURN(std::string cql, co_await schema_cql(context, table));
-  for (Replica* replica : context->node.replicas) {
-    if (context->stopped) break;
-    unsigned shard = static_cast<unsigned>(&replica - context->node.replicas.data());
+  KeyspacePtr keyspace = context->schema()->keyspace(table->keyspace);
+  if (keyspace == nullptr) co_return Status();
+  std::string cql = snapshot_schema_text(*keyspace, *table);
+  for (unsigned shard = 0; shard < context->node.runtime->shard_count() && !context->stopped; ++shard) {
+    Replica* replica = context->node.replicas[shard];
     Task<Status> hop =
         run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, tag, cql] {
           return replica->engine().snapshot({table->keyspace, table->name}, tag, cql);

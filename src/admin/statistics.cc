@@ -12,7 +12,6 @@ void add(TableStatistics& total, const TableStatistics& part) {
   total.sstables += part.sstables;
   total.live_disk_bytes += part.live_disk_bytes;
   total.total_disk_bytes += part.total_disk_bytes;
-  total.snapshot_bytes += part.snapshot_bytes;
   total.estimated_partitions += part.estimated_partitions;
   total.memtable_rows += part.memtable_rows;
   total.memtable_bytes += part.memtable_bytes;

@@ -167,7 +167,9 @@ Task<VirtualRows> disk_usage(AdminContextPtr context, TablePtr table) {
 
 Task<VirtualRows> max_partition_size(AdminContextPtr context, TablePtr table) {
   return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
-    rows.bigint("mebibytes", mebibytes(percentiles(report.statistics.partition_bytes).max));
+    const Histogram& sizes = report.statistics.partition_bytes;
+    if (sizes.count() > 0 || report.statistics.sstables == 0)
+      rows.bigint("mebibytes", mebibytes(percentiles(sizes).max));
   });
 }
 

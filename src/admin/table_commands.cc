@@ -1,4 +1,6 @@
 // tables, table_histograms, flush, compact.
+#include <map>
+
 #include "admin/api.h"
 #include "admin/statistics.h"
 
@@ -32,7 +34,7 @@ Json time_window(const TableMetadata& table) {
   return {{"unit", option("compaction_window_unit", "DAYS")}, {"size", option("compaction_window_size", "1")}};
 }
 
-void add_storage(Json& json, const TableReport& report) {
+void add_storage(Json& json, const TableReport& report, uint64_t snapshot_bytes) {
   const TableStatistics& s = report.statistics;
   json["sstable_count"] = s.sstables;
   json["old_sstable_count"] = report.old_sstables;
@@ -44,7 +46,7 @@ void add_storage(Json& json, const TableReport& report) {
   json["twcs_max_duration_millis"] = nullptr;
   json["space_used_live_bytes"] = s.live_disk_bytes;
   json["space_used_total_bytes"] = s.total_disk_bytes;
-  json["space_used_by_snapshots_bytes"] = s.snapshot_bytes;
+  json["space_used_by_snapshots_bytes"] = snapshot_bytes;
   json["sstable_compression_ratio"] = report.compression_ratio();
   json["partitions_estimate"] = s.estimated_partitions;
   json["memtable_cell_count"] = s.memtable_rows;
@@ -53,22 +55,30 @@ void add_storage(Json& json, const TableReport& report) {
   json["memtable_switch_count"] = s.memtable_switches;
 }
 
+// What only SSTables know is null until there is one that tells.
+Json or_null(const Histogram& histogram, uint64_t value) {
+  return histogram.count() == 0 ? Json(nullptr) : Json(value);
+}
+
 void add_partitions(Json& json, const TableStatistics& s) {
   Percentiles sizes = percentiles(s.partition_bytes);
-  json["partition_min_bytes"] = sizes.min;
-  json["partition_max_bytes"] = sizes.max;
-  json["partition_mean_bytes"] = static_cast<uint64_t>(s.partition_bytes.mean());
+  json["partition_min_bytes"] = or_null(s.partition_bytes, sizes.min);
+  json["partition_max_bytes"] = or_null(s.partition_bytes, sizes.max);
+  json["partition_mean_bytes"] = or_null(s.partition_bytes, static_cast<uint64_t>(s.partition_bytes.mean()));
   json["live_cells_mean"] = mean_of(s.live_rows_per_read);
   json["live_cells_max"] = percentiles(s.live_rows_per_read).max;
   json["tombstones_mean"] = mean_of(s.tombstones_per_read);
   json["tombstones_max"] = percentiles(s.tombstones_per_read).max;
 }
 
-Json table_json(const TableReport& report) {
+// What only snapshots hold, by keyspace and table.
+using SnapshotBytes = std::map<std::pair<std::string, std::string>, uint64_t>;
+
+Json table_json(const TableReport& report, uint64_t snapshot_bytes) {
   const TableStatistics& s = report.statistics;
   Json json = {
       {"keyspace", report.table->keyspace}, {"table", report.table->name}, {"is_index", report.table->is_index}};
-  add_storage(json, report);
+  add_storage(json, report, snapshot_bytes);
   json["speculative_retries"] = 0;
   add_latency(json, "read", s.reads, s.read_micros);
   add_latency(json, "write", s.writes, s.write_micros);
@@ -91,14 +101,14 @@ Json table_json(const TableReport& report) {
 
 Json histograms_json(const TableReport& report) {
   const TableStatistics& s = report.statistics;
-  bool has_sstables = s.sstables > 0;
+  auto of_sstables = [](const Histogram& h) { return h.count() == 0 ? Json(nullptr) : to_json(h); };
   return {{"keyspace", report.table->keyspace},
           {"table", report.table->name},
           {"read_micros", to_json(s.read_micros)},
           {"write_micros", to_json(s.write_micros)},
           {"sstables_per_read", to_json(s.sstables_per_read)},
-          {"partition_bytes", has_sstables ? to_json(s.partition_bytes) : Json(nullptr)},
-          {"cell_count", has_sstables ? to_json(s.cells_per_partition) : Json(nullptr)}};
+          {"partition_bytes", of_sstables(s.partition_bytes)},
+          {"cell_count", of_sstables(s.cells_per_partition)}};
 }
 
 using Selections = std::vector<Engine::Selection>;
@@ -145,7 +155,13 @@ Task<Answer> tables(AdminContextPtr context, Parameters) {
   Task<std::vector<TableReport>> task = report_tables(context, stored_tables(*context->schema()));
   std::vector<TableReport> reports = co_await task;
   Json all = Json::array();
-  for (const TableReport& report : reports) all.push_back(table_json(report));
+  auto snapshots = list_snapshots(context->runtime().disk, context->node.engine_options);
+  if (!snapshots.ok()) co_return failure(snapshots.error());
+  SnapshotBytes snapshot_bytes;
+  for (const SnapshotInfo& each : *snapshots) snapshot_bytes[{each.keyspace, each.table}] += each.true_bytes;
+  for (const TableReport& report : reports) {
+    all.push_back(table_json(report, snapshot_bytes[{report.table->keyspace, report.table->name}]));
+  }
   Answer answer;
   answer.json["tables"] = std::move(all);
   co_return answer;

@@ -1,0 +1,312 @@
+// Each command of docs/ADMIN.md against a node of two shards; texts of refusals are Cassandra's.
+#include <gmock/gmock.h>
+
+#include "tests/admin/admin_node.h"
+
+namespace cassandra_like {
+namespace {
+
+using admin::Json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Commands = AdminNodeTest;
+
+// The element of an array whose field has this value.
+const Json& find(const Json& array, const char* field, const std::string& value) {
+  for (const Json& each : array) {
+    if (each.at(field) == value) return each;
+  }
+  ADD_FAILURE() << "no " << field << " " << value << " in " << array;
+  static const Json none = Json::object();
+  return none;
+}
+
+Json error(const std::string& text) { return {{"error", text}}; }
+
+TEST_F(Commands, UnknownPathsAndMethods) {
+  EXPECT_EQ(get("/v1/nosuch").status, 404);
+  EXPECT_EQ(post("/v1/version").status, 404);
+  EXPECT_EQ(get("/v1/ring", "keyspace=%x").status, 400);
+}
+
+TEST_F(Commands, AskForThePassword) {
+  context_->node.user = "admin";
+  context_->node.password = "secret";
+  EXPECT_EQ(get("/v1/version").status, 401);
+  EXPECT_EQ(send(HttpRequest{"GET", "/v1/version", "", "", "Basic YWRtaW46c2VjcmV0"}).status, 200);
+}
+
+TEST_F(Commands, Version) {
+  EXPECT_EQ(get("/v1/version").json, Json({{"release_version", "5.0.9"}, {"git_sha", "unknown"}}));
+}
+
+TEST_F(Commands, Ring) {
+  Reply reply = get("/v1/ring");
+  Json& node = reply.json["nodes"][0];
+  EXPECT_TRUE(node["load_bytes"].is_number_unsigned());
+  node.erase("load_bytes");
+  EXPECT_EQ(reply.json, Json::parse(R"({"effective": true, "note": null, "nodes": [{
+      "address": "127.0.0.1", "port": 7000, "host_name": "127.0.0.1", "data_center": "datacenter1", "rack": "rack1",
+      "status": "up", "state": "normal", "owns": 1.0, "host_id": "e703664e-18d4-4103-bbfa-2b6fb21f8cbd",
+      "tokens": ["-9201284755974110584", "8509543625024547390"]}]})"));
+}
+
+TEST_F(Commands, RingOfKeyspaces) {
+  EXPECT_EQ(get("/v1/ring", "keyspace=nosuch").json, error("The keyspace nosuch, does not exist"));
+  Reply local = get("/v1/ring", "keyspace=system");
+  EXPECT_EQ(local.json["effective"], false);
+  EXPECT_EQ(local.json["note"], "Ownership values for keyspaces with LocalStrategy are meaningless");
+  make_shop();
+  EXPECT_EQ(get("/v1/ring").json["effective"], true);
+  cql("CREATE KEYSPACE far WITH replication = {'class': 'NetworkTopologyStrategy', 'elsewhere': 3}");
+  Reply mixed = get("/v1/ring");
+  EXPECT_EQ(mixed.json["effective"], false);
+  EXPECT_EQ(mixed.json["note"],
+            "Non-system keyspaces don't have the same replication settings, effective ownership information is "
+            "meaningless");
+  EXPECT_EQ(get("/v1/ring", "keyspace=far").json["nodes"][0]["owns"], 0.0);
+}
+
+TEST_F(Commands, Info) {
+  run_for(std::chrono::seconds(90));
+  Json info = get("/v1/info").json;
+  EXPECT_GT(info["generation"], 0);
+  EXPECT_GE(info["uptime_seconds"], 90);
+  for (const char* moving :
+       {"generation", "uptime_seconds", "off_heap_bytes", "load_bytes", "uncompressed_load_bytes"}) {
+    info.erase(moving);
+  }
+  EXPECT_EQ(info, Json::parse(R"({"host_id": "e703664e-18d4-4103-bbfa-2b6fb21f8cbd", "gossip_active": false,
+      "native_transport_active": true, "memory_used_bytes": 0, "memory_max_bytes": 67108864,
+      "data_center": "datacenter1", "rack": "rack1", "exceptions": 0, "key_cache": null, "row_cache": null,
+      "counter_cache": null, "chunk_cache": null, "network_cache": null, "percent_repaired": 100.0, "joined": true,
+      "tokens": ["-9201284755974110584", "8509543625024547390"], "bootstrap_state": "COMPLETED",
+      "bootstrap_failed": false, "decommissioning": false, "decommission_failed": false})"));
+}
+
+TEST_F(Commands, Cluster) {
+  Json cluster = get("/v1/cluster").json;
+  EXPECT_EQ(
+      find(cluster["keyspaces"], "name", "system_auth"),
+      Json::parse(R"({"name": "system_auth", "class": "SimpleStrategy", "options": {"replication_factor": "1"}})"));
+  cluster.erase("keyspaces");
+  std::string version = context_->schema()->version().to_string();
+  EXPECT_EQ(cluster["schema_versions"][0]["version"], version);
+  cluster.erase("schema_versions");
+  EXPECT_EQ(cluster, Json::parse(R"({"name": "Test Cluster", "snitch": "org.apache.cassandra.locator.SimpleSnitch",
+      "dynamic_snitch": false, "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner", "live": 1, "joining": 0,
+      "moving": 0, "leaving": 0, "unreachable": 0, "data_centers": [{"name": "datacenter1", "nodes": 1, "down": 0}],
+      "release_versions": [{"version": "5.0.9", "nodes": [{"address": "127.0.0.1", "port": 7000}]}]})"));
+}
+
+TEST_F(Commands, Gossip) {
+  Json node = get("/v1/gossip").json["nodes"][0];
+  EXPECT_EQ(node["address"], "127.0.0.1");
+  EXPECT_EQ(find(node["states"], "name", "STATUS")["value"], "NORMAL,-9201284755974110584");
+  EXPECT_EQ(find(node["states"], "name", "NATIVE_ADDRESS_AND_PORT")["value"], "127.0.0.1:9042");
+  EXPECT_EQ(find(node["states"], "name", "SSTABLE_VERSIONS")["value"], "bti-da");
+  EXPECT_EQ(node["states"].back()["value"], "<hidden>");
+}
+
+TEST_F(Commands, Endpoints) {
+  make_shop();
+  EXPECT_EQ(get("/v1/endpoints", "keyspace=shop&table=orders&key=1").json,
+            Json::parse(R"({"endpoints": [{"address": "127.0.0.1", "port": 7000}]})"));
+  EXPECT_EQ(get("/v1/endpoints", "keyspace=nosuch&table=t&key=1").json, error("Unknown keyspace 'nosuch'"));
+  EXPECT_EQ(get("/v1/endpoints", "keyspace=shop&table=nosuch&key=1").json,
+            error("Unknown table 'nosuch' in keyspace 'shop'"));
+  EXPECT_EQ(get("/v1/endpoints", "keyspace=shop&table=orders&key=one").status, 400);
+}
+
+TEST_F(Commands, TablesSumTheShards) {
+  make_shop();
+  cql("SELECT * FROM shop.orders WHERE id = 1");
+  cql("SELECT * FROM shop.orders WHERE id = 2");
+  Json table = find(get("/v1/tables").json["tables"], "table", "orders");
+  EXPECT_EQ(table["keyspace"], "shop");
+  EXPECT_EQ(table["write_count"], 10);
+  EXPECT_EQ(table["read_count"], 2);
+  EXPECT_EQ(table["memtable_cell_count"], 10);
+  EXPECT_EQ(table["sstable_count"], 0);
+  EXPECT_EQ(table["sstable_compression_ratio"], -1.0);
+  EXPECT_EQ(table["live_cells_mean"], 1.0);
+
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop&table=orders").json, Json::object());
+  table = find(get("/v1/tables").json["tables"], "table", "orders");
+  EXPECT_GE(table["sstable_count"], 1);
+  EXPECT_EQ(table["memtable_cell_count"], 0);
+  EXPECT_GT(table["space_used_live_bytes"], 0);
+  EXPECT_GT(table["sstable_compression_ratio"], 0.0);
+  EXPECT_GT(table["bytes_unrepaired"], 0);
+  EXPECT_EQ(table["percent_repaired"], 0.0);
+  EXPECT_GT(get("/v1/ring").json["nodes"][0]["load_bytes"], 0);
+}
+
+TEST_F(Commands, FlushAndCompactRefuseWhatIsNotThere) {
+  EXPECT_EQ(post("/v1/flush", "keyspace=nosuch").status, 400);
+  EXPECT_EQ(post("/v1/flush", "keyspace=nosuch").json, error("Keyspace [nosuch] does not exist."));
+  Reply unknown = post("/v1/compact", "keyspace=system_auth&table=nosuch");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.json, error("Unknown keyspace/cf pair (system_auth.nosuch)"));
+  EXPECT_EQ(post("/v1/compact", "partition=1").status, 501);
+  EXPECT_EQ(post("/v1/compact", "split_output=true").json, error("compact --split-output is not supported yet"));
+}
+
+TEST_F(Commands, CompactMergesEachShardsTables) {
+  make_shop();
+  for (const char* item : {"pear", "plum"}) {
+    for (int i = 0; i < 10; ++i) {
+      cql("INSERT INTO shop.orders (id, item) VALUES (" + std::to_string(i) + ", '" + item + "')");
+    }
+    EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  }
+  EXPECT_EQ(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 4);
+  EXPECT_EQ(post("/v1/compact", "keyspace=shop").json, Json::object());
+  EXPECT_EQ(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 2);
+  EXPECT_GE(get("/v1/compactions").json["completed"], 1);
+}
+
+TEST_F(Commands, TableHistograms) {
+  make_shop();
+  Json all = get("/v1/table_histograms", "keyspace=shop&table=orders").json["tables"];
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["table"], "orders");
+  EXPECT_EQ(all[0]["partition_bytes"], nullptr);
+  EXPECT_EQ(all[0]["sstables_per_read"],
+            Json::parse(R"({"p50": 0, "p75": 0, "p95": 0, "p98": 0, "p99": 0, "min": 0, "max": 0})"));
+  EXPECT_GT(get("/v1/table_histograms").json["tables"].size(), 20u);
+  EXPECT_EQ(get("/v1/table_histograms", "keyspace=shop&table=t").json, error("Unknown table shop.t"));
+}
+
+TEST_F(Commands, ProxyHistogramsSumTheShards) {
+  context_->node.coordinators[0]->statistics().read_micros.record(10);
+  context_->node.coordinators[1]->statistics().read_micros.record(1000);
+  Json read = get("/v1/proxy_histograms").json["read"];
+  EXPECT_EQ(read["min"], 9);
+  EXPECT_EQ(read["max"], 1109);
+}
+
+TEST_F(Commands, ThreadPools) {
+  make_shop();
+  Json answer = get("/v1/thread_pools").json;
+  EXPECT_EQ(find(answer["pools"], "name", "Native-Transport-Requests"),
+            Json::parse(R"({"name": "Native-Transport-Requests", "active": 1, "pending": 0, "completed": 1129,
+                            "blocked": 0, "all_time_blocked": 0})"));
+  EXPECT_GE(find(answer["pools"], "name", "MutationStage")["completed"], 10);
+  EXPECT_EQ(find(answer["dropped"], "type", "READ_REQ"),
+            Json::parse(R"({"type": "READ_REQ", "dropped": 0, "wait_micros": null})"));
+}
+
+TEST_F(Commands, Clients) {
+  Json clients = get("/v1/clients").json;
+  EXPECT_EQ(clients["connections"][0], Json::parse(R"({"address": "127.0.0.1", "port": 50376, "ssl": false,
+      "cipher": null, "ssl_protocol": null, "protocol_version": 5, "user": "anonymous", "keyspace": "shop",
+      "requests": 565, "driver_name": "Apache Cassandra Python Driver", "driver_version": "3.30.1",
+      "options": {"CQL_VERSION": "3.4.7"}})"));
+  EXPECT_EQ(clients["by_user"],
+            Json::parse(R"([{"user": "alice", "connections": 1}, {"user": "anonymous", "connections": 1}])"));
+  EXPECT_EQ(clients["by_protocol"],
+            Json::parse(R"([{"protocol_version": 4, "address": "127.0.0.1", "last_seen_millis": 2000},
+                            {"protocol_version": 5, "address": "127.0.0.1", "last_seen_millis": 3000}])"));
+  EXPECT_EQ(post("/v1/clients/clear_history").json, Json::object());
+  EXPECT_THAT(calls_, ElementsAre("clear_client_history"));
+}
+
+TEST_F(Commands, Control) {
+  EXPECT_EQ(get("/v1/binary").json, Json({{"running", true}}));
+  EXPECT_EQ(post("/v1/binary/disable", "force=true").json, Json::object());
+  EXPECT_EQ(post("/v1/drain").json, Json::object());
+  Reply refused = post("/v1/binary/enable");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused.json, error("The node is drained"));
+  EXPECT_THAT(calls_, ElementsAre("disable_binary", "drain", "enable_binary"));
+}
+
+TEST_F(Commands, StopComesAfterItsAnswer) {
+  EXPECT_EQ(post("/v1/stop").json, Json::object());
+  EXPECT_THAT(calls_, ElementsAre());
+  run_for(std::chrono::seconds(1));
+  EXPECT_THAT(calls_, ElementsAre("stop"));
+}
+
+TEST_F(Commands, Logging) {
+  EXPECT_EQ(get("/v1/logging").json, Json::parse(R"({"levels": [{"logger": "ROOT", "level": "INFO"},
+                                                                {"logger": "commit_log", "level": "DEBUG"}]})"));
+  EXPECT_EQ(post("/v1/logging", "logger=gossip&logger=ring&level=TRACE").status, 200);
+  EXPECT_EQ(post("/v1/logging").status, 200);
+  EXPECT_EQ(post("/v1/logging", "logger=ring&level=LOUD").json, error("Unknown logging level LOUD"));
+  EXPECT_THAT(calls_, ElementsAre("gossip=TRACE", "ring=TRACE", "=", "ring=LOUD"));
+}
+
+TEST_F(Commands, Snapshots) {
+  make_shop();
+  EXPECT_EQ(get("/v1/snapshots").json, Json::parse(R"({"snapshots": [], "true_total_bytes": 0})"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=t1&keyspace=shop").json, Json::object());
+  Reply again = post("/v1/snapshots", "tag=t1&ktlist=shop.orders");
+  EXPECT_EQ(again.status, 409);
+  EXPECT_EQ(again.json, error("Snapshot t1 already exists."));
+  EXPECT_EQ(post("/v1/snapshots", "tag=t1&keyspace=system_auth&table=roles").status, 200);
+
+  Json listed = get("/v1/snapshots").json["snapshots"];
+  ASSERT_EQ(listed.size(), 2u);
+  Json orders = find(listed, "table", "orders");
+  EXPECT_GT(orders["size_on_disk_bytes"], 0);
+  EXPECT_GT(orders["created_millis"], 0);
+  EXPECT_EQ(orders["name"], "t1");
+  EXPECT_EQ(find(listed, "keyspace", "system_auth")["table"], "roles");
+
+  EXPECT_EQ(post("/v1/snapshots/clear", "tag=t1&keyspace=shop").json, Json::object());
+  listed = get("/v1/snapshots").json["snapshots"];
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0]["table"], "roles");
+}
+
+TEST_F(Commands, SnapshotsRefuse) {
+  EXPECT_EQ(post("/v1/snapshots").json, error("You must supply a snapshot name."));
+  EXPECT_EQ(post("/v1/snapshots", "tag=..%2Fx").json, error("Snapshot name cannot contain /"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&keyspace=system&table=nosuch").json,
+            error("Unknown keyspace/cf pair (system.nosuch)"));
+  Reply unknown = post("/v1/snapshots", "tag=a&keyspace=nosuch");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.json, error("Keyspace nosuch does not exist"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&ktlist=orders").status, 400);
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=1d").json, error("snapshot --ttl is not supported yet"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&skip_flush=true").status, 501);
+  EXPECT_EQ(post("/v1/snapshots/clear", "older_than=1w").json,
+            error("Invalid duration: 1w Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only "
+                  "non-negative values."));
+}
+
+TEST_F(Commands, ClearsOnlyOldSnapshots) {
+  make_shop();
+  EXPECT_EQ(post("/v1/snapshots", "tag=old&keyspace=shop").status, 200);
+  run_for(std::chrono::hours(2));
+  EXPECT_EQ(post("/v1/snapshots", "tag=new&keyspace=shop").status, 200);
+  EXPECT_EQ(post("/v1/snapshots/clear", "older_than=1h").status, 200);
+  Json listed = get("/v1/snapshots").json["snapshots"];
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0]["name"], "new");
+  EXPECT_EQ(post("/v1/snapshots/clear", "older_than_timestamp=2100-01-01T00:00:00Z").status, 200);
+  EXPECT_EQ(get("/v1/snapshots").json["snapshots"], Json::array());
+}
+
+TEST_F(Commands, Metrics) {
+  make_shop();
+  HttpResponse response = send(HttpRequest{"GET", "/metrics", "", "", ""});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(response.body, HasSubstr("cassandra_table_writes_total{keyspace=\"shop\",table=\"orders\"} 10\n"));
+  EXPECT_THAT(response.body,
+              HasSubstr("cassandra_table_write_latency_seconds_count{keyspace=\"shop\",table=\"orders\"} 10\n"));
+  EXPECT_THAT(response.body, HasSubstr("cassandra_transport_connected_clients 2\n"));
+  EXPECT_THAT(response.body, HasSubstr("# TYPE cassandra_client_request_latency_seconds histogram\n"));
+  EXPECT_THAT(response.body, HasSubstr("cassandra_shards 2\n"));
+}
+
+TEST_F(Commands, AnswerNothingOfANodeThatStops) {
+  context_->stopped = true;
+  EXPECT_EQ(get("/v1/tables").status, 409);
+}
+
+}  // namespace
+}  // namespace cassandra_like
