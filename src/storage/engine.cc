@@ -71,7 +71,29 @@ EngineImpl::Stores EngineImpl::select(const Selection& selection) const {
   return out;
 }
 
+// With all that leads to it, as far as that was not there.
+Task<Status> EngineImpl::make_durable_directory(std::string path) {
+  std::vector<std::string> parents;
+  for (std::string at = path; !at.empty() && !runtime_.disk.exists(at);) {
+    size_t slash = at.rfind('/');
+    std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
+    parents.push_back(parent);
+    at = parent == "/" || parent == "." ? "" : parent;
+  }
+  if (parents.empty()) co_return Status();
+  CO_TRY(runtime_.disk.make_directories(path));
+  for (const std::string& parent : parents) {
+    Status synced = co_await runtime_.disk.sync_directory(parent);
+    if (!synced.ok()) co_return synced;
+  }
+  co_return Status();
+}
+
 Task<Status> EngineImpl::set_schema(SchemaPtr schema) {
+  for (const std::string& directory : options_.data_directories) {
+    Status made = co_await make_durable_directory(directory);
+    if (!made.ok()) co_return made;
+  }
   Stores gone;
   for (const auto& [id, store] : stores_) {
     if (!schema->table(id)) gone.push_back(store);

@@ -51,6 +51,7 @@ class EngineImpl final : public Engine {
   using Stores = std::vector<TableStorePtr>;
 
   // Schema.
+  Task<Status> make_durable_directory(std::string path);
   Status open_table(const TablePtr& table, bool durable);
   Status update_indexes(TableStore& store);
   Task<Status> drop_table(TableStorePtr store);

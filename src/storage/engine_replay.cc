@@ -15,10 +15,6 @@ namespace cassandra_like {
 
 Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
   std::vector<SegmentOnDisk> out;
-  if (!runtime_.disk.exists(options_.commitlog_directory)) {
-    TRY(runtime_.disk.make_directories(options_.commitlog_directory));
-    return out;
-  }
   ASSIGN_OR_RETURN(auto entries, runtime_.disk.list(options_.commitlog_directory));
   for (const DirectoryEntry& entry : entries) {
     auto id = segment_id_of(entry.name);
@@ -45,6 +41,8 @@ Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
 }
 
 Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
+  Status made = co_await make_durable_directory(options_.commitlog_directory);
+  if (!made.ok()) co_return made;
   CO_ASSIGN_OR_RETURN(std::vector<SegmentOnDisk> segments, list_segments());
   foreign_segments_.clear();
   int64_t newest_of_cassandra = -1;

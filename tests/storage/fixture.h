@@ -101,6 +101,7 @@ class Node {
     kill();
     ASSERT_TRUE(boot()) << error();
   }
+  void set_shards(unsigned shards) { shards_ = shards; }  // of the next boot
   void set_tables(std::vector<TablePtr> tables);
 
   template <class T>

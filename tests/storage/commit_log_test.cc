@@ -1,0 +1,281 @@
+// Replay: what a kill or a power failure leaves in the commit log, and what damage does.
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "fixture.h"
+#include "storage/commitlog/segment_reader.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+EngineOptions with_sync(CommitLogSync sync) {
+  EngineOptions options;
+  options.commitlog_sync = sync;
+  options.commitlog_group_window = std::chrono::milliseconds(10);
+  return options;
+}
+
+Update write(const TablePtr& t, int c, const std::string& value = "x") {
+  return std::move(Update(t, "key").row(c).at(c + 1).cell("v", value));
+}
+
+Lines rows(int n) {
+  Lines out;
+  if (n > 0) out.push_back("key");
+  for (int c = 0; c < n; ++c) out.push_back(fmt::format("  {}: v=x@{}", c, c + 1));
+  return out;
+}
+
+std::vector<std::string> segments(Node& node) {
+  std::vector<std::string> out;
+  auto entries = node.disk().list("/commitlog");
+  for (const DirectoryEntry& entry : entries.value()) out.push_back("/commitlog/" + entry.name);
+  return out;
+}
+
+Bytes contents(Disk& disk, const std::string& path) {
+  auto file = disk.open(path);
+  CHECK(file.ok());
+  Bytes out((*file)->size(), '\0');
+  CHECK((*file)->read(0, out).ok());
+  return out;
+}
+
+void replace(Node& node, const std::string& path, BytesView data) {
+  CHECK(node.disk().remove(path).ok());
+  auto file = node.disk().create(path);
+  CHECK(file.ok() && (*file)->append(data).ok());
+  CHECK(node.run((*file)->sync()).ok());
+}
+
+class EverySyncMode : public testing::TestWithParam<CommitLogSync> {};
+
+TEST_P(EverySyncMode, AKillLosesNothing) {
+  Node node(1, 1, with_sync(GetParam()));
+  for (int c = 0; c < 50; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  node.restart();
+  EXPECT_EQ(node.read("t", "key"), rows(50));
+  // Adopted, not rewritten; and the next run adds to it.
+  ASSERT_TRUE(node.apply(write(node.table("t"), 50)).ok());
+  node.restart();
+  EXPECT_EQ(node.read("t", "key"), rows(51));
+}
+
+TEST_P(EverySyncMode, APowerFailureLosesOnlyWhatWasNotSynced) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    Node node(seed, 1, with_sync(GetParam()));
+    int written = 0;
+    for (; written < 20 + static_cast<int>(seed); ++written) {
+      ASSERT_TRUE(node.apply(write(node.table("t"), written)).ok());
+      if (written == 10 && GetParam() == CommitLogSync::kPeriodic) {
+        ASSERT_TRUE(node.run(node.engine().sync_commitlog()).ok());
+      }
+    }
+    node.crash();
+    ASSERT_TRUE(node.boot()) << "seed " << seed << ": " << node.error();
+    int safe = GetParam() == CommitLogSync::kPeriodic ? 11 : written;
+    Lines found = node.read("t", "key");
+    auto n = static_cast<int>(found.size()) - 1;
+    EXPECT_GE(n, safe) << "seed " << seed;
+    EXPECT_EQ(found, rows(n)) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CommitLog, EverySyncMode,
+                         testing::Values(CommitLogSync::kPeriodic, CommitLogSync::kBatch, CommitLogSync::kGroup));
+
+TEST(CommitLogTest, PeriodicWritesAreSyncedWithinThePeriod) {
+  Node node(1, 1, with_sync(CommitLogSync::kPeriodic));
+  ASSERT_TRUE(node.apply(write(node.table("t"), 0)).ok());
+  node.world().run_for(std::chrono::seconds(11));
+  ASSERT_TRUE(node.apply(write(node.table("t"), 1)).ok());
+  node.crash();
+  ASSERT_TRUE(node.boot());
+  Lines found = node.read("t", "key");
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_EQ(found[1], "  0: v=x@1");
+}
+
+TEST(CommitLogTest, BatchWritesThatWaitTogetherShareASync) {
+  Node node(1, 1, with_sync(CommitLogSync::kBatch));
+  auto t = node.table("t");
+  std::vector<Update> updates;
+  for (int c = 0; c < 100; ++c) updates.push_back(write(t, c));
+  std::vector<std::optional<Status>> done(updates.size());
+  int64_t begun = node.world().clock().monotonic_nanos();
+  for (size_t i = 0; i < updates.size(); ++i) {
+    spawn(finish<Status>(node.engine().apply(updates[i].mutation()), &done[i]));
+    EXPECT_FALSE(done[i].has_value());
+  }
+  EXPECT_EQ(node.engine().statistics().commitlog_pending, 100u);
+  node.world().run_until([&] { return done.back().has_value(); }, std::chrono::seconds(1));
+  for (auto& status : done) EXPECT_TRUE(status && status->ok());
+  // A sync takes up to 5 ms here; there were at most two, and one of the directory.
+  EXPECT_LT(node.world().clock().monotonic_nanos() - begun, 16'000'000);
+}
+
+TEST(CommitLogTest, AFailedSyncAcknowledgesNothingAndStopsTheLog) {
+  Node node(1, 1, with_sync(CommitLogSync::kBatch));
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(write(t, 0)).ok());
+  node.machine().faults().io_error_ppm = 1'000'000;
+  Status failed = node.apply(write(t, 1));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code(), ErrorCode::kIo);
+  node.machine().faults().io_error_ppm = 0;
+  EXPECT_FALSE(node.apply(write(t, 2)).ok());
+  ASSERT_EQ(node.failures.size(), 1u);
+  EXPECT_EQ(node.failures[0].first, FailurePolicy::kStop);
+}
+
+TEST(CommitLogTest, WithPolicyIgnoreLaterWritesGoToAFreshSegment) {
+  EngineOptions options = with_sync(CommitLogSync::kBatch);
+  options.commit_failure_policy = FailurePolicy::kIgnore;
+  Node node(1, 1, options);
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(write(t, 0)).ok());
+  node.machine().faults().io_error_ppm = 1'000'000;
+  EXPECT_FALSE(node.apply(write(t, 1)).ok());
+  node.machine().faults().io_error_ppm = 0;
+  ASSERT_TRUE(node.apply(write(t, 2)).ok());
+  EXPECT_TRUE(node.failures.empty());
+  node.crash();
+  ASSERT_TRUE(node.boot()) << node.error();
+  Lines found = node.read("t", "key");
+  EXPECT_EQ(found.front(), "key");
+  EXPECT_EQ(found[1], "  0: v=x@1");
+  EXPECT_EQ(found.back(), "  2: v=x@3");
+}
+
+TEST(CommitLogTest, ATornTailIsTheEnd) {
+  Node node;
+  for (int c = 0; c < 5; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  std::string path = segments(node)[0];
+  Bytes file = contents(node.disk(), path);
+  size_t end = file.find_last_not_of('\0');
+  file[end - 2] ^= 1;  // in the last record, behind the last marker
+  replace(node, path, file);
+  node.restart();
+  EXPECT_EQ(node.read("t", "key"), rows(4));
+}
+
+class Corrupt : public testing::TestWithParam<FailurePolicy> {};
+
+TEST_P(Corrupt, DamageBeforeTheLastMarkerIsReportedByFileAndOffset) {
+  EngineOptions options;
+  options.commit_failure_policy = GetParam();
+  Node node(1, 1, options);
+  for (int c = 0; c < 5; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  ASSERT_TRUE(node.run(node.engine().sync_commitlog()).ok());
+  std::string path = segments(node)[0];
+  Bytes file = contents(node.disk(), path);
+  size_t end = file.find_last_not_of('\0');
+  size_t value = file.find("key");
+  value = file.find("key", value + 1);  // of the second record
+  file[value] ^= 1;
+  replace(node, path, file);
+  node.kill();
+  bool booted = node.boot();
+  if (GetParam() == FailurePolicy::kIgnore) {
+    ASSERT_TRUE(booted);
+    EXPECT_EQ(node.read("t", "key"), (Lines{"key", "  0: v=x@1", "  2: v=x@3", "  3: v=x@4", "  4: v=x@5"}));
+    return;
+  }
+  ASSERT_FALSE(booted);
+  // The record begins where the first one ends.
+  Reader in(file);
+  auto descriptor = read_segment_header(file, path);
+  ASSERT_TRUE(descriptor.ok());
+  size_t first = descriptor->header_size + kMarkerSize;
+  size_t second = first + kRecordOverhead + load_be<uint32_t>(file.data() + first);
+  ASSERT_LT(second, end);
+  EXPECT_EQ(node.error(), fmt::format("Failed commit log replay: Mutation checksum failure at {} in {}", second, path));
+}
+
+INSTANTIATE_TEST_SUITE_P(CommitLog, Corrupt,
+                         testing::Values(FailurePolicy::kDie, FailurePolicy::kStop, FailurePolicy::kStopCommit,
+                                         FailurePolicy::kIgnore));
+
+TEST(CommitLogTest, SegmentsGoWhenTheirTablesHaveFlushed) {
+  Node node;
+  auto t = node.table("t");
+  for (int c = 0; c < 200; ++c) ASSERT_TRUE(node.apply(write(t, c, std::string(1000, 'x'))).ok());
+  EXPECT_EQ(node.engine().statistics().commitlog_segments, 4u);
+  ASSERT_TRUE(node.apply(Update(node.table("kv"), "other").row(std::vector<int32_t>{}).cell("v1", "y")).ok());
+  node.flush();
+  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  // Adopted ones as well.
+  for (int c = 0; c < 100; ++c) ASSERT_TRUE(node.apply(write(t, c, std::string(1000, 'y'))).ok());
+  node.restart();
+  EXPECT_GE(node.engine().statistics().commitlog_segments, 2u);
+  node.flush();
+  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_EQ(node.read("t", "key").size(), 201u);
+}
+
+TEST(CommitLogTest, AFullLogFlushesItsOldestTables) {
+  EngineOptions options;
+  options.commitlog_total_bytes = 256 << 10;
+  Node node(1, 1, options);
+  for (int c = 0; c < 1000; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c, std::string(1000, 'x'))).ok());
+  node.world().run_for(std::chrono::seconds(1));
+  EXPECT_LE(node.engine().statistics().commitlog_segments, 5u);
+  EXPECT_GE(node.engine().sstables(node.table("t")->id).size(), 1u);
+  EXPECT_EQ(node.read("t", "key").size(), 1001u);
+}
+
+TEST(CommitLogTest, AMutationLargerThanHalfASegmentIsRefused) {
+  Node node;
+  Status status = node.apply(write(node.table("t"), 1, std::string(40000, 'x')));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::kInvalid);
+  EXPECT_TRUE(status.error().message().starts_with("Rejected an oversized mutation (40")) << status.error().message();
+}
+
+TEST(CommitLogTest, AnotherNumberOfShardsReplaysEverythingOnce) {
+  Node node(1, 2);
+  auto t = node.table("t");
+  Lines expected;
+  for (char key = 'a'; key <= 'z'; ++key) {
+    ASSERT_TRUE(node.apply(Update(t, std::string(1, key)).row(1).cell("v", "x")).ok());
+  }
+  EXPECT_TRUE(node.engine(0).foreign_segments().empty());
+  node.kill();
+  node.set_shards(3);
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.scan("t").size(), 52u);
+  EXPECT_EQ(node.engine(0).foreign_segments().size(), 2u);
+  for (unsigned i = 0; i < 3; ++i) ASSERT_TRUE(node.run(node.engine(i).flush({})).ok());
+  ASSERT_TRUE(node.engine(1).remove_foreign_segments().ok());
+  // SSTables of three shards, opened by two.
+  node.kill();
+  node.set_shards(2);
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.scan("t").size(), 52u);
+}
+
+// CommitLog-8-1795223318699.log of a Cassandra 5.0.9 (storage_compatibility_mode NONE) begins with these bytes: header,
+// marker, and the size of the first record with its checksum.
+TEST(SegmentFormatTest, ReadsAHeaderOfCassandra) {
+  Bytes head;
+  ASSERT_TRUE(from_hex("00000008000001a1fba5f0ab00027b7ddad1cbff00000cdc249cbb290000005ead97a3ef", &head));
+  auto descriptor = read_segment_header(head, "f");
+  ASSERT_TRUE(descriptor.ok()) << descriptor.error().message();
+  EXPECT_EQ(descriptor->version, 8);
+  EXPECT_EQ(descriptor->id, 1795223318699);
+  EXPECT_FALSE(descriptor->writer.has_value());
+  uint32_t at = descriptor->header_size;
+  EXPECT_EQ(load_be<uint32_t>(head.data() + at + 4), marker_crc(descriptor->id, at));
+  at += kMarkerSize;
+  EXPECT_EQ(load_be<uint32_t>(head.data() + at + 4), size_crc(load_be<uint32_t>(head.data() + at)));
+}
+
+TEST(SegmentFormatTest, NamesAreCassandras) {
+  EXPECT_EQ(segment_file_name(1795223318699), "CommitLog-8-1795223318699.log");
+  EXPECT_EQ(segment_id_of("CommitLog-7-12.log"), 12);
+  EXPECT_EQ(segment_id_of("CommitLog-7-12_cdc.idx"), std::nullopt);
+  EXPECT_EQ(segment_id_of("CommitLog-12.log"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
