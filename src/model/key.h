@@ -46,7 +46,7 @@ struct RingPosition {
   static RingPosition before(Token t) { return {t, Kind::kTokenStart, {}}; }
   static RingPosition after(Token t) { return {t, Kind::kTokenEnd, {}}; }
   static RingPosition at(const DecoratedKey& k) { return {k.token, Kind::kKey, Bytes(k.key)}; }
-  int compare(const DecoratedKey& k) const;      // <0: this is before k
+  int compare(const DecoratedKey& k) const;  // <0: this is before k
   int compare(const RingPosition& other) const;
 };
 

@@ -14,6 +14,10 @@ using row_codec::MemoryOut;
 using row_codec::read_vint64;
 using row_codec::SizeOut;
 
+// Damaged bytes must not make us reserve much more than they are.
+constexpr size_t kMaxInitialRows = 64;
+constexpr size_t kMinUpdateSize = 16 + 1 + 1;
+
 constexpr uint8_t kIsEmpty = 0x01;
 constexpr uint8_t kIsReversed = 0x02;
 constexpr uint8_t kHasPartitionDeletion = 0x04;
@@ -151,7 +155,7 @@ Error corrupt(std::string what) { return Error(ErrorCode::kCorruption, "Corrupt 
 Status read_columns(Reader& in, const TableMetadata& table, const std::vector<ColumnPtr>& expected, Arena& arena,
                     std::span<const HeaderColumn>* out) {
   uint64_t count = read_vint64(in);
-  if (count > in.remaining()) return corrupt("column count");
+  if (in.failed() || count > in.remaining() / 2) return corrupt("column count");
   auto columns = arena.make_span<HeaderColumn>(count);
   size_t next = 0;
   for (HeaderColumn& c : columns) {
@@ -244,7 +248,7 @@ class TombstoneReader {
 
 Status read_unfiltereds(Reader& in, RowDecoder& decoder, size_t estimate, Arena& arena, PartitionUpdate* update) {
   if (estimate > in.remaining()) return corrupt("row count");
-  ArenaList<Row> rows(arena, estimate);
+  ArenaList<Row> rows(arena, std::min(estimate, kMaxInitialRows));
   TombstoneReader tombstones(arena);
   while (decoder.next(in)) {
     Unfiltered u = decoder.read_body(in);
@@ -346,7 +350,7 @@ void serialize_update(const PartitionUpdate& update, Bytes& out) {
 Result<Mutation> deserialize_mutation(BytesView data, const TableById& find_table, Arena& arena) {
   Reader in(data);
   uint64_t count = read_vint64(in);
-  if (in.failed() || count == 0 || count > in.remaining()) return corrupt("update count");
+  if (in.failed() || count == 0 || count > in.remaining() / kMinUpdateSize) return corrupt("update count");
   auto updates = arena.make_span<PartitionUpdate>(count);
   for (PartitionUpdate& update : updates) TRY(read_update(in, find_table, arena, &update));
   if (in.failed()) return corrupt("truncated");

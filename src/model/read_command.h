@@ -11,14 +11,28 @@ namespace cassandra_like {
 
 // One condition on a row that the key does not express. Conditions are joined by AND.
 enum class Operator : uint8_t {
-  kEq = 0, kLt = 4, kLte = 3, kGte = 1, kGt = 2, kIn = 7, kContains = 5, kContainsKey = 6, kNeq = 8, kIsNotNull = 9,
-  kLikePrefix = 10, kLikeSuffix = 11, kLikeContains = 12, kLikeMatches = 13, kLike = 14, kAnn = 15,
+  kEq = 0,
+  kLt = 4,
+  kLte = 3,
+  kGte = 1,
+  kGt = 2,
+  kIn = 7,
+  kContains = 5,
+  kContainsKey = 6,
+  kNeq = 8,
+  kIsNotNull = 9,
+  kLikePrefix = 10,
+  kLikeSuffix = 11,
+  kLikeContains = 12,
+  kLikeMatches = 13,
+  kLike = 14,
+  kAnn = 15,
 };
 struct FilterExpression {
   const Column* column = nullptr;
   Operator op = Operator::kEq;
-  Bytes value;             // of kIn: a frozen list
-  Bytes map_key;           // with is_map_entry: m[map_key] op value
+  Bytes value;    // of kIn: a frozen list
+  Bytes map_key;  // with is_map_entry: m[map_key] op value
   bool is_map_entry = false;
 };
 using RowFilter = std::vector<FilterExpression>;
@@ -42,7 +56,7 @@ struct ReadCommand {
   RowFilter filter;
   const IndexMetadata* index = nullptr;  // answer through this index with filter[index_expression]
   size_t index_expression = 0;
-  uint64_t limit = std::numeric_limits<uint64_t>::max();         // rows in all
+  uint64_t limit = std::numeric_limits<uint64_t>::max();  // rows in all
   uint64_t per_partition_limit = std::numeric_limits<uint64_t>::max();
 };
 
