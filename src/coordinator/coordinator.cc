@@ -54,6 +54,8 @@ class CoordinatorImpl : public Coordinator {
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
   Uuid time_uuid();
+  PartitionUpdate batch_record(const Uuid& id, std::span<const Mutation> mutations, Arena& arena);
+  PartitionUpdate batch_removal(const Uuid& id, Arena& arena);
 
   ShardRuntime& runtime_;
   Replica& replica_;
@@ -124,23 +126,33 @@ Task<Status> CoordinatorImpl::write_all(std::span<const Mutation> mutations, boo
 }
 
 Uuid CoordinatorImpl::time_uuid() {
+  constexpr uint64_t kVariant = 0x8000000000000000ULL;
   return Uuid::time_based(kUuidEpochOffset + static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10,
-                          runtime_.random.next());
+                          (runtime_.random.next() >> 2) | kVariant);
 }
 
-// First the record that lets a restart finish the batch, then the mutations, then the record's removal.
-Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, int64_t began) {
-  Uuid id = time_uuid();
-  TablePtr batches = schema().current()->table("system", "batches");
-  Arena arena;
-  UpdateBuilder row(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena);
+PartitionUpdate CoordinatorImpl::batch_record(const Uuid& id, std::span<const Mutation> mutations, Arena& arena) {
+  UpdateBuilder row(schema().current()->table("system", "batches"), {Bytes(id.view())}, runtime_.clock.wall_micros(),
+                    arena);
   row.row().set("version", encode_int(kMessagingVersion)).replace("mutations");
   for (const Mutation& mutation : mutations) {
     Bytes bytes;
     serialize(mutation, bytes);
     row.element("mutations", time_uuid().view(), bytes);
   }
-  PartitionUpdate update = row.build();
+  return row.build();
+}
+
+PartitionUpdate CoordinatorImpl::batch_removal(const Uuid& id, Arena& arena) {
+  TablePtr batches = schema().current()->table("system", "batches");
+  return UpdateBuilder(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena).delete_partition().build();
+}
+
+// First the record that lets a restart finish the batch, then the mutations, then the record's removal.
+Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, int64_t began) {
+  Uuid id = time_uuid();
+  Arena arena;
+  PartitionUpdate update = batch_record(id, mutations, arena);
   Mutation record{"system", update.key, {&update, 1}};
   Status status = co_await replica_.mutate(record);
   for (const Mutation& mutation : mutations) {
@@ -151,10 +163,8 @@ Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, i
 }
 
 Task<Status> CoordinatorImpl::remove_batch(Uuid id) {
-  TablePtr batches = schema().current()->table("system", "batches");
   Arena arena;
-  PartitionUpdate update =
-      UpdateBuilder(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena).delete_partition().build();
+  PartitionUpdate update = batch_removal(id, arena);
   Mutation removal{"system", update.key, {&update, 1}};
   co_return co_await replica_.mutate(removal);
 }

@@ -247,7 +247,7 @@ Task<Result<std::shared_ptr<Modification::Prefetched>>> Modification::prefetch(E
       command.now_seconds = context->now_seconds;
       command.keys = {DecoratedKey::of(key)};
       command.wants_rows = !static_only;
-      if (!position.values.empty()) command.slices = {Slice::of_prefix(*table_, position.values)};
+      if (!position.values.empty()) command.slices.push_back(Slice::of_prefix(*table_, position.values));
       ListCollector lists;
       CO_TRY(co_await context->coordinator.read(command, context->options.consistency, lists));
       result->rows[{Bytes(key), Bytes(position.comparable)}] = std::move(lists.lists);

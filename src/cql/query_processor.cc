@@ -30,7 +30,7 @@ class QueryProcessorImpl : public QueryProcessor {
         coordinator_(coordinator),
         options_(std::move(options)),
         cache_(options_.prepared_statements_cache_bytes),
-        clock_and_node_(runtime.random.next()) {
+        clock_and_node_((runtime.random.next() >> 2) | 0x8000000000000000ULL) {
     coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(*diff.schema); });
   }
 
@@ -65,6 +65,9 @@ class QueryProcessorImpl : public QueryProcessor {
   Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
   Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
   void on_schema_change(const Schema& schema);
+  TablePtr prepared_table() const { return coordinator_.schema().current()->table("system", "prepared_statements"); }
+  PartitionUpdate prepared_row(const Bytes& id, const std::string& keyspace, const std::string& text, Arena& arena);
+  PartitionUpdate prepared_removal(const Bytes& id, Arena& arena);
   Task<Status> announce(std::string text, std::string keyspace);
   Task<Status> save_prepared(Bytes id, std::string keyspace, std::string text);
   Task<Status> remove_prepared(std::vector<Bytes> ids);
@@ -362,22 +365,29 @@ Task<Status> QueryProcessorImpl::announce(std::string text, std::string keyspace
   co_return Status();
 }
 
-Task<Status> QueryProcessorImpl::save_prepared(Bytes id, std::string keyspace, std::string text) {
-  TablePtr table = coordinator_.schema().current()->table("system", "prepared_statements");
-  Arena arena;
-  UpdateBuilder row(table, {std::move(id)}, next_timestamp(), arena);
+PartitionUpdate QueryProcessorImpl::prepared_row(const Bytes& id, const std::string& keyspace, const std::string& text,
+                                                 Arena& arena) {
+  UpdateBuilder row(prepared_table(), {id}, next_timestamp(), arena);
   row.row().set("query_string", text);
   if (!keyspace.empty()) row.set("logged_keyspace", keyspace);
-  PartitionUpdate update = row.build();
+  return row.build();
+}
+
+PartitionUpdate QueryProcessorImpl::prepared_removal(const Bytes& id, Arena& arena) {
+  return UpdateBuilder(prepared_table(), {id}, next_timestamp(), arena).delete_partition().build();
+}
+
+Task<Status> QueryProcessorImpl::save_prepared(Bytes id, std::string keyspace, std::string text) {
+  Arena arena;
+  PartitionUpdate update = prepared_row(id, keyspace, text, arena);
   Mutation mutation{"system", update.key, {&update, 1}};
   co_return co_await coordinator_.replica().mutate(mutation);
 }
 
 Task<Status> QueryProcessorImpl::remove_prepared(std::vector<Bytes> ids) {
-  TablePtr table = coordinator_.schema().current()->table("system", "prepared_statements");
-  for (Bytes& id : ids) {
+  for (const Bytes& id : ids) {
     Arena arena;
-    PartitionUpdate update = UpdateBuilder(table, {std::move(id)}, next_timestamp(), arena).delete_partition().build();
+    PartitionUpdate update = prepared_removal(id, arena);
     Mutation mutation{"system", update.key, {&update, 1}};
     CO_TRY(co_await coordinator_.replica().mutate(mutation));
   }
@@ -398,7 +408,8 @@ Task<Status> QueryProcessorImpl::load_prepared() {
     if (store(row.text("query_string"), row.text("logged_keyspace"), &evicted).ok()) {
       ++loaded;
     } else {
-      std::vector<Bytes> ids{row.get("prepared_id")};
+      std::vector<Bytes> ids;
+      ids.push_back(row.get("prepared_id"));
       CO_TRY(co_await remove_prepared(std::move(ids)));
     }
   }

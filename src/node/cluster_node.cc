@@ -162,7 +162,6 @@ Task<Status> ClusterNodeImpl::enable_binary() {
   if (drained_) co_return Error(ErrorCode::kInvalid, "The node is drained; restart it to serve clients again");
   auto* self = this;
   CO_TRY(co_await on_every_shard([self](unsigned shard) { return Task<Status>(self->server(shard).start()); }));
-  LOG_INFO("Starting listening for CQL clients on /{}:{} (unencrypted)...", config_.rpc_address, native_port());
   co_return Status();
 }
 
@@ -174,7 +173,6 @@ Task<Status> stop_server(Server* server) {
 Task<Status> ClusterNodeImpl::disable_binary() {
   auto* self = this;
   CO_TRY(co_await on_every_shard([self](unsigned shard) { return stop_server(&self->server(shard)); }));
-  LOG_INFO("Stop listening for CQL clients");
   co_return Status();
 }
 

@@ -62,6 +62,12 @@ std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid&
   return one(row.build());
 }
 
+PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, const std::string& index,
+                            int64_t timestamp_micros, Arena& arena) {
+  UpdateBuilder row(schema.table("system", "IndexInfo"), {table.keyspace}, timestamp_micros, arena);
+  return row.row({index}).build();
+}
+
 SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
   SavedLocalState state;
   for (const InternalRow& row : rows) {

@@ -14,6 +14,10 @@ std::vector<PartitionUpdate> schema_version_update(const Schema& schema, const U
 std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid& table, const TruncationRecord& record,
                                                int64_t timestamp_micros, Arena& arena);
 
+// The row of system."IndexInfo" that says that an index is built.
+PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, const std::string& index,
+                            int64_t timestamp_micros, Arena& arena);
+
 struct SavedLocalState {
   bool found = false;
   std::string cluster_name;

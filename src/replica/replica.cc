@@ -194,9 +194,10 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
   }
   auto* shared = &shared_;
   using Position = Result<CommitLogPosition>;
-  auto positions = co_await gather<Position>(shared_.runtime, executor(shard_), [shared, table, tag](unsigned shard) {
+  std::function<Task<Position>(unsigned)> truncate_on = [shared, table, tag](unsigned shard) {
     return shared->engines[shard]->truncate(table, tag);
-  });
+  };
+  auto positions = co_await gather<Position>(shared_.runtime, executor(shard_), std::move(truncate_on));
   TruncationRecord record;
   record.truncated_at_millis = millis;
   for (Position& position : positions) {
@@ -212,8 +213,8 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
 
 Task<Status> ReplicaImpl::on_every_engine(std::function<Task<Status>(Engine&)> work) {
   auto* shared = &shared_;
-  auto statuses = co_await gather<Status>(shared_.runtime, executor(shard_),
-                                          [shared, work](unsigned shard) { return work(*shared->engines[shard]); });
+  std::function<Task<Status>(unsigned)> each = [shared, work](unsigned shard) { return work(*shared->engines[shard]); };
+  auto statuses = co_await gather<Status>(shared_.runtime, executor(shard_), std::move(each));
   co_return first_error(std::move(statuses));
 }
 
@@ -233,11 +234,12 @@ Task<std::vector<EngineStatistics>> ReplicaImpl::engine_statistics() {
 }
 
 Task<Status> ReplicaImpl::build_index(TablePtr table, std::string index) {
-  CO_TRY(co_await on_every_engine([table, index](Engine& engine) { return engine.build_index(table, index); }));
+  std::function<Task<Status>(Engine&)> build = [table, index](Engine& engine) {
+    return engine.build_index(table, index);
+  };
+  CO_TRY(co_await on_every_engine(std::move(build)));
   Arena arena;
-  UpdateBuilder row(store_.current()->table("system", "IndexInfo"), {table->keyspace},
-                    shared_.runtime.shard(shard_).clock.wall_micros(), arena);
-  auto update = row.row({index}).build();
+  auto update = index_built(*store_.current(), *table, index, shared_.runtime.shard(shard_).clock.wall_micros(), arena);
   Mutation mutation{"system", update.key, {&update, 1}};
   co_return co_await mutate(mutation);
 }

@@ -22,9 +22,8 @@ Task<Status> publish_on_shard(SchemaChanges* changes, unsigned shard, const Sche
 Task<Result<SchemaDiff>> SchemaStoreImpl::change(SchemaTransformation transformation) {
   Executor& here = changes_.runtime.shard(shard_).executor;
   auto* changes = &changes_;
-  co_return co_await run_on<Result<SchemaDiff>>(
-      here, changes_.runtime.shard(0).executor,
-      [changes, transformation = std::move(transformation)] { return run_change(changes, transformation); });
+  auto change = [changes, transformation = std::move(transformation)] { return run_change(changes, transformation); };
+  co_return co_await run_on<Result<SchemaDiff>>(here, changes_.runtime.shard(0).executor, std::move(change));
 }
 
 Task<Result<SchemaDiff>> SchemaChanges::run(SchemaTransformation transformation) {

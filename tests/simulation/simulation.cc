@@ -70,16 +70,17 @@ class Simulation {
         "cluster_name: simulation\ndata_file_directories: [/data]\ncommitlog_directory: /commitlog\n"
         "hints_directory: /hints\nsaved_caches_directory: /caches\ncdc_raw_directory: /cdc\n"
         "listen_address: {0}\nrpc_address: {0}\nnum_tokens: 4\n"
-        "commitlog_sync: {1}\ncommitlog_segment_size: 1MiB\nmemtable_heap_space: {2}KiB\nmemtable_offheap_space: {2}KiB\n",
-        kAddress, mode, memtable_kib_);
+        "commitlog_sync: {1}\ncommitlog_segment_size: 1MiB\n",
+        kAddress, mode);
     if (mode == "periodic") text += "commitlog_sync_period: 200ms\n";
     if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
     HostFacts host;
     host.cores = shards_;
     auto config = parse_config(text, "simulation", host);
-    if (!config.ok()) fail(config.error().message());
+    if (!config.ok()) fmt::print(stderr, "{}\n", config.error().message());
     CHECK(config.ok());
     config->shards = shards_;
+    config->memtable_heap_space = config->memtable_offheap_space = memtable_kib_ * 1024;
     return *config;
   }
 
