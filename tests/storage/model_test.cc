@@ -62,9 +62,9 @@ class Model {
   std::map<std::string, int64_t> partitions_;
 };
 
-class Run {
+class Course {
  public:
-  Run(uint64_t seed, CommitLogSync sync) : node_(seed, 2, options(sync)), random_(node_.world().random()) {}
+  Course(uint64_t seed, CommitLogSync sync) : node_(seed, 2, options(sync)), random_(node_.world().random()) {}
 
   void step() {
     auto t = node_.table("t");
@@ -135,7 +135,7 @@ class Run {
     out.memtable_bytes = 256 << 10;
     return out;
   }
-  void apply(Update&& update) { ASSERT_TRUE(node_.apply(update).ok()); }
+  void apply(Update& update) { ASSERT_TRUE(node_.apply(update).ok()); }
   void all(std::function<Task<Status>(Engine&)> work) {
     for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(node_.run(work(node_.engine(i))).ok());
   }
@@ -150,7 +150,7 @@ class ModelTest : public testing::TestWithParam<CommitLogSync> {};
 TEST_P(ModelTest, ReadsAgreeWithPlainMaps) {
   for (uint64_t seed = 1; seed <= 25; ++seed) {
     SCOPED_TRACE(seed);
-    Run run(seed, GetParam());
+    Course run(seed, GetParam());
     for (int step = 0; step < 400; ++step) {
       run.step();
       run.disturb(GetParam() != CommitLogSync::kPeriodic);

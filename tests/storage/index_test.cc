@@ -1,0 +1,211 @@
+// Local secondary indexes: every shape, and that what is stale is never seen.
+#include <fmt/format.h>
+
+#include "fixture.h"
+#include "storage/index/index_store.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+TablePtr with_index(const std::string& target, const std::string& name = "by") {
+  auto table = std::make_shared<TableMetadata>(*make_table("t"));
+  IndexMetadata index;
+  index.name = name;
+  index.options["target"] = target;
+  table->indexes[name] = index;
+  return table;
+}
+
+class IndexTest : public testing::Test {
+ protected:
+  void use(const std::string& target) {
+    table = with_index(target);
+    node.set_tables({table});
+  }
+  ReadCommand where(const std::string& column, Operator op, const std::string& value) {
+    ReadCommand command = node.command("t");
+    command.range = KeyRange{};
+    command.index = &table->indexes.at("by");
+    FilterExpression condition;
+    condition.column = table->column(column);
+    condition.op = op;
+    condition.value = value;
+    command.filter.push_back(condition);
+    return command;
+  }
+  // Rows of all partitions, sorted: the ring's order is not what is tested.
+  Lines find(ReadCommand command) {
+    Lines out;
+    std::string key;
+    for (std::string& line : node.read(std::move(command))) {
+      if (!line.starts_with("  ")) {
+        key = line;
+      } else {
+        out.push_back(key + line.substr(1));
+      }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  void put(const std::string& key, int c, const std::string& v, int64_t ts = 1) {
+    ASSERT_TRUE(node.apply(Update(table, key).at(ts).row(c).live().cell("v", v)).ok());
+  }
+
+  Node node;
+  TablePtr table;
+};
+
+TEST_F(IndexTest, ARegularColumnFindsItsRowsFromMemoryAndDisk) {
+  use("v");
+  put("a", 1, "red");
+  put("a", 2, "blue");
+  put("b", 1, "red");
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1", "b 1: @1 v=red@1"}));
+  node.flush();
+  put("c", 7, "red");
+  Lines expected{"a 1: @1 v=red@1", "b 1: @1 v=red@1", "c 7: @1 v=red@1"};
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
+  EXPECT_EQ(find(where("v", Operator::kEq, "green")), Lines{});
+}
+
+TEST_F(IndexTest, StaleEntriesAreNotSeen) {
+  use("v");
+  put("a", 1, "red");
+  put("a", 2, "red");
+  put("a", 3, "red");
+  put("b", 1, "red");
+  put("c", 1, "red");
+  node.flush();
+  put("a", 1, "blue", 2);
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).row(2).delete_row()).ok());
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).row(3).tombstone("v")).ok());
+  ASSERT_TRUE(node.apply(Update(table, "b").at(2).delete_partition()).ok());
+  for (int twice = 0; twice < 2; ++twice) {
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"c 1: @1 v=red@1"}));
+    EXPECT_EQ(find(where("v", Operator::kEq, "blue")), (Lines{"a 1: @2 v=blue@2"}));
+  }
+  // Written again with the old value: a new entry outlives the removal of the old one.
+  put("a", 1, "red", 3);
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @3 v=red@3", "c 1: @1 v=red@1"}));
+  EXPECT_EQ(find(where("v", Operator::kEq, "blue")), Lines{});
+}
+
+TEST_F(IndexTest, TheRestOfTheFilterSlicesLimitsAndRangesApply) {
+  use("v");
+  for (int c = 0; c < 6; ++c) {
+    ASSERT_TRUE(node.apply(Update(table, "a").row(c).cell("v", "red").cell("w", c % 2 == 0 ? "even" : "odd")).ok());
+    put("b", c, "red");
+  }
+  ReadCommand even = where("v", Operator::kEq, "red");
+  FilterExpression condition;
+  condition.column = table->column("w");
+  condition.value = "even";
+  even.filter.push_back(condition);
+  EXPECT_EQ(find(even), (Lines{"a 0: v=red@1 w=even@1", "a 2: v=red@1 w=even@1", "a 4: v=red@1 w=even@1"}));
+
+  ReadCommand sliced = where("v", Operator::kEq, "red");
+  std::string key = "b", three = int_bytes(3);
+  BytesView prefix[] = {three};
+  sliced.range.reset();
+  sliced.keys = {DecoratedKey::of(key)};
+  sliced.slices = {Slice::of_prefix(*table, prefix)};
+  EXPECT_EQ(find(sliced), (Lines{"b 3: @1 v=red@1"}));
+  sliced.slices.clear();
+  sliced.limit = 2;
+  sliced.reversed = true;
+  EXPECT_EQ(node.read(sliced), (Lines{"b", "  5: @1 v=red@1", "  4: @1 v=red@1"}));
+
+  for (std::string one : {"a", "b"}) {
+    ReadCommand ranged = where("v", Operator::kEq, "red");
+    Token token = murmur3_token(one);
+    ranged.range = KeyRange{RingPosition::before(token), RingPosition::after(token)};
+    Lines found = find(ranged);
+    ASSERT_EQ(found.size(), 6u);
+    EXPECT_EQ(found[0].substr(0, 1), one);
+    ranged.range = KeyRange{RingPosition::at(DecoratedKey::of(one)), RingPosition::maximum(), false, true};
+    for (const std::string& line : find(ranged)) EXPECT_NE(line.substr(0, 1), one);
+  }
+}
+
+TEST_F(IndexTest, AClusteringColumn) {
+  use("c");
+  put("a", 1, "x");
+  put("a", 2, "y");
+  put("b", 1, "z");
+  EXPECT_EQ(find(where("c", Operator::kEq, int_bytes(1))), (Lines{"a 1: @1 v=x@1", "b 1: @1 v=z@1"}));
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).row(1).delete_row()).ok());
+  EXPECT_EQ(find(where("c", Operator::kEq, int_bytes(1))), (Lines{"b 1: @1 v=z@1"}));
+}
+
+TEST_F(IndexTest, AStaticColumnFindsWholePartitions) {
+  use("s");
+  put("a", 1, "x");
+  put("a", 2, "y");
+  put("b", 1, "z");
+  ASSERT_TRUE(node.apply(Update(table, "a").static_row().cell("s", "st")).ok());
+  EXPECT_EQ(node.read(where("s", Operator::kEq, "st")), (Lines{"a [s=st@1]", "  1: @1 v=x@1", "  2: @1 v=y@1"}));
+  node.flush();
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).static_row().cell("s", "other")).ok());
+  EXPECT_EQ(node.read(where("s", Operator::kEq, "st")), Lines{});
+}
+
+TEST_F(IndexTest, CollectionsByKeyValueAndEntry) {
+  auto fill = [&] {
+    ASSERT_TRUE(node.apply(Update(table, "a").row(1).element("m", "k1", "x").element("m", "k2", "x")).ok());
+    ASSERT_TRUE(node.apply(Update(table, "a").row(2).element("m", "k1", "y")).ok());
+  };
+  use("keys(m)");
+  fill();
+  EXPECT_EQ(find(where("m", Operator::kContainsKey, "k1")), (Lines{"a 1: m[k1]=x@1 m[k2]=x@1", "a 2: m[k1]=y@1"}));
+  EXPECT_EQ(find(where("m", Operator::kContainsKey, "k2")), (Lines{"a 1: m[k1]=x@1 m[k2]=x@1"}));
+}
+
+TEST_F(IndexTest, ARowIsFoundOnceThoughTwoElementsHaveTheValue) {
+  use("values(m)");
+  ASSERT_TRUE(node.apply(Update(table, "a").row(1).element("m", "k1", "x").element("m", "k2", "x")).ok());
+  node.flush();
+  EXPECT_EQ(find(where("m", Operator::kContains, "x")), (Lines{"a 1: m[k1]=x@1 m[k2]=x@1"}));
+  // One of them goes: the row still has the value.
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).row(1).element("m", "k1", "z")).ok());
+  EXPECT_EQ(find(where("m", Operator::kContains, "x")), (Lines{"a 1: m[k1]=z@2 m[k2]=x@1"}));
+  ASSERT_TRUE(node.apply(Update(table, "a").row(1).at(3).clear("m")).ok());
+  EXPECT_EQ(find(where("m", Operator::kContains, "x")), Lines{});
+}
+
+TEST_F(IndexTest, EntriesOfAMap) {
+  use("entries(m)");
+  ASSERT_TRUE(node.apply(Update(table, "a").row(1).element("m", "k1", "x")).ok());
+  ASSERT_TRUE(node.apply(Update(table, "a").row(2).element("m", "k1", "y")).ok());
+  ReadCommand command = where("m", Operator::kEq, "x");
+  command.filter[0].is_map_entry = true;
+  command.filter[0].map_key = "k1";
+  EXPECT_EQ(find(command), (Lines{"a 1: m[k1]=x@1"}));
+}
+
+TEST_F(IndexTest, AnIndexIsBuiltFromWhatIsThere) {
+  table = node.table("t");
+  for (int i = 0; i < 300; ++i) put(std::string("key") + std::to_string(i), i, i % 3 == 0 ? "red" : "blue");
+  node.flush();
+  put("late", 1, "red");
+  use("v");
+  ASSERT_TRUE(node.run(node.engine().build_index(table, "by")).ok());
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 101u);
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 101u);
+  EXPECT_TRUE(node.disk().exists("/data/ks/" + table->directory_name() + "/.by"));
+}
+
+TEST_F(IndexTest, UnsupportedKindsAreNamedWhenRead) {
+  auto other = std::make_shared<TableMetadata>(*with_index("v"));
+  other->indexes["by"].kind = IndexKind::kCustom;
+  table = other;
+  node.set_tables({table});
+  put("a", 1, "x");
+  EXPECT_EQ(node.read(where("v", Operator::kEq, "x")),
+            (Lines{"error: Index by cannot be read: it is unknown or of a kind that is not supported yet"}));
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
