@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cql/ast.h"
+#include "cql/result.h"
 #include "model/schema.h"
 
 namespace cassandra_like {
@@ -25,5 +26,9 @@ struct SchemaElement {
 // All but kCluster, in the order of the rows.
 Result<std::vector<SchemaElement>> described_elements(const ast::Describe& describe, const Schema& schema,
                                                       const std::string& session_keyspace);
+
+// The rows of one page of them, and the state that the next page starts from. page_size <= 0: all in one.
+Result<RowsResult> describe_page(const ast::Describe& describe, const Schema& schema,
+                                 const std::string& session_keyspace, int32_t page_size, BytesView paging_state);
 
 }  // namespace cassandra_like

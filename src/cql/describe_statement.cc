@@ -95,36 +95,15 @@ class DescribeStatement : public Statement {
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     std::string keyspace =
         context.options.keyspace.empty() ? context.client.keyspace : std::string(context.options.keyspace);
-    auto rows = describe_.kind == Kind::kCluster ? cluster(context, keyspace) : elements(context, keyspace);
+    auto rows = describe_.kind == Kind::kCluster
+                    ? cluster(context, keyspace)
+                    : describe_page(describe_, *context.coordinator.schema().current(), keyspace,
+                                    context.options.page_size, context.options.paging_state);
     if (!rows.ok()) return Result<QueryResult>(std::move(rows.error()));
     return Result<QueryResult>(QueryResult{std::move(*rows), {}, {}});
   }
 
  private:
-  Result<RowsResult> elements(ExecutionContext& context, const std::string& session_keyspace) const {
-    SchemaPtr schema = context.coordinator.schema().current();
-    ASSIGN_OR_RETURN(size_t start, rows_before(context.options.paging_state, schema->version()));
-    ASSIGN_OR_RETURN(auto elements, described_elements(describe_, *schema, session_keyspace));
-    size_t end = elements.size();
-    bool paged = context.options.page_size > 0;
-    if (paged) end = std::min(end, start + static_cast<size_t>(context.options.page_size));
-    RowsResult result;
-    result.metadata = elements_metadata(is_listing(describe_.kind));
-    for (size_t i = start; i < end; ++i) {
-      const SchemaElement& element = elements[i];
-      append_value(result.rows, quote_identifier(element.keyspace->name));
-      append_value(result.rows, element.type_name());
-      append_value(result.rows, quote_identifier(element.name()));
-      if (!is_listing(describe_.kind)) {
-        append_value(result.rows, element.create_statement(describe_.with_internals));
-      }
-      ++result.row_count;
-    }
-    bool full_page = paged && result.row_count == context.options.page_size;
-    if (full_page) result.paging_state = make_paging_state(end, schema->version());
-    return result;
-  }
-
   Result<RowsResult> cluster(ExecutionContext& context, const std::string& session_keyspace) const {
     std::vector<ColumnSpec> columns{column("cluster"), column("partitioner"), column("snitch")};
     RowsResult result;
@@ -144,6 +123,30 @@ class DescribeStatement : public Statement {
 };
 
 }  // namespace
+
+Result<RowsResult> describe_page(const ast::Describe& describe, const Schema& schema,
+                                 const std::string& session_keyspace, int32_t page_size, BytesView paging_state) {
+  ASSIGN_OR_RETURN(size_t start, rows_before(paging_state, schema.version()));
+  ASSIGN_OR_RETURN(auto elements, described_elements(describe, schema, session_keyspace));
+  size_t end = elements.size();
+  if (page_size > 0) end = std::min(end, start + static_cast<size_t>(page_size));
+  bool listing = is_listing(describe.kind);
+  RowsResult result;
+  result.metadata = elements_metadata(listing);
+  for (size_t i = start; i < end; ++i) {
+    const SchemaElement& element = elements[i];
+    append_value(result.rows, quote_identifier(element.keyspace->name));
+    append_value(result.rows, element.type_name());
+    append_value(result.rows, quote_identifier(element.name()));
+    if (!listing) append_value(result.rows, element.create_statement(describe.with_internals));
+    ++result.row_count;
+  }
+  // A full page may be the last one: only the next request tells.
+  if (result.row_count > 0 && result.row_count == page_size) {
+    result.paging_state = make_paging_state(end, schema.version());
+  }
+  return result;
+}
 
 PrepareResult prepare_describe(const ast::Describe& describe, PrepareContext&) {
   return PrepareResult(std::make_unique<DescribeStatement>(describe));

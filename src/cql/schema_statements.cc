@@ -111,7 +111,7 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   SchemaChangeInput input;
   input.options = &context.config;
   input.nodes[context.coordinator.replica().local_node().data_center] = 1;
-  input.timestamp_micros = context.timestamp_micros;
+  input.timestamp_micros = context.runtime.clock.wall_micros();
   input.table_id = context.processor.next_time_uuid();
   return input;
 }

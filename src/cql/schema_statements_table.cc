@@ -4,6 +4,7 @@
 #include "cql/schema_statements.h"
 #include "cql/schema_text.h"
 #include "cql/table_options.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 namespace {
@@ -40,7 +41,8 @@ Status check_key_column(const std::string& name, const NewColumn& column) {
   if (type.is_multi_cell()) {
     if (type.is_collection()) return invalid("Invalid non-frozen collection type " + type.cql_name() + of_column);
     const auto& udt = static_cast<const UserType&>(type);
-    return invalid("Invalid non-frozen user-defined type " + udt.keyspace() + "." + udt.name() + of_column);
+    return invalid("Invalid non-frozen user-defined type " + quote_identifier(udt.keyspace() + "." + udt.name()) +
+                   of_column);
   }
   if (type.is_counter()) return invalid("counter type is not supported" + of_column);
   if (contains_duration(type)) return invalid("duration type is not supported" + of_column);
