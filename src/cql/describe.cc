@@ -15,15 +15,18 @@ using ElementsResult = Result<Elements>;
 
 // --- The elements ---
 
-// String.compareToIgnoreCase.
+// String.compareToIgnoreCase; names that only case tells apart are in the order of their bytes.
 bool name_less(const SchemaElement& a, const SchemaElement& b) {
   auto fold = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::lexicographical_compare(a.name().begin(), a.name().end(), b.name().begin(), b.name().end(),
-                                      [&](char x, char y) { return fold(x) < fold(y); });
+  const std::string &x = a.name(), &y = b.name();
+  auto [i, j] =
+      std::mismatch(x.begin(), x.end(), y.begin(), y.end(), [&](char c, char d) { return fold(c) == fold(d); });
+  if (i == x.end() && j == y.end()) return x < y;
+  return i == x.end() || (j != y.end() && fold(*i) < fold(*j));
 }
 
 Elements sorted(Elements elements) {
-  std::stable_sort(elements.begin(), elements.end(), name_less);
+  std::sort(elements.begin(), elements.end(), name_less);
   return elements;
 }
 
