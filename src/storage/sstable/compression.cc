@@ -241,14 +241,14 @@ std::optional<CompressionInfo> CompressionInfo::parse(BytesView file, uint64_t f
   info.data_length = in.be<uint64_t>();
   uint64_t chunks = in.u32();
   uint64_t length = info.params.chunk_length;
-  if (in.failed() || length == 0 || length > kMaxChunkLength || chunks == 0 || in.remaining() < chunks * 8 ||
-      (info.data_length + length - 1) / length != chunks) {
-    return std::nullopt;
-  }
+  if (in.failed() || length == 0 || length > kMaxChunkLength || in.remaining() < chunks * 8) return std::nullopt;
+  // A compaction's last chunk may be an empty one, after all data.
+  uint64_t needed = info.data_length / length + (info.data_length % length != 0 ? 1 : 0);
+  if (needed == 0 || chunks < needed) return std::nullopt;
   info.offsets.resize(chunks);
   for (uint64_t& offset : info.offsets) offset = in.be<uint64_t>();
   // Each chunk has at least one byte and its checksum.
-  for (uint64_t i = 0; i < chunks; ++i) {
+  for (uint64_t i = 0; i < needed; ++i) {
     uint64_t end = i + 1 < chunks ? info.offsets[i + 1] : file_length;
     if (info.offsets[i] > file_length || end > file_length || end < info.offsets[i] + 5) return std::nullopt;
   }

@@ -32,7 +32,9 @@ Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& 
   if (!parsed) return Error(ErrorCode::kCorruption, fmt::format("The CompressionInfo.db of {} is malformed", path));
   data->info_ = std::move(*parsed);
   data->size_ = data->info_.data_length;
-  ASSIGN_OR_RETURN(data->compressor_, Compressor::create(data->info_.params.class_name, data->info_.params.options));
+  auto compressor = Compressor::create(data->info_.params.class_name, data->info_.params.options);
+  if (!compressor.ok()) return invalid(fmt::format("{}: {}", path, compressor.error().message()));
+  data->compressor_ = std::move(*compressor);
   return data;
 }
 
