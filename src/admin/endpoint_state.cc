@@ -1,5 +1,7 @@
 #include "admin/endpoint_state.h"
 
+#include <algorithm>
+
 #include "admin/statistics.h"
 #include "base/log.h"
 #include "model/values.h"
@@ -13,7 +15,8 @@ constexpr const char* kMessagingVersion = "13";  // of Cassandra 5.0
 }  // namespace
 
 std::string normal_status(const std::vector<Token>& tokens) {
-  return "NORMAL," + (tokens.empty() ? std::string() : std::to_string(tokens.front()));
+  auto first = std::min_element(tokens.begin(), tokens.end());
+  return "NORMAL," + (first == tokens.end() ? std::string() : std::to_string(*first));
 }
 
 Task<int64_t> gossip_generation(AdminContextPtr context) {

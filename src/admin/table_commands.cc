@@ -3,6 +3,7 @@
 
 #include "admin/api.h"
 #include "admin/statistics.h"
+#include "replica/gather.h"
 
 namespace cassandra_like::admin {
 namespace {
@@ -141,9 +142,12 @@ Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operat
   if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
   for (const Engine::Selection& selection : selections) {
     if (context->stopped) break;
-    Task<Status> task = context->replica().on_every_engine(
-        [selection, operation](Engine& engine) { return (engine.*operation)(selection); });
-    Status status = co_await task;
+    auto* node = &context->node;
+    std::function<Task<Status>(unsigned)> work = [node, selection, operation](unsigned shard) {
+      return (node->replicas[shard]->engine().*operation)(selection);
+    };
+    Task<std::vector<Status>> task = gather<Status>(*node->runtime, context->here(), std::move(work));
+    Status status = first_error(co_await task);
     if (!status.ok()) co_return failure(status.error());
   }
   co_return Answer{};
