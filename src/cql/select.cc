@@ -65,8 +65,9 @@ struct SelectStatement::Execution {
 
 namespace {
 
-// Leaves of the slices what lies behind `clustering` in the direction of the read.
-void trim(std::vector<Slice>& slices, const Bytes& clustering, bool reversed) {
+// Leaves of the slices what lies behind the row at `clustering` in the direction of the read.
+void trim(std::vector<Slice>& slices, Bytes clustering, bool reversed) {
+  clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
   if (slices.empty()) slices.push_back(Slice::all());
   std::vector<Slice> rest;
   for (Slice& slice : slices) {

@@ -1,5 +1,7 @@
 #include "node/cluster_node.h"
 
+#include <set>
+
 #include "base/log.h"
 #include "cql/roles.h"
 #include "node/admin_wiring.h"
@@ -46,12 +48,14 @@ class ClusterNodeImpl : public ClusterNode {
   Disk& disk() { return runtime_.shard(0).disk; }
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Status prepare_directories();
+  Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
   Task<void> close();
 
   Runtime& runtime_;
   Config config_;
   ClusterNodeHooks hooks_;
+  std::vector<std::string> made_directories_;
   std::vector<std::unique_ptr<DirectoryLock>> locks_;
   std::unique_ptr<ReplicaSet> replicas_;
   std::vector<ShardParts> parts_;
@@ -71,6 +75,7 @@ Status ClusterNodeImpl::prepare_directories() {
     if (!one->empty()) directories.push_back(*one);
   }
   for (const std::string& directory : directories) {
+    if (!disk().exists(directory)) made_directories_.push_back(directory);
     Status status = disk().make_directories(directory);
     if (!status.ok()) return Error(ErrorCode::kConfigError, status.error().message());
   }
@@ -80,6 +85,19 @@ Status ClusterNodeImpl::prepare_directories() {
     locks_.push_back(std::move(*lock));
   }
   return {};
+}
+
+// A directory is on the disk when the one that holds it was synced, and so on up to the root.
+Task<Status> ClusterNodeImpl::sync_parents(std::vector<std::string> made) {
+  std::set<std::string> parents;
+  for (std::string path : made) {
+    for (size_t slash = path.rfind('/'); slash != std::string::npos && !path.empty(); slash = path.rfind('/')) {
+      path.resize(slash);
+      parents.insert(path.empty() ? "/" : path);
+    }
+  }
+  for (const std::string& parent : parents) CO_TRY(co_await disk().sync_directory(parent));
+  co_return Status();
 }
 
 LocalNode ClusterNodeImpl::local_node() const {
@@ -133,6 +151,7 @@ Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
 
 Task<Status> ClusterNodeImpl::open() {
   CO_TRY(prepare_directories());
+  CO_TRY(co_await sync_parents(std::move(made_directories_)));
   EngineOptions options = engine_options(config_);
   auto* hooks = &hooks_;
   Executor* home_executor = &home();

@@ -57,6 +57,10 @@ std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid&
   append_be<int64_t>(value, record.position.segment);
   append_be<int32_t>(value, record.position.position);
   append_be<int64_t>(value, record.truncated_at_millis);
+  for (const CommitLogPosition& position : record.of_shards) {
+    append_be<int64_t>(value, position.segment);
+    append_be<int32_t>(value, position.position);
+  }
   UpdateBuilder row(schema.table("system", "local"), {"local"}, timestamp_micros, arena);
   row.row().element("truncated_at", table.view(), value);
   return one(row.build());
@@ -84,12 +88,18 @@ SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
     auto truncated = row.elements.find("truncated_at");
     if (truncated == row.elements.end()) continue;
     for (const auto& [table, value] : truncated->second) {
-      if (table.size() != 16 || value.size() != 20) continue;
+      if (table.size() != 16 || value.size() < 20) continue;
       Reader in(value);
       TruncationRecord record;
       record.position.segment = in.i64();
       record.position.position = in.i32();
       record.truncated_at_millis = in.i64();
+      while (in.remaining() >= 12) {
+        CommitLogPosition position;
+        position.segment = in.i64();
+        position.position = in.i32();
+        record.of_shards.push_back(position);
+      }
       state.truncated[Uuid::from_bytes(table)] = record;
     }
   }

@@ -10,7 +10,8 @@ std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode&
                                           int32_t gossip_generation, int64_t timestamp_micros, Arena& arena);
 std::vector<PartitionUpdate> schema_version_update(const Schema& schema, const Uuid& version, int64_t timestamp_micros,
                                                    Arena& arena);
-// truncated_at[table]: position and time, as Cassandra serializes them.
+// truncated_at[table]: position and time, as Cassandra serializes them, then each shard's own position, which Cassandra
+// does not read.
 std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid& table, const TruncationRecord& record,
                                                int64_t timestamp_micros, Arena& arena);
 

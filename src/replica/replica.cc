@@ -203,6 +203,7 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
   for (Position& position : positions) {
     if (!position.ok()) co_return std::move(position.error());
     record.position = std::max(record.position, *position);
+    record.of_shards.push_back(*position);
   }
   Arena arena;
   auto updates = truncation_update(*store_.current(), table->id, record, millis * 1000, arena);

@@ -44,6 +44,7 @@ class ReplicaSetImpl : public ReplicaSet {
   Task<Status> write(std::vector<PartitionUpdate> updates);
   Task<Status> save_builtin_schema(std::vector<std::string> saved);
   Task<Status> save_version(Uuid version);
+  Task<Status> retire_foreign_segments();
   const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
   int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
 
@@ -170,6 +171,15 @@ Task<Status> ReplicaSetImpl::save_builtin_schema(std::vector<std::string> saved)
   co_return Status();
 }
 
+// What other numbers of shards, or Cassandra, had logged is flushed everywhere before its segments go.
+Task<Status> ReplicaSetImpl::retire_foreign_segments() {
+  auto* shared = &shared_;
+  if (shared->engines[0]->foreign_segments().empty()) co_return Status();
+  CO_TRY(co_await on_every_shard([shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); }));
+  co_return co_await on_every_shard(
+      [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); });
+}
+
 Task<Status> ReplicaSetImpl::save_version(Uuid version) {
   Arena arena;
   co_return co_await write(schema_version_update(*schema(), version, now_micros(), arena));
@@ -187,6 +197,7 @@ Task<Status> ReplicaSetImpl::open(size_t num_tokens) {
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
   auto* shared = &shared_;
   CO_TRY(co_await on_every_shard([shared](unsigned shard) { return start_on(shared, shard); }));
+  CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(saved, num_tokens));
   co_return co_await save_builtin_schema(std::move(saved_keyspaces_));
 }

@@ -131,6 +131,9 @@ class Engine {
 
   // Empty table id: all tables of the keyspace; empty keyspace: all.
   struct Selection {
+    // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
+    Selection() = default;
+    Selection(std::string k, std::string t = "") : keyspace(std::move(k)), table(std::move(t)) {}
     std::string keyspace;
     std::string table;
   };
