@@ -1,0 +1,259 @@
+// What one shard's engine costs per operation, on a real disk: inserts of 5 values of 34 bytes, point reads of them, and
+// slices of 100 rows. `allocations` is heap allocations per operation.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "model/values.h"
+#include "runtime/asio/asio_runtime.h"
+#include "storage/engine.h"
+
+namespace {
+std::atomic<uint64_t> allocations{0};
+}
+
+void* operator new(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+
+namespace cassandra_like {
+namespace {
+
+ColumnPtr column(std::string name, TypePtr type, ColumnKind kind, int position = -1) {
+  return std::make_shared<Column>(Column{std::move(name), std::move(type), kind, position, {}});
+}
+
+// kv: a blob key. timeline: rows by bigint in a partition.
+TablePtr make_table(const std::string& name) {
+  std::vector<ColumnPtr> key{column("k", types::blob(), ColumnKind::kPartitionKey, 0)}, clustering, values;
+  if (name == "timeline") clustering.push_back(column("c", types::bigint(), ColumnKind::kClustering, 0));
+  for (int i = 0; i < 5; ++i) values.push_back(column("v" + std::to_string(i), types::blob(), ColumnKind::kRegular));
+  return std::make_shared<TableMetadata>("bench", name, Uuid::name_based(name), key, clustering, values);
+}
+
+// One row to write, its key and clustering as numbers. What it points to is reused.
+class Insert {
+ public:
+  explicit Insert(TablePtr table) : table_(std::move(table)), value_(34, 'x') {
+    for (const ColumnPtr& c : table_->regular_columns) cells_.push_back({c.get(), 1, kNoDeletionTime, 0, value_, {}});
+    key_.resize(10);
+  }
+  const Mutation& make(uint64_t key, int64_t clustering, int64_t timestamp) {
+    store_be(key_.data() + 2, key * 0x9E3779B97F4A7C15ULL);
+    for (Cell& cell : cells_) cell.timestamp = timestamp;
+    row_.cells = cells_;
+    row_.liveness.timestamp = timestamp;
+    row_.clustering = empty_clustering();
+    if (!table_->clustering.empty()) {
+      clustering_ = encode_bigint(clustering);
+      values_[0] = clustering_;
+      comparable_.clear();
+      append_comparable(comparable_, *table_, values_, ClusteringKind::kClustering);
+      row_.clustering = {ClusteringKind::kClustering, values_, comparable_};
+    }
+    update_.table = table_.get();
+    update_.key = DecoratedKey::of(key_);
+    update_.rows = {&row_, 1};
+    mutation_ = {"bench", update_.key, {&update_, 1}};
+    return mutation_;
+  }
+
+ private:
+  TablePtr table_;
+  Bytes value_, key_, clustering_, comparable_;
+  BytesView values_[1];
+  std::vector<Cell> cells_;
+  Row row_;
+  PartitionUpdate update_;
+  Mutation mutation_;
+};
+
+// Copies values out, as a result's encoder does.
+class CopyingSink final : public RowSink {
+ public:
+  Next begin_partition(const DecoratedKey&, const Row&) override { return Next::kContinue; }
+  Next row(const Row& row) override {
+    for (const Cell& cell : row.cells) out.append(cell.value);
+    ++rows;
+    return Next::kContinue;
+  }
+  Bytes out;
+  uint64_t rows = 0;
+};
+
+Task<void> open_engine(Engine* engine, SchemaPtr schema, std::promise<void>* done) {
+  CHECK((co_await engine->set_schema(schema)).ok());
+  CHECK((co_await engine->replay([](const TableMetadata&) { return true; }, {})).ok());
+  CHECK((co_await engine->start()).ok());
+  done->set_value();
+}
+Task<void> flush_engine(Engine* engine, std::promise<void>* done) {
+  CHECK((co_await engine->flush({})).ok());
+  done->set_value();
+}
+Task<void> stop_engine(Engine* engine, std::promise<void>* done) {
+  co_await engine->stop();
+  done->set_value();
+}
+
+class Shard {
+ public:
+  Shard() : path_(std::filesystem::temp_directory_path() / fmt::format("storage_bench_{}", ::getpid())) {
+    std::filesystem::remove_all(path_);
+    runtime_ = AsioRuntime::create(1);
+    runtime_->start();
+    EngineOptions options;
+    options.data_directories = {path_ / "data"};
+    options.commitlog_directory = path_ / "commitlog";
+    options.memtable_bytes = 4ull << 30;
+    options.auto_snapshot = false;
+    KeyspaceMetadata keyspace;
+    keyspace.name = "bench";
+    for (const char* name : {"kv", "timeline"}) keyspace.tables[name] = make_table(name);
+    schema_ = Schema().with_keyspace(std::make_shared<KeyspaceMetadata>(keyspace));
+    run([&] { engine_ = Engine::create(runtime_->shard(0), 1, options); });
+    wait([&](std::promise<void>* done) { spawn(open_engine(engine_.get(), schema_, done)); });
+  }
+  ~Shard() {
+    wait([&](std::promise<void>* done) { spawn(stop_engine(engine_.get(), done)); });
+    run([&] { engine_.reset(); });
+    runtime_->stop();
+    std::filesystem::remove_all(path_);
+  }
+  void run(std::function<void()> work) {
+    wait([&](std::promise<void>* done) {
+      work();
+      done->set_value();
+    });
+  }
+  void flush() {
+    wait([&](std::promise<void>* done) { spawn(flush_engine(engine_.get(), done)); });
+  }
+  Engine& engine() { return *engine_; }
+  TablePtr table(const std::string& name) { return schema_->table("bench", name); }
+
+ private:
+  void wait(std::function<void(std::promise<void>*)> work) {
+    std::promise<void> done;
+    runtime_->shard(0).executor.post([&] { work(&done); });
+    done.get_future().wait();
+  }
+  std::filesystem::path path_;
+  std::unique_ptr<AsioRuntime> runtime_;
+  SchemaPtr schema_;
+  std::unique_ptr<Engine> engine_;
+};
+
+void fill(Shard& shard, const std::string& table, uint64_t keys, int64_t rows) {
+  shard.run([&] {
+    Insert insert(shard.table(table));
+    for (uint64_t key = 0; key < keys; ++key) {
+      for (int64_t c = 0; c < rows; ++c) {
+        Task<Status> task = shard.engine().apply(insert.make(key, c, 1));
+        CHECK(task.ready() && task.take().ok());
+      }
+    }
+  });
+}
+
+void report_allocations(benchmark::State& state, uint64_t before) {
+  state.counters["allocations"] =
+      benchmark::Counter(static_cast<double>(allocations - before), benchmark::Counter::kAvgIterations);
+}
+
+// keys: how many different ones; the first round inserts, later ones overwrite.
+void BM_Insert(benchmark::State& state) {
+  Shard shard;
+  auto keys = static_cast<uint64_t>(state.range(0));
+  fill(shard, "kv", keys > 1'000'000 ? 1 : keys, 1);
+  shard.run([&] {
+    Insert insert(shard.table("kv"));
+    uint64_t n = 0, before = allocations;
+    for (auto unused : state) {
+      ++n;
+      Task<Status> task = shard.engine().apply(insert.make(n % keys, 0, static_cast<int64_t>(n)));
+      if (!task.ready() || !task.take().ok()) state.SkipWithError("apply failed");
+    }
+    report_allocations(state, before);
+  });
+}
+BENCHMARK(BM_Insert)->Arg(1000)->Arg(100'000)->Arg(1ull << 40)->MeasureProcessCPUTime();
+
+void BM_PointRead(benchmark::State& state) {
+  Shard shard;
+  auto keys = static_cast<uint64_t>(state.range(0));
+  fill(shard, "kv", keys, 1);
+  if (state.range(1) != 0) shard.flush();
+  shard.run([&] {
+    Insert insert(shard.table("kv"));
+    ReadCommand command;
+    command.table = shard.table("kv");
+    command.keys.resize(1);
+    CopyingSink sink;
+    uint64_t n = 0, before = allocations;
+    for (auto unused : state) {
+      n = n * 6364136223846793005ULL + 1442695040888963407ULL;
+      command.keys[0] = insert.make((n >> 33) % keys, 0, 1).key;
+      sink.out.clear();
+      if (!shard.engine().read(command, sink, nullptr).ok()) state.SkipWithError("read failed");
+    }
+    report_allocations(state, before);
+    if (sink.rows != static_cast<uint64_t>(state.iterations())) state.SkipWithError("rows are missing");
+  });
+}
+BENCHMARK(BM_PointRead)
+    ->ArgNames({"keys", "on_disk"})
+    ->Args({1000, 0})
+    ->Args({100'000, 0})
+    ->Args({100'000, 1})
+    ->MeasureProcessCPUTime();
+
+void BM_Slice100(benchmark::State& state) {
+  Shard shard;
+  constexpr uint64_t kKeys = 100;
+  fill(shard, "timeline", kKeys, 1000);
+  if (state.range(0) != 0) shard.flush();
+  shard.run([&] {
+    Insert insert(shard.table("timeline"));
+    ReadCommand command;
+    command.table = shard.table("timeline");
+    command.keys.resize(1);
+    command.slices.resize(1);
+    command.limit = 100;
+    command.reversed = state.range(1) != 0;
+    CopyingSink sink;
+    uint64_t n = 0, before = allocations;
+    for (auto unused : state) {
+      n = n * 6364136223846793005ULL + 1442695040888963407ULL;
+      const Mutation& at = insert.make((n >> 33) % kKeys, static_cast<int64_t>((n >> 40) % 900), 1);
+      command.keys[0] = at.key;
+      Bytes& bound = command.reversed ? command.slices[0].end : command.slices[0].start;
+      bound = at.updates[0].rows[0].clustering.comparable;
+      sink.out.clear();
+      if (!shard.engine().read(command, sink, nullptr).ok()) state.SkipWithError("read failed");
+    }
+    report_allocations(state, before);
+  });
+}
+BENCHMARK(BM_Slice100)
+    ->ArgNames({"on_disk", "reversed"})
+    ->Args({0, 0})
+    ->Args({0, 1})
+    ->Args({1, 0})
+    ->Args({1, 1})
+    ->MeasureProcessCPUTime();
+
+}  // namespace
+}  // namespace cassandra_like
+
+BENCHMARK_MAIN();
