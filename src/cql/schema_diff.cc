@@ -87,4 +87,18 @@ std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after
   return events;
 }
 
+std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after) {
+  std::vector<std::pair<std::string, std::string>> dropped;
+  for (const auto& [keyspace_name, keyspace] : before.keyspaces()) {
+    if (after.keyspace(keyspace_name) == keyspace) continue;
+    for (const auto& [table_name, table] : keyspace->tables) {
+      TablePtr now = after.table(keyspace_name, table_name);
+      for (const auto& [name, index] : table->indexes) {
+        if (now == nullptr || !now->indexes.contains(name)) dropped.emplace_back(keyspace_name, name);
+      }
+    }
+  }
+  return dropped;
+}
+
 }  // namespace cassandra_like

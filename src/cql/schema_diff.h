@@ -1,6 +1,8 @@
 // What is told of the step from one schema to the next.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "replica/schema_store.h"
@@ -13,5 +15,8 @@ bool is_same_table(const TableMetadata& a, const TableMetadata& b);
 // In the order in which Cassandra's SchemaChangeNotifier tells them: of each keyspace the tables and types dropped, then
 // those created, then what was altered. Empty: nothing changed.
 std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after);
+
+// Keyspace and name of each index that is no longer there.
+std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after);
 
 }  // namespace cassandra_like

@@ -116,6 +116,26 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   return input;
 }
 
+// An index that is made again under the same name must not pass for built. The key of the table is called table_name,
+// but it is the keyspace's.
+Task<Result<QueryResult>> forget_index(QueryProcessor& processor, const std::string& keyspace,
+                                       const std::string& index) {
+  std::vector<Bytes> values{keyspace, index};
+  return processor.execute_internal("DELETE FROM system.\"IndexInfo\" WHERE table_name = ? AND index_name = ?",
+                                    std::move(values));
+}
+
+Task<Status> build_index(Replica& replica, const SchemaDiff& diff, const std::string& index) {
+  const SchemaEvent& event = diff.events.front();
+  return replica.build_index(diff.schema->table(event.keyspace, event.name), index);
+}
+
+QueryResult result_of(const SchemaDiff& diff) {
+  QueryResult result;
+  if (!diff.events.empty()) result.value = SchemaChangeResult{diff.events.front()};
+  return result;
+}
+
 Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext* context) {
   SchemaStore& store = context->coordinator.schema();
   CO_TRY(statement->check(context->client.is_internal, *store.current()));
@@ -125,15 +145,15 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
     return statement->apply(schema, *in);
   };
   Result<SchemaDiff> diff = co_await store.change(std::move(transformation));
-  CO_TRY(diff);
+  if (!diff.ok()) co_return std::move(diff.error());
   for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
-  if (diff->events.empty()) co_return QueryResult{VoidResult{}, {}, {}};
-  SchemaEvent event = diff->events.front();
-  if (!input.created_index.empty()) {
-    TablePtr table = diff->schema->table(event.keyspace, event.name);
-    CO_TRY(co_await context->coordinator.replica().build_index(table, input.created_index));
+  for (const auto& [keyspace, index] : input.dropped_indexes) {
+    CO_TRY(co_await forget_index(context->processor, keyspace, index));
   }
-  co_return QueryResult{SchemaChangeResult{std::move(event)}, {}, {}};
+  if (!input.created_index.empty()) {
+    CO_TRY(co_await build_index(context->coordinator.replica(), *diff, input.created_index));
+  }
+  co_return result_of(*diff);
 }
 
 template <class Change>
@@ -161,6 +181,7 @@ class ChangeStatement : public SchemaStatement {
     ASSIGN_OR_RETURN(SchemaPtr next, apply_change(SchemaChange<Change>{change_, keyspace_, schema, input}));
     auto events = next == schema ? std::vector<SchemaEvent>() : schema_events(*schema, *next);
     if (events.empty()) return SchemaDiff{schema, {}};
+    input.dropped_indexes = dropped_indexes(*schema, *next);
     return SchemaDiff{std::move(next), order_events(std::move(events), subject_, keyspace_)};
   }
 

@@ -19,7 +19,8 @@ struct SchemaChangeInput {
   int64_t timestamp_micros = 0;      // when dropped columns were dropped
   Uuid table_id;                     // of a table that is created without an id of its own
   std::vector<std::string> warnings;
-  std::string created_index;  // of CREATE INDEX: what is to be built next
+  std::string created_index;                                         // of CREATE INDEX: what is to be built next
+  std::vector<std::pair<std::string, std::string>> dropped_indexes;  // keyspace and name
 };
 
 // A prepared one.

@@ -111,7 +111,7 @@ std::string percentile_text(double value) {
   std::string text(buffer, static_cast<size_t>(size));
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
-  return text.size() > 1 && text[0] == '0' ? text.substr(1) : text;
+  return text;
 }
 
 Error invalid_retry(const std::string& text) {
