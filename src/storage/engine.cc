@@ -168,7 +168,8 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store) {
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
     std::string tag = fmt::format("dropped-{}-{}", runtime_.clock.wall_millis(), store->table->name);
-    Status kept = co_await snapshot_store(store, tag, "");
+    std::string schema_cql;
+    Status kept = co_await snapshot_store(store, tag, schema_cql);
     if (!kept.ok())
       LOG_WARN("Snapshot of dropped table {}: {}", store->table->qualified_name(), kept.error().message());
   }
@@ -195,7 +196,8 @@ Task<Status> EngineImpl::start() {
 
 Task<Status> EngineImpl::drain() {
   refusing_ = true;
-  Status flushed = co_await flush({});
+  Selection everything;
+  Status flushed = co_await flush(everything);
   if (!flushed.ok()) co_return flushed;
   Status synced = co_await log_.sync();
   if (!synced.ok()) co_return synced;

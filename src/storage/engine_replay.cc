@@ -13,6 +13,10 @@
 
 namespace cassandra_like {
 
+namespace {
+constexpr size_t kSectorSize = 512;
+}
+
 Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
   std::vector<SegmentOnDisk> out;
   ASSIGN_OR_RETURN(auto entries, runtime_.disk.list(options_.commitlog_directory));
@@ -22,10 +26,14 @@ Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
     log_.set_newest_id(*id);
     SegmentOnDisk segment{options_.commitlog_directory + "/" + entry.name, {}};
     ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
-    // A file that was made and never synced: nothing in it was acknowledged.
+    // A file that was made and never synced: nothing in it was acknowledged. A power failure may leave any of its sectors
+    // as zeros; the first holds the header.
     Bytes head(std::min<uint64_t>(file->size(), 4096), '\0');
     TRY(file->read(0, head));
-    if (head.find_first_not_of('\0') == Bytes::npos) continue;
+    if (head.substr(0, kSectorSize).find_first_not_of('\0') == Bytes::npos) {
+      LOG_WARN("Ignored {}, which begins with zeros: it was never synced", segment.path);
+      continue;
+    }
     auto descriptor = read_segment_header(head, segment.path);
     if (!descriptor.ok()) {
       if (options_.commit_failure_policy != FailurePolicy::kIgnore) return std::move(descriptor.error());
@@ -53,6 +61,7 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     }
   }
   replayed_ = {};
+  Selection everything;
   for (const SegmentOnDisk& segment : segments) {
     const auto& writer = segment.descriptor.writer;
     if (writer && writer->shards == shard_count_ && writer->shard != shard_) continue;
@@ -63,7 +72,7 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     }
     while (active_bytes_ > memory_budget_ / 2) {
       uint64_t before = active_bytes_;
-      Status flushed = co_await flush({});
+      Status flushed = co_await flush(everything);
       if (!flushed.ok()) co_return flushed;
       if (active_bytes_ >= before) break;
     }

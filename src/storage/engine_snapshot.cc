@@ -65,14 +65,15 @@ Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, i
   while (true) {
     CO_ASSIGN_OR_RETURN(auto files, data_files(*disk, directory));
     std::string temporary = fmt::format("{}/manifest.json.tmp{}", directory, shard);
-    Status written = co_await replace_file(disk, directory + "/manifest.json", manifest_text(files, millis), temporary);
+    std::string path = directory + "/manifest.json", text = manifest_text(files, millis);
+    Status written = co_await replace_file(disk, path, text, temporary);
     if (!written.ok()) co_return written;
     CO_ASSIGN_OR_RETURN(auto now, data_files(*disk, directory));
     if (now == files) break;
   }
   if (!schema.empty()) {
-    Status written = co_await replace_file(disk, directory + "/schema.cql", std::move(schema),
-                                           fmt::format("{}/schema.cql.tmp{}", directory, shard));
+    std::string path = directory + "/schema.cql", temporary = fmt::format("{}/schema.cql.tmp{}", directory, shard);
+    Status written = co_await replace_file(disk, path, schema, temporary);
     if (!written.ok()) co_return written;
   }
   Status synced = co_await disk->sync_directory(directory);
@@ -116,7 +117,8 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, std::string tag, st
     Status written =
         co_await write_manifest(&runtime_.disk, directory, shard_, runtime_.clock.wall_millis(), schema_cql);
     if (!written.ok()) co_return written;
-    Status synced = co_await runtime_.disk.sync_directory(fmt::format("{}/{}", path, kSnapshots));
+    std::string snapshots = fmt::format("{}/{}", path, kSnapshots);
+    Status synced = co_await runtime_.disk.sync_directory(snapshots);
     if (!synced.ok()) co_return synced;
     synced = co_await runtime_.disk.sync_directory(path);
     if (!synced.ok()) co_return synced;

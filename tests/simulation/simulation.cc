@@ -136,10 +136,11 @@ class Simulation {
   // Power cut, kill, or a clean stop; a different number of shards now and then.
   void end_life() {
     uint64_t kind = random(10);
+    std::optional<int64_t> safe_until;
     if (kind < 5) {
       say("power cut");
       // What was acknowledged a period and its sync ago is on the disk, whatever the mode.
-      if (mode_ == "periodic") checker_.forget_acknowledged_after(now() - kPeriodNanos - 2 * sync_delay_nanos());
+      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos();
       machine_.crash();
     } else if (kind < 8 || stop_requested_) {
       say("kill");
@@ -154,6 +155,8 @@ class Simulation {
     }
     node_.reset();
     world_->run_for(milliseconds(100));
+    // Also answers that were still on their way when the power went.
+    if (safe_until) checker_.forget_acknowledged_after(*safe_until);
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
   int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
@@ -239,8 +242,10 @@ class Simulation {
 
   void issue(const std::string& text, std::function<void(const ClientResponse&)> judge) {
     auto& client = *clients_[random(clients_.size())];
-    client.query(text, {}, [judge](std::optional<ClientResponse> response) {
-      if (response) judge(*response);
+    client.query(text, {}, [this, judge](std::optional<ClientResponse> response) {
+      if (!response) return;
+      if (const auto* error = response->get<ErrorInfo>()) say("answer: " + error->message);
+      judge(*response);
     });
   }
 

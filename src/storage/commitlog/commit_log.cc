@@ -159,12 +159,15 @@ void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {
 }
 
 void CommitLog::remove_clean() {
+  replayed_ = true;
   auto segments = segments_;
   for (const SegmentPtr& segment : segments) remove_if_clean(segment);
 }
 
 void CommitLog::remove_if_clean(const SegmentPtr& segment) {
   if (!segment->closed || !segment->dirty.empty() || segment->removed) return;
+  // Until all of it is replayed, nobody knows what an adopted segment still holds.
+  if (!replayed_ && !segment->file) return;
   segment->removed = true;
   std::erase(segments_, segment);
   if (auto removed = runtime_.disk.remove(segment->path); !removed.ok()) {

@@ -127,6 +127,7 @@ class CommitLog {
   bool sync_running_ = false;
   bool sync_again_ = false;
   bool lagging_ = false;
+  bool replayed_ = false;  // remove_clean() was called
   TimerId sync_timer_ = 0;
   TimerId lag_timer_ = 0;
   int64_t last_sync_nanos_ = 0;

@@ -14,7 +14,8 @@ namespace cassandra_like {
 
 Task<Status> EngineImpl::compact(Selection selection) {
   for (TableStorePtr& store : select(selection)) {
-    std::vector<TableStorePtr> all{store};
+    Stores all;
+    all.push_back(store);
     for (const auto& index : store->indexes) all.push_back(index->store);
     for (TableStorePtr& one : all) {
       Status compacted = co_await compact_store(one);
