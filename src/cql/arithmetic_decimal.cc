@@ -330,8 +330,9 @@ Decimal logarithm(const Decimal& x) {
 
 Decimal logarithm_10(const Decimal& x) {
   int64_t wanted = wanted_digits(x);
-  Decimal ln = logarithm(x.stripped(), wanted + 2);
-  if (ln.sign() == 0) return {BigInt(0), 0};
+  bool is_one = x.stripped().unscaled.compare(BigInt(1)) == 0 && x.stripped().scale == 0;
+  Decimal ln = is_one ? Decimal{} : logarithm(x.stripped(), wanted + 2);
+  if (ln.sign() == 0) return {BigInt(0), -(wanted + 1)};  // the scale of 0 / ln 10
   Decimal ln_10 = logarithm({BigInt(10), 0}, wanted + 2);
   int64_t scale = wanted + 3 - ((ln.digits() - ln.scale) - (ln_10.digits() - ln_10.scale));
   Decimal quotient = divide(ln, ln_10, scale, Rounding::kHalfEven).rounded(wanted + 2, Rounding::kHalfEven);

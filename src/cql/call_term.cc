@@ -1,6 +1,4 @@
 // Terms that are computed: function calls, casts, arithmetic.
-#include <charconv>
-
 #include "cql/function.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
@@ -34,38 +32,6 @@ class CallTerm : public Term {
   std::shared_ptr<const ScalarFunction> function_;
   std::vector<TermPtr> arguments_;
 };
-
-Result<TypePtr> type_of_literal(const ast::Literal& literal) {
-  switch (literal.kind) {
-    case ast::Literal::Kind::kString:
-      return types::text();
-    case ast::Literal::Kind::kBoolean:
-      return types::boolean();
-    case ast::Literal::Kind::kUuid:
-      return types::uuid();
-    case ast::Literal::Kind::kDuration:
-      return types::duration();
-    case ast::Literal::Kind::kHex:
-      return types::blob();
-    case ast::Literal::Kind::kInteger: {
-      // The smallest of int, bigint and varint that holds it.
-      int64_t value = 0;
-      const char* end = literal.text.data() + literal.text.size();
-      auto parsed = std::from_chars(literal.text.data(), end, value);
-      if (parsed.ec != std::errc() || parsed.ptr != end) return types::varint();
-      return value == static_cast<int32_t>(value) ? types::int_() : types::bigint();
-    }
-    case ast::Literal::Kind::kFloat: {
-      // Double where it loses nothing, else decimal.
-      if (literal.text.find_first_of("NI") != std::string::npos) return types::double_();
-      ASSIGN_OR_RETURN(Bytes exact, types::decimal()->from_text(literal.text));
-      ASSIGN_OR_RETURN(Bytes rounded, types::double_()->from_text(literal.text));
-      auto back = types::decimal()->from_text(double_to_text(decode_double(rounded)));
-      return back.ok() && *back == exact ? types::double_() : types::decimal();
-    }
-  }
-  return TypePtr();
-}
 
 std::vector<const ast::Term*> arguments_of(const ast::Term& term) {
   std::vector<const ast::Term*> arguments;
@@ -101,7 +67,9 @@ Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, P
       return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
     }
     ASSIGN_OR_RETURN(TypePtr to, context.type(cast->type, ""));
-    return resolve_cast(arguments[0].type, to);
+    ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(arguments[0].type, to));
+    if (function != nullptr) return function;
+    return invalid("Unknown function system.cast_as_" + to->cql_name() + " called");
   }
   return resolve_arithmetic(std::get<ast::Arithmetic>(term.value).op, arguments, receiver.type, context);
 }
@@ -109,7 +77,7 @@ Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, P
 }  // namespace
 
 Result<TypePtr> inferred_type(const ast::Term& term, PrepareContext& context) {
-  if (const auto* literal = std::get_if<ast::Literal>(&term.value)) return type_of_literal(*literal);
+  if (const auto* literal = std::get_if<ast::Literal>(&term.value)) return preferred_type(*literal);
   if (const auto* hint = std::get_if<ast::TypeHint>(&term.value)) {
     // A hint may name a user type: of the session's keyspace then.
     auto keyspace = context.keyspace_of("");

@@ -108,19 +108,22 @@ void add_casts(Registry& registry) {
 Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to) {
   using functions::NativeFunction;
   TypePtr source = functions::value_type(from);
+  const std::string name = "cast_as_" + to->cql_name();
   if (source->equals(*to)) {
-    // A value is what it is cast to already.
     return FunctionPtr(std::make_shared<NativeFunction>(
-        "cast_as_" + to->cql_name(), std::vector<TypePtr>{source}, to,
+        name, std::vector<TypePtr>{source}, to,
         [](ExecutionContext&, functions::Arguments arguments) -> Result<BytesView> { return arguments[0]; },
         functions::Nulls::kPass));
   }
-  if (const auto* casts = functions::Registry::native().overloads("cast_as_" + to->cql_name())) {
-    for (const FunctionPtr& cast : *casts) {
-      if (cast->arguments()[0]->kind() == source->kind()) return cast;
-    }
+  const auto* casts = functions::Registry::native().overloads(name);
+  if (casts == nullptr) return FunctionPtr();
+  std::string signatures;
+  for (const FunctionPtr& cast : *casts) {
+    if (cast->arguments()[0]->kind() == source->kind()) return cast;
+    signatures += (signatures.empty() ? "" : ", ") + functions::signature(*cast);
   }
-  return invalid("cannot be cast to " + to->cql_name());
+  return invalid("Invalid call to function system." + name +
+                 ", none of its type signatures match (known type signatures: " + signatures + ")");
 }
 
 }  // namespace cassandra_like

@@ -87,6 +87,12 @@ Error function_failure(const std::string& name, const std::vector<TypePtr>& argu
   return Error(std::move(info));
 }
 
+std::string signature(const Function& function) {
+  std::string text;
+  for (const TypePtr& type : function.arguments()) text += (text.empty() ? "" : ", ") + type->cql_name();
+  return function.qualified_name() + " : (" + text + ") -> " + function.return_type()->cql_name();
+}
+
 namespace {
 
 // One call while it is resolved.
@@ -104,6 +110,9 @@ class Resolver {
 
   Assignable test(const CallArgument& argument, const TypePtr& expected) const {
     if (argument.term != nullptr) return assignable(*argument.term, {"", "", "", expected}, context_);
+    // What is wrong with an element is said when the array is prepared.
+    if (argument.array_size && expected->kind() == TypeKind::kList) return Assignable::kWeak;
+    if (argument.array_size && expected->kind() == TypeKind::kVector) return Assignable::kWeak;
     if (argument.type == nullptr) return Assignable::kWeak;
     return assignable_type(*value_type(argument.type), *value_type(expected));
   }
@@ -123,13 +132,6 @@ class Resolver {
   TypePtr receiver_type_;
   PrepareContext& context_;
 };
-
-// As Cassandra prints a function's signature.
-std::string signature(const Function& function) {
-  std::string text;
-  for (const TypePtr& type : function.arguments()) text += (text.empty() ? "" : ", ") + type->cql_name();
-  return function.qualified_name() + " : (" + text + ") -> " + function.return_type()->cql_name();
-}
 
 std::string signatures(const std::vector<FunctionPtr>& candidates) {
   std::string text;
@@ -237,6 +239,9 @@ TypePtr Resolver::infer(const Parameter& parameter, size_t i, const std::vector<
   using K = Parameter::Kind;
   if (parameter.prefer_other && others != nullptr) {
     if (const TypePtr& other = (*others)[static_cast<size_t>(parameter.same_as)]) return other;
+  }
+  if (parameter.kind == K::kFloatVector && arguments_[i].array_size) {
+    return types::vector(types::float_(), *arguments_[i].array_size);
   }
   TypePtr type = arguments_[i].type;
   if (type == nullptr && parameter.kind == K::kText) type = types::text();

@@ -60,14 +60,16 @@ struct CallArgument {
   TypePtr type;                     // nullptr when it has none by itself: a marker, null
   const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
   std::string text;                 // as error messages show it
+  // The elements of `[a, b, …]`, which is a list or a vector, as it is wanted.
+  std::optional<size_t> array_size;
 };
 // The function that fits, nullptr when none has that name. receiver_type may be nullptr, table (for token()) too. kInvalid
 // with Cassandra's words when none fits.
 Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<const CallArgument> arguments,
                                      const TypePtr& receiver_type, const TableMetadata* table, PrepareContext& context);
-// CAST(x AS type), arithmetic: functions with names of their own. kInvalid when there is none.
+// nullptr when nothing can be cast to that type, kInvalid when the other cannot.
 Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to);
-// arguments: the left operand and, unless op is kNegate, the right.
+// arguments: the left operand and, unless op is kNegate, the right. kInvalid when there is no such operation.
 Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<const CallArgument> arguments,
                                        const TypePtr& receiver_type, PrepareContext& context);
 

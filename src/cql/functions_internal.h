@@ -108,6 +108,9 @@ TypePtr value_type(const TypePtr& type);
 std::string operator_function(ast::ArithmeticOperator op);
 char operator_symbol(ast::ArithmeticOperator op);
 
+// "system.f : (int) -> text", as error messages show it.
+std::string signature(const Function& function);
+
 // kFunctionFailure of system.name.
 Error function_failure(const std::string& name, const std::vector<TypePtr>& arguments, const std::string& message);
 

@@ -40,7 +40,7 @@ Factory::Make similarity(float (*measure)(const Products&), bool zero_allowed) {
     Body body = [measure, zero_allowed, name](ExecutionContext& context, Arguments arguments) -> Result<BytesView> {
       Products p = products(arguments[0], arguments[1]);
       if (!zero_allowed && (p.left == 0 || p.right == 0)) {
-        return invalid("Function " + name + " doesn't support all-zero vectors.");
+        return invalid("Function system." + name + " doesn't support all-zero vectors.");
       }
       return in_arena(context, encode_float(measure(p)));
     };

@@ -7,38 +7,6 @@
 namespace cassandra_like {
 namespace {
 
-// What a selectable is called in the result when it has no alias (Selectable.toString / getColumnName).
-std::string name_of(const ast::Selectable& selectable, SelectorBuilder& builder);
-
-std::string arguments_name(const std::vector<ast::Selectable>& arguments, SelectorBuilder& builder) {
-  std::string text;
-  for (const auto& argument : arguments) text += (text.empty() ? "" : ", ") + name_of(argument, builder);
-  return "(" + text + ")";
-}
-
-std::string name_of(const ast::Selectable& selectable, SelectorBuilder& builder) {
-  if (const auto* column = std::get_if<ast::ColumnSelectable>(&selectable.value)) return column->name;
-  if (std::holds_alternative<ast::CountAllSelectable>(selectable.value)) return "count";
-  if (const auto* call = std::get_if<ast::FunctionSelectable>(&selectable.value)) {
-    std::string keyspace = call->function.keyspace.empty() ? "system" : call->function.keyspace;
-    return keyspace + "." + call->function.name + arguments_name(call->arguments, builder);
-  }
-  if (const auto* time = std::get_if<ast::WritetimeOrTtlSelectable>(&selectable.value)) {
-    using Kind = ast::WritetimeOrTtlSelectable::Kind;
-    const char* name = time->kind == Kind::kTtl            ? "ttl"
-                       : time->kind == Kind::kMaxWritetime ? "maxwritetime"
-                                                           : "writetime";
-    return std::string(name) + "(" + name_of(*time->selected, builder) + ")";
-  }
-  if (const auto* cast = std::get_if<ast::CastSelectable>(&selectable.value)) {
-    return "cast(" + name_of(*cast->argument, builder) + " as " + cast->type.name + ")";
-  }
-  if (const auto* field = std::get_if<ast::FieldSelectable>(&selectable.value)) {
-    return name_of(*field->receiver, builder) + "." + field->field;
-  }
-  return builder.text(selectable);
-}
-
 const ast::FunctionSelectable* as_call(const ast::Selectable& selectable) {
   return std::get_if<ast::FunctionSelectable>(&selectable.value);
 }
@@ -47,7 +15,7 @@ const ast::FunctionSelectable* as_call(const ast::Selectable& selectable) {
 Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, SelectedColumn& out) {
   const ast::Selectable& selectable = tree.selectable;
   const TableMetadata& table = builder.table();
-  out.spec = {table.keyspace, table.name, tree.alias ? *tree.alias : name_of(selectable, builder), nullptr};
+  out.spec = {table.keyspace, table.name, tree.alias ? *tree.alias : builder.name(selectable), nullptr};
   if (const auto* column = std::get_if<ast::ColumnSelectable>(&selectable.value)) {
     ASSIGN_OR_RETURN(out.column, builder.column(column->name));
     out.spec.type = out.column->type;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/vint.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
 
@@ -156,6 +157,25 @@ class ElementSelector : public Selector {
   bool range_;
 };
 
+// Elements of a fixed length stand one after the other, others behind their length as a vint.
+class VectorSelector : public Selector {
+ public:
+  VectorSelector(TypePtr type, std::vector<SelectorPtr> parts) : Selector(std::move(type)), parts_(std::move(parts)) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    Bytes out;
+    for (const SelectorPtr& part : parts_) {
+      ASSIGN_OR_RETURN(BytesView value, part->evaluate(input));
+      if (is_null(value)) return invalid("null is not supported inside vectors");
+      if (part->type()->fixed_length() < 0) append_unsigned_vint(out, value.size());
+      out.append(value);
+    }
+    return input.context->arena.copy(out);
+  }
+
+ private:
+  std::vector<SelectorPtr> parts_;
+};
+
 class TupleSelector : public Selector {
  public:
   TupleSelector(TypePtr type, std::vector<SelectorPtr> parts, bool counted)
@@ -185,9 +205,14 @@ Result<const Column*> SelectorBuilder::column(const std::string& name) {
 }
 
 Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
-  // A marker or null has no type of its own; everything else says it when it is prepared.
+  // A marker or null has no type of its own, a literal the one it fits best; all else says it when it is prepared.
   if (const auto* term = std::get_if<ast::TermSelectable>(&selectable.value))
     return inferred_type(term->term, context_);
+  if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable.value)) {
+    if (array->elements.empty()) return TypePtr();
+    ASSIGN_OR_RETURN(TypePtr element, type_of(array->elements[0]));
+    return element == nullptr ? element : types::list(element, false);
+  }
   ASSIGN_OR_RETURN(SelectorPtr selector, build(selectable, nullptr));
   return selector->type();
 }
@@ -196,9 +221,13 @@ Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
     const std::vector<const ast::Selectable*>& selectables) {
   std::vector<CallArgument> arguments;
   for (const ast::Selectable* selectable : selectables) {
-    ASSIGN_OR_RETURN(TypePtr type, type_of(*selectable));
-    const auto* term = std::get_if<ast::TermSelectable>(&selectable->value);
-    arguments.push_back({std::move(type), term == nullptr ? nullptr : &term->term, text(*selectable)});
+    CallArgument argument;
+    ASSIGN_OR_RETURN(argument.type, type_of(*selectable));
+    argument.text = name(*selectable);
+    if (const auto* term = std::get_if<ast::TermSelectable>(&selectable->value)) argument.term = &term->term;
+    if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable->value))
+      argument.array_size = array->elements.size();
+    arguments.push_back(std::move(argument));
   }
   return arguments;
 }
@@ -261,11 +290,15 @@ struct BuildSelector {
     return call(function, arguments);
   }
   Result<SelectorPtr> operator()(const ast::CastSelectable& s) const {
-    ASSIGN_OR_RETURN(TypePtr from, builder.type_of(*s.argument));
-    if (from == nullptr) return invalid("Ambiguous call to function system.cast: use type hint to disambiguate");
+    // Which cast it is says the argument's type, so this must be known.
+    ASSIGN_OR_RETURN(SelectorPtr argument, builder.build(*s.argument, nullptr));
     ASSIGN_OR_RETURN(TypePtr to, builder.context().type(s.type, builder.table().keyspace));
-    ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(from, to));
-    return call(function, {&*s.argument});
+    ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(argument->type(), to));
+    if (function == nullptr) return invalid(builder.name(*s.argument) + " cannot be cast to " + to->cql_name());
+    std::vector<SelectorPtr> arguments;
+    arguments.push_back(std::move(argument));
+    auto scalar = std::static_pointer_cast<const ScalarFunction>(function);
+    return SelectorPtr(std::make_unique<FunctionSelector>(std::move(scalar), std::move(arguments)));
   }
   Result<SelectorPtr> operator()(const ast::ArithmeticSelectable& s) const {
     std::vector<const ast::Selectable*> arguments{&*s.left};
@@ -277,12 +310,12 @@ struct BuildSelector {
   Result<SelectorPtr> operator()(const ast::FieldSelectable& s) const {
     ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(*s.receiver, nullptr));
     if (!receiver->type()->is_udt()) {
-      return invalid("Invalid field selection: " + builder.text(*s.receiver) + " of type " +
+      return invalid("Invalid field selection: " + builder.name(*s.receiver) + " of type " +
                      receiver->type()->cql_name() + " is not a user type");
     }
     auto field = static_cast<const UserType&>(receiver->type()->base()).field_index(s.field);
     if (!field)
-      return invalid(builder.text(*s.receiver) + " of type " + receiver->type()->cql_name() + " has no field " +
+      return invalid(builder.name(*s.receiver) + " of type " + receiver->type()->cql_name() + " has no field " +
                      s.field);
     return SelectorPtr(std::make_unique<FieldSelector>(std::move(receiver), *field));
   }
@@ -333,6 +366,12 @@ struct BuildSelector {
     }
     if (element == nullptr)
       return invalid("Cannot infer type for term [] in selection clause (try using a cast to force a type)");
+    if (wanted != nullptr && wanted->kind() == TypeKind::kVector) {
+      size_t dimension = static_cast<const VectorType&>(wanted->base()).dimension();
+      if (parts.size() == dimension) return SelectorPtr(std::make_unique<VectorSelector>(wanted, std::move(parts)));
+      return invalid("Invalid vector literal: expected " + std::to_string(dimension) + " elements, but given " +
+                     std::to_string(parts.size()));
+    }
     return SelectorPtr(std::make_unique<TupleSelector>(types::list(element, false), std::move(parts), true));
   }
   Result<SelectorPtr> operator()(const ast::SetSelectable&) const { return not_supported("A set literal"); }
@@ -360,12 +399,12 @@ struct BuildSelector {
     ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(selectable, nullptr));
     TypeKind kind = receiver->type()->kind();
     if (kind != TypeKind::kMap && kind != TypeKind::kSet) {
-      return invalid("Invalid " + what + ": " + builder.text(selectable) + " is not a collection");
+      return invalid("Invalid " + what + ": " + builder.name(selectable) + " is not a collection");
     }
     return receiver;
   }
   ColumnSpec key_spec(const ast::Selectable& selectable, const Type& type) const {
-    return {builder.table().keyspace, builder.table().name, "key(" + builder.text(selectable) + ")",
+    return {builder.table().keyspace, builder.table().name, "key(" + builder.name(selectable) + ")",
             type.elements()[0]};
   }
 };

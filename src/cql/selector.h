@@ -10,7 +10,7 @@ class SelectorBuilder {
   SelectorBuilder(const TableMetadata& table, PrepareContext& context) : table_(table), context_(context) {}
 
   const TableMetadata& table() const { return table_; }
-  PrepareContext& context() { return context_; }
+  PrepareContext& context() const { return context_; }
   const std::vector<const Column*>& used() const { return used_; }
 
   Result<const Column*> column(const std::string& name);
@@ -23,10 +23,8 @@ class SelectorBuilder {
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
   Result<std::vector<SelectorPtr>> arguments(const Function& function,
                                              const std::vector<const ast::Selectable*>& arguments);
-  // As written.
-  std::string text(const ast::Selectable& selectable) const {
-    return std::string(context_.text().substr(selectable.offset, selectable.length));
-  }
+  // As Cassandra prints it: what the result column is called without an alias, and in error messages.
+  std::string name(const ast::Selectable& selectable);
 
  private:
   const TableMetadata& table_;

@@ -1,5 +1,7 @@
 #include "cql/term.h"
 
+#include <algorithm>
+#include <charconv>
 #include <limits>
 
 #include "cql/term_internal.h"
@@ -55,35 +57,36 @@ const char* literal_kind(ast::Literal::Kind kind) {
 
 // --- Assignability (AssignmentTestable) ---
 
-Assignable of_literal(ast::Literal::Kind kind, const Type& type) {
+Assignable of_literal(const ast::Literal& literal, const Type& type) {
   using L = ast::Literal::Kind;
   using T = TypeKind;
   if (type.is_collection() || type.is_udt()) return Assignable::kNo;
   T t = type.kind();
   if (t == T::kTuple || t == T::kVector) return Assignable::kNo;
   if (t >= T::kEmpty) return Assignable::kWeak;  // custom types: their fromString decides
+  if (preferred_type(literal)->kind() == t) return Assignable::kExact;
   auto any = [t](std::initializer_list<T> kinds) {
     for (T k : kinds) {
       if (k == t) return Assignable::kWeak;
     }
     return Assignable::kNo;
   };
-  switch (kind) {
+  switch (literal.kind) {
     case L::kString:
-      return t == T::kText ? Assignable::kExact : any({T::kAscii, T::kInet, T::kDate, T::kTime, T::kTimestamp});
+      return any({T::kAscii, T::kText, T::kInet, T::kDate, T::kTime, T::kTimestamp});
     case L::kInteger:
       return any({T::kBigint, T::kCounter, T::kDate, T::kDecimal, T::kDouble, T::kDuration, T::kFloat, T::kInt,
                   T::kSmallint, T::kTime, T::kTimestamp, T::kTinyint, T::kVarint});
     case L::kFloat:
       return any({T::kDecimal, T::kDouble, T::kFloat});
     case L::kBoolean:
-      return t == T::kBoolean ? Assignable::kExact : Assignable::kNo;
+      return Assignable::kNo;
     case L::kUuid:
       return any({T::kUuid, T::kTimeuuid});
     case L::kDuration:
-      return t == T::kDuration ? Assignable::kExact : Assignable::kNo;
+      return Assignable::kNo;
     case L::kHex:
-      return t == T::kBlob ? Assignable::kExact : Assignable::kNo;
+      return any({T::kBlob});
   }
   return Assignable::kNo;
 }
@@ -97,7 +100,7 @@ struct AssignabilityOf {
 
   Assignable operator()(const ast::NullLiteral&) const { return Assignable::kWeak; }
   Assignable operator()(const ast::BindMarker&) const { return Assignable::kWeak; }
-  Assignable operator()(const ast::Literal& literal) const { return of_literal(literal.kind, type()); }
+  Assignable operator()(const ast::Literal& literal) const { return of_literal(literal, type()); }
   Assignable operator()(const ast::ArrayLiteral& array) const {
     if (type().kind() != TypeKind::kList && type().kind() != TypeKind::kVector) return Assignable::kNo;
     return all(array.elements, 0);
@@ -172,7 +175,7 @@ struct PrepareTerm {
     return TermPtr(std::make_unique<MarkerTerm>(marker.index, receiver.type));
   }
   Result<TermPtr> operator()(const ast::Literal& literal) const {
-    if (of_literal(literal.kind, type()) == Assignable::kNo) {
+    if (of_literal(literal, type()) == Assignable::kNo) {
       return invalid(std::string("Invalid ") + literal_kind(literal.kind) + " constant (" + literal.text + ") for \"" +
                      receiver.name + "\" of type " + receiver.type->cql_name());
     }
@@ -209,8 +212,8 @@ struct PrepareTerm {
   Result<Bytes> parse_literal(const ast::Literal& literal) const {
     const Type& base = type();
     if (base.is_counter()) return types::bigint()->from_text(literal.text);
-    if (literal.kind == ast::Literal::Kind::kHex && base.kind() == TypeKind::kBlob) {
-      return base.from_text(std::string_view(literal.text).substr(2));
+    if (literal.kind == ast::Literal::Kind::kHex) {
+      return types::blob()->from_text(std::string_view(literal.text).substr(2));
     }
     return base.from_text(literal.text);
   }
@@ -255,9 +258,48 @@ constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;
 
 }  // namespace
 
+TypePtr preferred_type(const ast::Literal& literal) {
+  switch (literal.kind) {
+    case ast::Literal::Kind::kString: {
+      bool ascii = std::all_of(literal.text.begin(), literal.text.end(), [](char c) { return c >= 0; });
+      return ascii ? types::ascii() : types::text();
+    }
+    case ast::Literal::Kind::kInteger: {
+      // The smallest of int, bigint and varint that holds it.
+      int64_t value = 0;
+      const char* end = literal.text.data() + literal.text.size();
+      auto parsed = std::from_chars(literal.text.data(), end, value);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return types::varint();
+      return value == static_cast<int32_t>(value) ? types::int_() : types::bigint();
+    }
+    case ast::Literal::Kind::kFloat: {
+      // Double where it loses nothing, else decimal.
+      if (literal.text.find_first_of("NI") != std::string::npos) return types::double_();
+      auto exact = types::decimal()->from_text(literal.text);
+      auto rounded = types::double_()->from_text(literal.text);
+      if (!exact.ok() || !rounded.ok()) return types::decimal();
+      auto back = types::decimal()->from_text(double_to_text(decode_double(*rounded)));
+      return back.ok() && types::decimal()->compare(*back, *exact) == 0 ? types::double_() : types::decimal();
+    }
+    case ast::Literal::Kind::kUuid: {
+      auto uuid = Uuid::parse(literal.text);
+      return uuid && uuid->version() == 1 ? types::timeuuid() : types::uuid();
+    }
+    case ast::Literal::Kind::kBoolean:
+      return types::boolean();
+    case ast::Literal::Kind::kDuration:
+      return types::duration();
+    case ast::Literal::Kind::kHex:
+      // Cassandra takes any as a tinyint, and stores what no client can read then.
+      return literal.text.size() == 4 ? types::tinyint() : types::blob();
+  }
+  return types::text();
+}
+
 TermPtr constant_term(Bytes value) { return std::make_unique<ConstantTerm>(std::move(value)); }
 
 std::string source(const ast::Term& term, const PrepareContext& context) {
+  if (std::holds_alternative<ast::NullLiteral>(term.value)) return "NULL";
   return std::string(context.text().substr(term.offset, term.length));
 }
 

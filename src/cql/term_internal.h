@@ -24,6 +24,9 @@ Assignable assignable_type(const Type& from, const Type& to);
 Assignable assignable(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);
 Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);
 
+// The type that a literal fits best (Constants.Literal's preferred type): what it is without a receiver.
+TypePtr preferred_type(const ast::Literal& literal);
+
 // A term as error messages show it.
 std::string source(const ast::Term& term, const PrepareContext& context);
 

@@ -1,0 +1,84 @@
+// Evaluates expressions of a SELECT clause without a node: what surrounds a function is there but does nothing.
+#pragma once
+
+#include "cql/query_processor.h"
+#include "cql/selection.h"
+#include "runtime/sim/sim_runtime.h"
+
+namespace cassandra_like {
+
+class IdleProcessor : public QueryProcessor {
+ public:
+  explicit IdleProcessor(ShardRuntime& runtime) : runtime_(runtime) {}
+  Task<Result<QueryResult>> query(std::string_view, const QueryOptions&, RequestContext) override { return refuse(); }
+  Task<Result<QueryResult>> prepare(std::string_view, std::string_view, RequestContext) override { return refuse(); }
+  Task<Result<QueryResult>> execute(BytesView, const QueryOptions&, RequestContext) override { return refuse(); }
+  Task<Result<QueryResult>> batch(uint8_t, std::span<const BatchEntry>, const QueryOptions&, RequestContext) override {
+    return refuse();
+  }
+  void set_peers(std::vector<QueryProcessor*>) override {}
+  Task<Status> load_prepared() override { return Status(); }
+  StatementPtr prepared(BytesView) const override { return nullptr; }
+  Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>) override { return refuse(); }
+  Uuid next_time_uuid() override { return Uuid::time_based(kUuidEpochOffset + ++uuids_, 0x8080808080808080); }
+  Coordinator& coordinator() override { std::abort(); }
+  ShardRuntime& runtime() override { return runtime_; }
+  const CqlOptions& options() const override { return options_; }
+  const QueryStatistics& statistics() const override { return statistics_; }
+
+ private:
+  static Task<Result<QueryResult>> refuse() { return Result<QueryResult>(invalid("idle")); }
+  ShardRuntime& runtime_;
+  CqlOptions options_;
+  QueryStatistics statistics_;
+  uint64_t uuids_ = 0;
+};
+
+class IdleCoordinator : public Coordinator {
+ public:
+  Task<Status> write(std::span<const Mutation>, Consistency, WriteType) override { return Status(); }
+  Task<Status> write_counters(std::span<const Mutation>, Consistency) override { return Status(); }
+  Task<Result<ReadStatistics>> read(const ReadCommand&, Consistency, RowSink&) override {
+    return Result<ReadStatistics>(invalid("idle"));
+  }
+  Task<Status> truncate(TablePtr) override { return Status(); }
+  Task<Status> replay_batchlog() override { return Status(); }
+  Replica& replica() override { std::abort(); }
+  SchemaStore& schema() override { std::abort(); }
+  const CoordinatorStatistics& statistics() const override { return statistics_; }
+  CoordinatorStatistics& statistics() override { return statistics_; }
+
+ private:
+  CoordinatorStatistics statistics_;
+};
+
+// One result column of one row.
+struct Answer {
+  std::string name;
+  TypePtr type;
+  BytesView value;  // as long as the fixture lives
+};
+
+class FunctionFixture {
+ public:
+  FunctionFixture();
+
+  ExecutionContext& context() { return context_; }
+  // `SELECT expression FROM functions_oracle.one`, whose row has k = 0.
+  Result<Answer> select(const std::string& expression);
+
+ private:
+  std::unique_ptr<SimWorld> world_;
+  ShardRuntime& runtime_;
+  IdleProcessor processor_;
+  IdleCoordinator coordinator_;
+  CqlOptions config_;
+  ClientState client_;
+  QueryOptions options_;
+  Arena arena_;
+  ExecutionContext context_;
+  TablePtr table_;
+  SchemaPtr schema_;
+};
+
+}  // namespace cassandra_like

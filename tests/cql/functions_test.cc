@@ -1,0 +1,64 @@
+// Functions, casts and arithmetic give what Cassandra gave for the same expressions.
+#include <fstream>
+
+#include "gtest/gtest.h"
+#include "tests/cql/function_fixture.h"
+
+namespace cassandra_like {
+namespace {
+
+// What stands behind the expression on a line of data/functions.txt.
+std::string describe(const Result<Answer>& answer) {
+  if (answer.ok()) {
+    std::string value = is_null(answer->value) ? "null" : to_hex(answer->value);
+    return answer->name + "\t" + answer->type->cql_name(false) + "\t" + value;
+  }
+  std::string message = answer.error().message();
+  for (const char* list : {" (known type signatures", " (can be matched by"})
+    message = message.substr(0, message.find(list));
+  char code[8];
+  std::snprintf(code, sizeof code, "%04x", static_cast<unsigned>(answer.error().code()));
+  return std::string("error\t") + code + "\t" + message;
+}
+
+TEST(Functions, AnswerAsCassandraDoes) {
+  std::ifstream file(SOURCE_DIR "/tests/cql/data/functions.txt");
+  FunctionFixture fixture;
+  int compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    size_t tab = line.find('\t');
+    EXPECT_EQ(line.substr(0, tab) + "\t" + describe(fixture.select(line.substr(0, tab))), line);
+    ++compared;
+  }
+  EXPECT_GT(compared, 500);
+}
+
+TEST(Functions, OfNoArgumentsDifferFromCallToCall) {
+  FunctionFixture fixture;
+  for (const char* call : {"now()", "current_timeuuid()", "currentTimeuuid()", "uuid()"}) {
+    auto first = fixture.select(call), second = fixture.select(call);
+    ASSERT_TRUE(first.ok() && second.ok()) << call;
+    EXPECT_EQ(first->value.size(), 16u) << call;
+    EXPECT_NE(first->value, second->value) << call;
+  }
+}
+
+TEST(Functions, TellTheTimeOfTheClock) {
+  FunctionFixture fixture;
+  int64_t millis = fixture.context().runtime.clock.wall_millis();
+  auto value = [&](const char* call) {
+    auto answer = fixture.select(call);
+    return answer.ok() ? Bytes(answer->value) : answer.error().message();
+  };
+  Bytes timestamp, date, time;
+  append_be<int64_t>(timestamp, millis);
+  append_be<uint32_t>(date, 0x80000000u + static_cast<uint32_t>(millis / 86400000));
+  append_be<int64_t>(time, fixture.context().runtime.clock.wall_micros() % 86400000000 * 1000);
+  EXPECT_EQ(value("current_timestamp()"), timestamp);
+  EXPECT_EQ(value("current_date()"), date);
+  EXPECT_EQ(value("current_time()"), time);
+}
+
+}  // namespace
+}  // namespace cassandra_like

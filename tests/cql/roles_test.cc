@@ -1,0 +1,225 @@
+// Statements about roles, and tracing, by the CQL that they run on the node's own tables.
+#include "cql/roles.h"
+
+#include "cql/parser.h"
+#include "cql/tracing.h"
+#include "gtest/gtest.h"
+#include "tests/cql/function_fixture.h"
+
+namespace cassandra_like {
+namespace {
+
+// Only the number of columns counts here.
+const ColumnSpec kText{"", "", "", types::text()};
+
+// A row of system_auth.roles.
+struct StoredRole {
+  bool is_superuser = false, can_login = false;
+  std::vector<std::string> member_of;
+};
+
+// Answers the queries of roles.cc out of a map and writes down everything else.
+class RoleProcessor : public IdleProcessor {
+ public:
+  RoleProcessor(ShardRuntime& runtime, CqlOptions options) : IdleProcessor(runtime), options_(std::move(options)) {}
+
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
+    if (text.rfind("SELECT role", 0) == 0) {
+      RowsResult rows{make_result_metadata(std::vector<ColumnSpec>(4, kText)), 0, {}, {}};
+      for (const auto& [name, role] : roles) {
+        if (values.empty() || values[0] == name) append(rows, name, role);
+      }
+      return Result<QueryResult>(QueryResult{std::move(rows), {}, {}});
+    }
+    if (text.rfind("SELECT member", 0) == 0) {
+      RowsResult rows{make_result_metadata({kText}), 0, {}, {}};
+      for (const auto& [name, role] : roles) {
+        for (const std::string& of : role.member_of) {
+          if (of != values[0]) continue;
+          ++rows.row_count;
+          append_element(rows.rows, name);
+        }
+      }
+      return Result<QueryResult>(QueryResult{std::move(rows), {}, {}});
+    }
+    written.push_back(text);
+    written_values.push_back(std::move(values));
+    return Result<QueryResult>(QueryResult{VoidResult{}, {}, {}});
+  }
+  const CqlOptions& options() const override { return options_; }
+
+  std::map<std::string, StoredRole> roles;
+  std::vector<std::string> written;
+  std::vector<std::vector<Bytes>> written_values;
+
+ private:
+  static void append(RowsResult& rows, const std::string& name, const StoredRole& role) {
+    ++rows.row_count;
+    append_element(rows.rows, name);
+    append_element(rows.rows, Bytes(1, role.is_superuser ? '\1' : '\0'));
+    append_element(rows.rows, Bytes(1, role.can_login ? '\1' : '\0'));
+    if (role.member_of.empty()) return append_element(rows.rows, kNull);
+    Bytes set;
+    append_be<int32_t>(set, static_cast<int32_t>(role.member_of.size()));
+    for (const std::string& of : role.member_of) append_element(set, of);
+    append_element(rows.rows, set);
+  }
+  CqlOptions options_;
+};
+
+class RolesTest : public testing::Test {
+ protected:
+  RolesTest() : world_(SimWorld::create(1)), runtime_(world_->add_machine("10.0.0.1").boot(1).shard(0)) {
+    config_.authenticator = "PasswordAuthenticator";
+    processor_ = std::make_unique<RoleProcessor>(runtime_, config_);
+    client_.user = "cassandra";
+    client_.is_superuser = true;
+  }
+
+  // "ok", the rows in hex, or the error's code and message.
+  std::string run(const std::string& text) {
+    auto parsed = parse_statement(text);
+    if (!parsed.ok()) return parsed.error().message();
+    PrepareContext prepare(std::make_shared<Schema>(), "", text, {}, config_);
+    auto statement = prepare_role_statement(*parsed, prepare);
+    if (!statement.ok()) return statement.error().message();
+    Arena arena;
+    QueryOptions options;
+    ExecutionContext context{*processor_, coordinator_, runtime_, config_, client_, options, arena, nullptr, {}, 0, 0};
+    Task<Result<QueryResult>> task = (*statement)->execute(context);
+    Result<QueryResult> result = invalid("not finished");
+    spawn(finish(std::move(task), &result));
+    if (!result.ok()) return result.error().message();
+    const auto* rows = std::get_if<RowsResult>(&result->value);
+    return rows == nullptr ? "ok" : std::to_string(rows->row_count) + " rows " + to_hex(rows->rows);
+  }
+  static Task<void> finish(Task<Result<QueryResult>> task, Result<QueryResult>* result) {
+    Result<QueryResult> value = co_await task;
+    *result = std::move(value);
+  }
+  static Task<void> finish_status(Task<Status> task, bool* ok) {
+    Status status = co_await task;
+    *ok = status.ok();
+  }
+
+  std::unique_ptr<SimWorld> world_;
+  ShardRuntime& runtime_;
+  CqlOptions config_;
+  IdleCoordinator coordinator_;
+  ClientState client_;
+  std::unique_ptr<RoleProcessor> processor_;
+};
+
+TEST_F(RolesTest, AreCreatedWithWhatWasGiven) {
+  EXPECT_EQ(run("CREATE ROLE reader WITH LOGIN = true AND PASSWORD = 'secret'"), "ok");
+  EXPECT_EQ(run("CREATE USER admin WITH PASSWORD 'secret' SUPERUSER"), "ok");
+  EXPECT_EQ(run("CREATE ROLE nobody"), "ok");
+  const std::string with_hash =
+      "INSERT INTO system_auth.roles (role, is_superuser, can_login, salted_hash) VALUES (?, ?, ?, ?)";
+  const std::string without = "INSERT INTO system_auth.roles (role, is_superuser, can_login) VALUES (?, ?, ?)";
+  EXPECT_EQ(processor_->written, (std::vector<std::string>{with_hash, with_hash, without}));
+  const auto& reader = processor_->written_values[0];
+  EXPECT_EQ(reader[0] + to_hex(reader[1]) + to_hex(reader[2]), "reader0001");
+  EXPECT_EQ(reader[3].substr(0, 7), "$2a$10$");
+  EXPECT_EQ(reader[3].size(), 60u);
+  const auto& admin = processor_->written_values[1];
+  EXPECT_EQ(admin[0] + to_hex(admin[1]) + to_hex(admin[2]), "admin0101");
+  EXPECT_NE(reader[3], admin[3]);  // salted
+}
+
+TEST_F(RolesTest, NeedALogin) {
+  client_ = ClientState();
+  for (const char* text : {"CREATE ROLE x", "DROP ROLE x", "LIST ROLES", "LIST USERS", "GRANT a TO b",
+                           "GRANT SELECT ON ALL KEYSPACES TO b", "LIST ALL PERMISSIONS"}) {
+    EXPECT_EQ(run(text), "You have to be logged in and not anonymous to perform this request") << text;
+  }
+  EXPECT_EQ(run("CREATE ROLE ''"), "Role name can't be an empty string");
+  EXPECT_EQ(run("ALTER ROLE x"), "ALTER [ROLE|USER] can't be empty");
+  EXPECT_EQ(run("CREATE ROLE x WITH OPTIONS = {'a': 'b'}"),
+            "org.apache.cassandra.auth.CassandraRoleManager doesn't support OPTIONS");
+  EXPECT_TRUE(processor_->written.empty());
+}
+
+TEST_F(RolesTest, HaveNoPasswordsWithoutAnAuthenticatorForThem) {
+  config_.authenticator = "AllowAllAuthenticator";
+  EXPECT_EQ(run("CREATE ROLE x WITH PASSWORD = 'a'"),
+            "org.apache.cassandra.auth.CassandraRoleManager doesn't support PASSWORD");
+  EXPECT_EQ(run("ALTER ROLE x WITH HASHED PASSWORD = '$2a$'"),
+            "org.apache.cassandra.auth.CassandraRoleManager doesn't support HASHED_PASSWORD");
+}
+
+TEST_F(RolesTest, RefuseWhatDoesNotFit) {
+  processor_->roles["reader"] = {false, true, {"group"}};
+  processor_->roles["group"] = {};
+  processor_->roles["cassandra"] = {true, true, {}};
+  EXPECT_EQ(run("CREATE ROLE reader"), "reader already exists");
+  EXPECT_EQ(run("CREATE ROLE IF NOT EXISTS reader"), "ok");
+  EXPECT_EQ(run("DROP ROLE nosuch"), "nosuch doesn't exist");
+  EXPECT_EQ(run("DROP ROLE IF EXISTS nosuch"), "ok");
+  EXPECT_EQ(run("DROP ROLE cassandra"), "Cannot DROP primary role for current login");
+  EXPECT_EQ(run("ALTER ROLE nosuch WITH LOGIN = true"), "Role nosuch doesn't exist");
+  EXPECT_EQ(run("ALTER ROLE cassandra WITH SUPERUSER = false"),
+            "You aren't allowed to alter your own superuser status or that of a role granted to you");
+  EXPECT_EQ(run("GRANT group TO reader"), "reader is a member of group");
+  EXPECT_EQ(run("GRANT reader TO group"), "reader is a member of group");
+  EXPECT_EQ(run("REVOKE reader FROM group"), "group is not a member of reader");
+  EXPECT_EQ(run("GRANT nosuch TO group"), "nosuch doesn't exist");
+  EXPECT_EQ(run("LIST ROLES OF nosuch"), "<role nosuch> doesn't exist");
+  EXPECT_EQ(run("ADD IDENTITY 'a' TO ROLE 'reader'"), "ADD IDENTITY is not supported yet");
+  EXPECT_TRUE(processor_->written.empty());
+}
+
+TEST_F(RolesTest, KnowTheirMembers) {
+  processor_->roles["reader"] = {false, true, {}};
+  processor_->roles["group"] = {};
+  EXPECT_EQ(run("GRANT group TO reader"), "ok");
+  EXPECT_EQ(processor_->written,
+            (std::vector<std::string>{"UPDATE system_auth.roles SET member_of = member_of + ? WHERE role = ?",
+                                      "INSERT INTO system_auth.role_members (role, member) VALUES (?, ?)"}));
+  EXPECT_EQ(to_hex(processor_->written_values[0][0]), "000000010000000567726f7570");
+  processor_->written.clear();
+  processor_->roles["reader"].member_of = {"group"};
+  EXPECT_EQ(run("DROP ROLE group"), "ok");
+  EXPECT_EQ(processor_->written,
+            (std::vector<std::string>{"DELETE FROM system_auth.roles WHERE role = ?",
+                                      "UPDATE system_auth.roles SET member_of = member_of - ? WHERE role = ?",
+                                      "DELETE FROM system_auth.role_members WHERE role = ?"}));
+}
+
+TEST_F(RolesTest, AreListedInOrder) {
+  processor_->roles["b"] = {false, true, {"a"}};
+  processor_->roles["a"] = {true, false, {}};
+  EXPECT_EQ(run("LIST ROLES"),
+            "2 rows 0000000161"
+            "0000000101"
+            "0000000100"
+            "0000000400000000"
+            "00000003414c4c"
+            "0000000162"
+            "0000000100"
+            "0000000101"
+            "0000000400000000"
+            "00000003414c4c");
+  // A user is a superuser by a role that it has.
+  EXPECT_EQ(run("LIST USERS"),
+            "1 rows 0000000162"
+            "0000000101"
+            "00000003414c4c");
+}
+
+TEST_F(RolesTest, DefaultIsCreatedOnce) {
+  bool ok = false;
+  spawn(finish_status(create_default_role(processor_.get()), &ok));
+  EXPECT_TRUE(ok);
+  ASSERT_EQ(processor_->written.size(), 1u);
+  EXPECT_EQ(processor_->written[0],
+            "INSERT INTO system_auth.roles (role, is_superuser, can_login, salted_hash) VALUES (?, true, true, ?) "
+            "USING TIMESTAMP 0");
+  EXPECT_EQ(processor_->written_values[0][0], "cassandra");
+  processor_->roles["anyone"] = {};
+  spawn(finish_status(create_default_role(processor_.get()), &ok));
+  EXPECT_EQ(processor_->written.size(), 1u);
+}
+
+}  // namespace
+}  // namespace cassandra_like
