@@ -68,6 +68,9 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     Status status = replay_segment(segment, wanted, truncated, segment.descriptor.id == newest_of_cassandra);
     if (!status.ok()) co_return status;
     if (is_own(segment.descriptor)) {
+      // What a killed process had stored is in the page cache: acknowledged then, on the disk only now.
+      Status synced = co_await runtime_.disk.sync_file(segment.path);
+      if (!synced.ok()) co_return synced;
       replayed_ = {segment.descriptor.id, std::numeric_limits<int32_t>::max()};
     }
     while (active_bytes_ > memory_budget_ / 2) {
