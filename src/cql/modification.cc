@@ -1,5 +1,7 @@
 #include "cql/modification.h"
 
+#include "cql/tracing.h"
+
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -214,6 +216,11 @@ Task<Result<QueryResult>> Modification::write(ExecutionContext& context, const P
   }
   auto mutations = collector.mutations();
   if (mutations.empty()) return Result<QueryResult>(QueryResult{});
+  if (context.trace != nullptr) {
+    context.trace->event("Determining replicas for mutation");
+    context.trace->event("Appending to commitlog");
+    context.trace->event("Adding to " + table_->name + " memtable");
+  }
   bool counters = is_counter() && statement_kind_ == Kind::kUpdate;
   WriteType type = mutations.size() > 1 ? WriteType::kUnloggedBatch : WriteType::kSimple;
   Task<Status> task = counters ? context.coordinator.write_counters(mutations, context.options.consistency)

@@ -190,7 +190,9 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
                                                     RequestContext context) {
   ++statistics_.regular_statements;
   std::string keyspace(options.keyspace.empty() ? std::string_view(context.client.keyspace) : options.keyspace);
+  if (context.trace != nullptr) context.trace->event("Parsing " + std::string(text));
   auto prepared = parse_and_prepare(text, keyspace, context.client.is_internal);
+  if (context.trace != nullptr) context.trace->event("Preparing statement");
   if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
   Request* request = acquire();
   request->statement = std::move(prepared->statement);

@@ -3,6 +3,7 @@
 
 #include "cql/restrictions.h"
 #include "cql/select_sink.h"
+#include "cql/tracing.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -193,6 +194,10 @@ Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) co
   auto execution = begin(context);
   if (!execution.ok()) return Result<QueryResult>(std::move(execution.error()));
   Execution& e = **execution;
+  if (context.trace != nullptr) {
+    context.trace->event((e.command.range ? "Executing seq scan on " : "Executing single-partition query on ") +
+                         table_->name);
+  }
   // The common case: one read that completes at once.
   if (!selection_.has_aggregates() && !e.partial && (e.command.range || !e.command.keys.empty())) {
     auto read = context.coordinator.read(e.command, context.options.consistency, e.sink);
@@ -266,6 +271,10 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
     count = std::min(count, e.limits.rows);
   }
   result.row_count = static_cast<int32_t>(count);
+  if (e.context.trace != nullptr) {
+    e.context.trace->event("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
+                           " tombstone cells");
+  }
   if (!selection_.has_aggregates() && e.sink.page_full() && !e.sink.limit_reached()) {
     PagingState state;
     state.partition_key = e.sink.last_key();

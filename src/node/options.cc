@@ -100,6 +100,7 @@ CqlOptions cql_options(const Config& config) {
   options.authenticator = config.authenticator.short_name();
   options.authorizer = config.authorizer.short_name();
   options.default_keyspace_rf = config.default_keyspace_rf;
+  for (const auto& [name, memtable] : config.memtable_configurations) options.memtable_configurations.push_back(name);
   return options;
 }
 

@@ -82,6 +82,8 @@ class Disk {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status link(const std::string& from, const std::string& to) = 0;
   virtual Task<Status> sync_directory(std::string path) = 0;
+  // All that the file holds now: for one that a process which is gone has written.
+  virtual Task<Status> sync_file(std::string path) = 0;
   virtual Result<DiskSpace> space(const std::string& path) = 0;
   virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) = 0;
 };

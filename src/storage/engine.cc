@@ -42,9 +42,7 @@ EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOption
         CommitLogOptions log = log_options(options_, self_writer_);
         log.on_full = [this](std::vector<LogTable*> tables) {
           for (LogTable* table : tables) {
-            if (auto store = find(table->id); store && store->flush_mutex.waiting() == 0) {
-              spawn(flush_in_background(store));
-            }
+            if (auto store = find(table->id); store && !store->flush_requested) spawn(flush_in_background(store));
           }
         };
         return log;
@@ -129,7 +127,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   store->durable = durable;
-  TRY(store->open(runtime_.disk, options_.data_directories, self_));
+  TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy));
   for (const LiveSSTable& live : store->sstables) {
     for (const auto& [from, to] : live.sstable->info().commit_log_intervals) {
       highest_flushed_segment_ = std::max(highest_flushed_segment_, to.segment);
@@ -157,7 +155,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
       LOG_WARN("{}", made.error().message());
       continue;
     }
-    TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_));
+    TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy));
     store.indexes.push_back(std::move(made).value());
   }
   return {};
@@ -191,6 +189,15 @@ Task<Status> EngineImpl::start() {
   started_ = true;
   log_.remove_clean();
   relieve_memory();
+  for (const TableStorePtr& store : select(Selection())) {
+    for (size_t i = 0; i < store->indexes.size(); ++i) {
+      if (!store->indexes[i]->store->needs_rebuild) continue;
+      TablePtr table = store->table;
+      std::string name = store->indexes[i]->metadata.name;
+      Status built = co_await build_index(table, name);
+      if (!built.ok()) co_return built;
+    }
+  }
   co_return Status();
 }
 

@@ -40,10 +40,13 @@ Task<Status> EngineImpl::flush(Selection selection) {
 }
 
 Task<void> EngineImpl::flush_in_background(TableStorePtr store) {
+  if (store->flush_requested || !gate_.enter()) co_return;
+  store->flush_requested = true;
   // The caller may be in the middle of a write.
   co_await runtime_.executor.yield();
-  Status ignored = co_await flush_store(store);
-  if (!ignored.ok()) LOG_ERROR("{}", ignored.error().message());
+  Status ignored = co_await flush_store(store);  // what failed was logged, and will be tried again
+  store->flush_requested = false;
+  gate_.leave();
 }
 
 Task<Status> EngineImpl::flush_store(TableStorePtr store) {
@@ -53,6 +56,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
   {
     co_await store->flush_mutex.lock();
     AsyncMutex::Guard guard(store->flush_mutex);
+    store->flush_requested = false;
     CommitLogPosition upper = log_position();
     std::vector<std::pair<TableStorePtr, std::shared_ptr<Memtable>>> work;
     // What an earlier flush failed to write is still there.

@@ -127,6 +127,7 @@ void EngineImpl::relieve_memory() {
   TableStorePtr largest;
   size_t most = 0;
   for (const auto& [id, store] : stores_) {
+    if (store->flush_requested) return;
     if (!store->flushing.empty()) continue;
     size_t bytes = store->memtable->memory_used();
     for (const auto& index : store->indexes) bytes += index->store->memtable->memory_used();
@@ -135,7 +136,9 @@ void EngineImpl::relieve_memory() {
       largest = store;
     }
   }
-  if (largest) spawn(flush_in_background(largest));
+  // While others are being flushed, small ones would only make small SSTables.
+  bool waits = flushing_bytes_ > 0 && most < memory_budget_ / 16;
+  if (largest && !waits) spawn(flush_in_background(largest));
 }
 
 Task<Status> EngineImpl::apply_counter(const Mutation& mutation) {

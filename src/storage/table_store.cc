@@ -39,7 +39,8 @@ Result<Listed> list_directory(Disk& disk, const std::string& path) {
 
 }  // namespace
 
-Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self) {
+Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
+                        FailurePolicy policy) {
   for (const std::string& data_directory : data_directories) {
     std::string path = data_directory + "/" + directory;
     paths.push_back(path);
@@ -58,8 +59,19 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
     for (const SSTableDescriptor& descriptor : listed.complete) {
       auto owner = sstable_owner(descriptor.id);
       if (owner && owner->shards == self.shards && owner->shard != self.shard) continue;
-      ASSIGN_OR_RETURN(SSTablePtr sstable, SSTable::open(disk, descriptor, table));
-      add_sstable(std::move(sstable), self);
+      if (table->is_index && !owner) {
+        // Cassandra orders an index by the indexed type, not by token.
+        LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file("Data.db"));
+        needs_rebuild = true;
+        continue;
+      }
+      auto sstable = SSTable::open(disk, descriptor, table);
+      if (!sstable.ok()) {
+        if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) return sstable.error();
+        LOG_ERROR("Not using {}: {}", descriptor.file("Data.db"), sstable.error().message());
+        continue;
+      }
+      add_sstable(std::move(sstable).value(), self);
     }
   }
   return {};

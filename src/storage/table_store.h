@@ -37,7 +37,8 @@ class TableStore {
   TableStore(TablePtr table, std::string directory, CommitLogPosition lower);
 
   // Makes directories, loads the SSTables of this shard and those that every shard shares.
-  Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self);
+  Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
+              FailurePolicy policy);
   void use_table(TablePtr table);
 
   // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.
@@ -56,7 +57,9 @@ class TableStore {
   std::vector<std::string> paths;  // one per data directory
   bool paths_synced = false;       // the directories' own entries are on the disk
   bool dropped = false;
-  bool durable = true;  // its keyspace wants the commit log
+  bool flush_requested = false;  // a flush is on its way to the memtable
+  bool needs_rebuild = false;    // of an index whose SSTables Cassandra wrote
+  bool durable = true;           // its keyspace wants the commit log
   LogTable log;
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first

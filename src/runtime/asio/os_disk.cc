@@ -34,6 +34,12 @@ Status sync_directory_now(const std::string& path) {
   return {};
 }
 
+Status sync_file_now(const std::string& path) {
+  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) return os_error("sync", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
@@ -117,6 +123,10 @@ Status OsDisk::rename(const std::string& from, const std::string& to) {
 Status OsDisk::link(const std::string& from, const std::string& to) {
   if (::link(from.c_str(), to.c_str()) == 0) return {};
   return os_error("link", from + " to " + to, errno);
+}
+
+Task<Status> OsDisk::sync_file(std::string path) {
+  return pool_.run(&shard_, [path = std::move(path)] { return sync_file_now(path); });
 }
 
 Task<Status> OsDisk::sync_directory(std::string path) {

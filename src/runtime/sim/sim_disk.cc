@@ -247,6 +247,20 @@ Task<Status> SimDisk::sync_directory(std::string path) {
                   [state, inode, last] { state->make_durable(inode, last); });
 }
 
+Task<Status> SimDisk::sync_file(std::string path) {
+  auto inode = state_.find(path);
+  if (inode == nullptr || inode->is_directory) return Status(sim_io_error("sync", path, "No such file"));
+  auto copy = std::make_unique<Bytes>(inode->live_bytes());
+  uint64_t checksum = crc32(*copy);
+  return sim_sync(&state_, &executor_, std::move(path), inode, checksum, [inode, copy = std::move(copy)] {
+    if (inode->mapped) {
+      std::memcpy(inode->mapped_durable->get(), copy->data(), copy->size());
+    } else {
+      inode->synced_size = std::max<uint64_t>(inode->synced_size, copy->size());
+    }
+  });
+}
+
 Result<DiskSpace> SimDisk::space(const std::string& path) {
   TRY(check_alive(executor_, "ask for the free space of", path));
   uint64_t used = std::min(state_.used(), state_.capacity());

@@ -135,6 +135,7 @@ class SimDisk final : public Disk {
   Status rename(const std::string& from, const std::string& to) override;
   Status link(const std::string& from, const std::string& to) override;
   Task<Status> sync_directory(std::string path) override;
+  Task<Status> sync_file(std::string path) override;
   Result<DiskSpace> space(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override;
 
