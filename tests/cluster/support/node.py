@@ -76,4 +76,4 @@ class Node:
     def destroy(self):
         if self.process is not None and self.process.poll() is None:
             self.kill()
-        shutil.rmtree(self.home, ignore_errors=True)
+        if "KEEP" not in os.environ: shutil.rmtree(self.home, ignore_errors=True)
