@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
     if (i == 0 && result.failure.empty()) {
       SimulationResult again = run_simulation(options);
       if (again.trace_hash != result.trace_hash || again.steps != result.steps) {
-        result.failure = fmt::format("not deterministic: trace {:016x} after {} steps, then {:016x} after {}", result.trace_hash,
-                                     result.steps, again.trace_hash, again.steps);
+        result.failure = fmt::format("not deterministic: trace {:016x} after {} steps, then {:016x} after {}",
+                                     result.trace_hash, result.steps, again.trace_hash, again.steps);
       }
     }
     if (options.verbose || runs == 1 || !result.failure.empty()) {

@@ -175,7 +175,8 @@ Task<Status> ReplicaSetImpl::save_builtin_schema(std::vector<std::string> saved)
 Task<Status> ReplicaSetImpl::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();
-  CO_TRY(co_await on_every_shard([shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); }));
+  CO_TRY(
+      co_await on_every_shard([shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); }));
   co_return co_await on_every_shard(
       [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); });
 }

@@ -13,7 +13,8 @@ void Checker::acknowledged(int key, int64_t number, int64_t at) {
 }
 
 void Checker::forget_acknowledged_after(int64_t safe_until) {
-  for (auto& [key, state] : keys_) std::erase_if(state.acknowledged, [&](const auto& a) { return a.second > safe_until; });
+  for (auto& [key, state] : keys_)
+    std::erase_if(state.acknowledged, [&](const auto& a) { return a.second > safe_until; });
 }
 
 int64_t Checker::must_show(int key) const {
@@ -28,7 +29,8 @@ const std::map<int64_t, bool>& Checker::history(int key) const {
   return it == keys_.end() ? kNone : it->second.tried;
 }
 
-std::string Checker::check(int key, int64_t at_least, std::optional<int64_t> first, std::optional<int64_t> second) const {
+std::string Checker::check(int key, int64_t at_least, std::optional<int64_t> first,
+                           std::optional<int64_t> second) const {
   auto show = [](const std::optional<int64_t>& n) { return n ? std::to_string(*n) : std::string("nothing"); };
   if (first != second) {
     return fmt::format("key {} shows half a write: {} and {}", key, show(first), show(second));

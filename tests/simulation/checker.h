@@ -35,7 +35,7 @@ class Checker {
 
  private:
   struct Key {
-    std::map<int64_t, bool> tried;          // number, whether it was a delete
+    std::map<int64_t, bool> tried;            // number, whether it was a delete
     std::map<int64_t, int64_t> acknowledged;  // number, when
   };
   std::map<int, Key> keys_;

@@ -27,7 +27,8 @@ class Simulation {
     memtable_kib_ = 256 << random(4);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
-      clients_.push_back(std::make_unique<SimulatedClient>(client_machine, SocketAddress{kAddress, 9042}, 3 + random(3)));
+      clients_.push_back(
+          std::make_unique<SimulatedClient>(client_machine, SocketAddress{kAddress, 9042}, 3 + random(3)));
     }
   }
 
@@ -118,7 +119,8 @@ class Simulation {
     starting_ = true;
     stop_requested_ = false;
     runtime.shard(0).executor.post([this, &runtime] { spawn(start_task(this, &runtime)); });
-    if (!world_->run_until([this] { return !starting_; }, seconds(60))) fail("the node takes more than a minute to start");
+    if (!world_->run_until([this] { return !starting_; }, seconds(60)))
+      fail("the node takes more than a minute to start");
     if (node_ == nullptr) return false;
     ++result_.restarts;
     for (auto& client : clients_) client->start();
@@ -193,7 +195,9 @@ class Simulation {
   }
 
   bool create_schema() {
-    return execute("CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}") &&
+    return execute(
+               "CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
+               "1}") &&
            execute("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c))");
   }
 
@@ -202,7 +206,8 @@ class Simulation {
     std::string filler(random(400), 'x');
     std::string text = fmt::format(
         "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'); "
-        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'); APPLY BATCH", number, key, filler);
+        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'); APPLY BATCH",
+        number, key, filler);
     checker_.tried_write(key, number);
     issue(text, [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
   }
@@ -220,9 +225,8 @@ class Simulation {
 
   void issue_read(int key) {
     int64_t at_least = checker_.must_show(key);
-    issue(fmt::format("SELECT c, n FROM s.t WHERE k = {}", key), [this, key, at_least](const ClientResponse& response) {
-      judge_read(key, at_least, response);
-    });
+    issue(fmt::format("SELECT c, n FROM s.t WHERE k = {}", key),
+          [this, key, at_least](const ClientResponse& response) { judge_read(key, at_least, response); });
   }
 
   void judge_read(int key, int64_t at_least, const ClientResponse& response) {
@@ -260,9 +264,12 @@ class Simulation {
         if (client->in_flight() > 30) continue;
         int key = static_cast<int>(random(kKeys));
         uint64_t kind = random(10);
-        if (kind < 6) issue_write(key);
-        else if (kind < 7) issue_delete(key);
-        else issue_read(key);
+        if (kind < 6)
+          issue_write(key);
+        else if (kind < 7)
+          issue_delete(key);
+        else
+          issue_read(key);
       }
       world_->run_for(Duration(50'000 + static_cast<int64_t>(random(400'000))));
     }
