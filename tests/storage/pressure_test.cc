@@ -1,0 +1,112 @@
+// Memory limits, and power failures while files are written.
+#include <fmt/format.h>
+
+#include "fixture.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+EngineOptions small_memory() {
+  EngineOptions options;
+  options.memtable_bytes = 256 << 10;
+  return options;
+}
+
+TEST(PressureTest, FullMemtablesAreFlushedAndWritesGoOn) {
+  EngineOptions options;
+  options.memtable_bytes = 4 << 20;
+  Node node(1, 1, options);
+  auto t = node.table("t");
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(node.apply(Update(t, fmt::format("key{}", i % 50)).row(i).cell("v", std::string(1000, 'x'))).ok());
+    // Memory comes in chunks of up to 1 MiB.
+    ASSERT_LE(node.engine().statistics().memtable_bytes, options.memtable_bytes + (1 << 20));
+  }
+  EXPECT_GE(node.engine().sstables(t->id).size(), 2u);
+  EXPECT_EQ(node.scan("t").size(), 10'050u);
+}
+
+TEST(PressureTest, WritesAreRefusedWhenFlushingFailsForLong) {
+  Node node(1, 1, small_memory());
+  auto t = node.table("t");
+  node.machine().set_disk_capacity(300 << 10);
+  Status status;
+  for (int i = 0; i < 3000 && status.ok(); ++i) {
+    status = node.apply(Update(t, "key").row(i).cell("v", std::string(100, 'x')));
+  }
+  ASSERT_FALSE(status.ok());
+  bool expected = status.error().code() == ErrorCode::kOverloaded || status.error().code() == ErrorCode::kDiskFull;
+  EXPECT_TRUE(expected) << status.error().message();
+  EXPECT_FALSE(node.failures.empty());
+}
+
+// Power fails at any moment of a flush or a compaction; everything acknowledged is there afterwards.
+TEST(PressureTest, PowerFailuresDuringFlushAndCompactionLoseNothing) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    EngineOptions options;
+    options.commitlog_sync = CommitLogSync::kBatch;
+    Node node(seed, 1, options);
+    Random& random = node.world().random();
+    auto t = node.table("t");
+    int written = 0;
+    Lines expected{"key"};
+    auto write = [&](int count) {
+      for (int i = 0; i < count; ++i, ++written) {
+        ASSERT_TRUE(node.apply(Update(t, "key").row(written).cell("v", "x")).ok());
+        expected.push_back(fmt::format("  {}: v=x@1", written));
+      }
+    };
+    for (int round = 0; round < 4; ++round) {
+      write(10);
+      node.flush();
+      write(10);
+      std::optional<Status> flushed, compacted;
+      spawn(finish<Status>(node.engine().flush({}), &flushed));
+      if (random.below(2) == 0) spawn(finish<Status>(node.engine().compact({}), &compacted));
+      node.world().run_for(std::chrono::microseconds(random.below(20'000)));
+      node.crash();
+      ASSERT_TRUE(node.boot()) << node.error();
+      ASSERT_EQ(node.read("t", "key"), expected);
+    }
+  }
+}
+
+// Writes go on while the table is flushed and compacted.
+TEST(PressureTest, ReadsAreWholeAtEveryMomentOfAFlush) {
+  Node node;
+  auto t = node.table("t");
+  for (int c = 0; c < 20; ++c) ASSERT_TRUE(node.apply(Update(t, "key").row(c).cell("v", "x")).ok());
+  node.flush();
+  for (int c = 20; c < 40; ++c) ASSERT_TRUE(node.apply(Update(t, "key").row(c).cell("v", "x")).ok());
+  std::optional<Status> flushed, compacted;
+  spawn(finish<Status>(node.engine().flush({}), &flushed));
+  spawn(finish<Status>(node.engine().compact({}), &compacted));
+  int c = 40;
+  do {
+    ASSERT_EQ(node.read("t", "key").size(), 1u + static_cast<size_t>(c));
+    if (c < 100) {
+      ASSERT_TRUE(node.apply(Update(t, "key").row(c).cell("v", "x")).ok());
+      ++c;
+    }
+    node.world().run_for(std::chrono::microseconds(100));
+  } while (!flushed || !compacted);
+  EXPECT_TRUE(flushed->ok() && compacted->ok());
+  EXPECT_EQ(node.read("t", "key").size(), 1u + static_cast<size_t>(c));
+  node.restart();
+  EXPECT_EQ(node.read("t", "key").size(), 1u + static_cast<size_t>(c));
+}
+
+TEST(PressureTest, ADrainedNodeTakesNoWritesAndNeedsNoReplay) {
+  Node node;
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "key").row(1).cell("v", "x")).ok());
+  ASSERT_TRUE(node.run(node.engine().drain()).ok());
+  EXPECT_FALSE(node.apply(Update(t, "key").row(2).cell("v", "x")).ok());
+  node.restart();
+  EXPECT_EQ(node.read("t", "key"), (Lines{"key", "  1: v=x@1"}));
+  EXPECT_EQ(node.engine().statistics().memtable_bytes, Node().engine().statistics().memtable_bytes);
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
