@@ -328,7 +328,7 @@ class Parser {
     };
     TRY(one_of("partitioner", c.partitioner, {"Murmur3Partitioner"}));
     TRY(one_of("authenticator", c.authenticator.class_name, {"AllowAllAuthenticator", "PasswordAuthenticator"}));
-    TRY(one_of("authorizer", c.authorizer.class_name, {"AllowAllAuthorizer", "CassandraAuthorizer"}));
+    TRY(one_of("authorizer", c.authorizer.class_name, {"AllowAllAuthorizer"}));
     TRY(one_of("role_manager", c.role_manager.class_name, {"CassandraRoleManager"}));
     TRY(one_of("seed_provider", c.seed_provider.class_name, {"SimpleSeedProvider"}));
     TRY(one_of("endpoint_snitch", c.endpoint_snitch, {"SimpleSnitch", "GossipingPropertyFileSnitch"}));
