@@ -144,6 +144,16 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
   return feed_partition(merged, feed);
 }
 
+namespace {
+
+// A row's parts follow it in the arena. Going up, the processor sees the next row coming; going down it does not.
+void prefetch(const MemtableRow& row) {
+  constexpr size_t kLine = 64, kMost = 16;
+  for (size_t i = 0; i < kMost; ++i) __builtin_prefetch(reinterpret_cast<const char*>(&row) + i * kLine);
+}
+
+}  // namespace
+
 Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed) {
   static const Row no_row;
   TRY(feed.begin(partition.key, partition.static_row == nullptr ? no_row : partition.static_row->row));
@@ -166,7 +176,9 @@ Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const 
     }
     auto end = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
     while (end != begin) {
-      ASSIGN_OR_RETURN(RowFeed::Step step, feed.row((--end)->row->row));
+      --end;
+      if (end != begin && std::prev(end) != begin) prefetch(*std::prev(end, 2)->row);
+      ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(end->row->row));
       if (step != RowFeed::Step::kContinue) return step;
     }
     return RowFeed::Step::kContinue;
