@@ -13,7 +13,7 @@ namespace cassandra_like::test {
 namespace {
 
 TEST(Descriptors, NamesAreCassandras) {
-  // The name that Cassandra gave the SSTable of the uuid 8b1ce8c0-..., taken from its id's parts.
+  // The name that Cassandra gave one of its SSTables.
   Uuid uuid = *SSTableDescriptor::uuid_of("3h5p_036j_4webe2w65tcvh3vp00");
   EXPECT_EQ(uuid.version(), 1);
   EXPECT_EQ(SSTableDescriptor::id_of(uuid), "3h5p_036j_4webe2w65tcvh3vp00");
@@ -50,6 +50,21 @@ TEST(Directories, IncompleteSSTablesAreRemoved) {
   for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
     left.push_back(entry.path().filename());
   EXPECT_THAT(left, testing::UnorderedElementsAre("da-2-bti-Data.db", "da-2-bti-TOC.txt", "manifest.json"));
+}
+
+TEST(Directories, RemovingAnSSTableRemovesAllItsFiles) {
+  AsioDisk world;
+  TemporaryDirectory directory;
+  for (const char* name :
+       {"da-1-bti-Data.db", "da-1-bti-TOC.txt", "da-1-bti-SAI+aa+idx+Meta.db", "da-10-bti-Data.db"}) {
+    std::ofstream(directory.path() + "/" + name) << "x";
+  }
+  EXPECT_TRUE(remove_sstable(world.disk(), {directory.path(), "da", "bti", "1"}).ok());
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, testing::ElementsAre("da-10-bti-Data.db"));
 }
 
 TablePtr people() {

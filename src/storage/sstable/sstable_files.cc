@@ -131,8 +131,15 @@ Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::stri
   return complete;
 }
 
+// Whatever its components are: it may have some that we do not write. TOC.txt goes first, so that an SSTable of which a
+// crash leaves a part counts as incomplete.
 Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor) {
-  for (std::string_view component : components::kAll) TRY(disk.remove(descriptor.file(component)));
+  TRY(disk.remove(descriptor.file(components::kToc)));
+  ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
+  for (const DirectoryEntry& entry : entries) {
+    auto parsed = parse_name(descriptor.directory, entry.name);
+    if (parsed && parsed->descriptor == descriptor) TRY(disk.remove(descriptor.file(parsed->component)));
+  }
   return {};
 }
 
