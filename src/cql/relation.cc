@@ -162,7 +162,7 @@ class RelationPreparer {
         result_.kind = Restriction::Kind::kSlice;
         bool start = relation_.op == Op::kGt || relation_.op == Op::kGte;
         auto& bound = start ? result_.start : result_.end;
-        bound.emplace();
+        bound = Restriction::Bound();
         bound->inclusive = relation_.op == Op::kGte || relation_.op == Op::kLte;
         return prepare_tuple(relation_.value, bound->value);
       }

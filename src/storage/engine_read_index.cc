@@ -127,7 +127,8 @@ Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, c
                                    ReadStatistics& statistics, StaleEntries& stale_entries) {
   const TableMetadata& base = *store.table;
   DecoratedKey key = DecoratedKey::of(hits[0].base_key);
-  if (command.range && !command.range->contains(key)) return {};
+  // Of SSTables that all shards share each reads the entries of its own base keys.
+  if (!is_mine(key.token) || (command.range && !command.range->contains(key))) return {};
   Arena arena;
   bool is_static = index.is_static(base);
   bool whole = is_static || base.clustering.empty();

@@ -197,6 +197,22 @@ TEST_F(IndexTest, AnIndexIsBuiltFromWhatIsThere) {
   EXPECT_TRUE(node.disk().exists("/data/ks/" + table->directory_name() + "/.by"));
 }
 
+TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {
+  use("v");
+  Lines expected;
+  for (char key = 'a'; key <= 'z'; ++key) {
+    put(std::string(1, key), 1, "red");
+    expected.push_back(std::string(1, key) + " 1: @1 v=red@1");
+  }
+  node.flush();
+  for (unsigned shards : {3, 2}) {
+    node.kill();
+    node.set_shards(shards);
+    ASSERT_TRUE(node.boot()) << node.error();
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
+  }
+}
+
 TEST_F(IndexTest, UnsupportedKindsAreNamedWhenRead) {
   auto other = std::make_shared<TableMetadata>(*with_index("v"));
   other->indexes["by"].kind = IndexKind::kCustom;

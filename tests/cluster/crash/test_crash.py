@@ -6,16 +6,20 @@ CRASH_ROUNDS sets the rounds for each commit log mode.
 """
 import os
 import random
+import struct
 import threading
 import time
 
 import pytest
-from cassandra.cluster import Cluster, NoHostAvailable
 
+import wire
 from node import Node
 
 ROUNDS = int(os.environ.get("CRASH_ROUNDS", "5"))
+ADDRESS = os.environ.get("CRASH_ADDRESS", "127.0.0.43")
 WRITERS = 4
+KEYS = 200
+IN_FLIGHT = 30
 MODES = {
     "periodic": {"commitlog_sync": "periodic", "commitlog_sync_period": "10000ms"},
     "batch": {"commitlog_sync": "batch"},
@@ -23,85 +27,70 @@ MODES = {
 }
 
 
-def connect(address):
-    deadline = time.time() + 30
-    while True:
-        try:
-            cluster = Cluster([address], protocol_version=5)
-            return cluster, cluster.connect()
-        except NoHostAvailable:
-            assert time.time() < deadline
-            time.sleep(0.05)
-
-
 class Writer(threading.Thread):
-    """Keeps 30 writes in flight until the connection breaks."""
+    """Keeps 30 writes in flight until the connection breaks. The only writer of its partition, so that numbers and write
+    times rise together."""
 
     def __init__(self, address, writer, acknowledged, tried):
         super().__init__()
-        self.cluster, self.session = connect(address)
-        self.insert = self.session.prepare("INSERT INTO crash.t (w, k, n, v) VALUES (?, ?, ?, ?)")
+        self.client = wire.Client(address, version=4)
+        self.insert = self.client.prepare("INSERT INTO crash.t (w, k, n, v) VALUES (?, ?, ?, ?)")
         self.writer, self.acknowledged, self.tried = writer, acknowledged, tried
-        self.broken = threading.Event()
+        self.written = 0
+        self.streams = {}  # by stream: the key and the number of its write
+
+    def write(self, stream):
+        key = random.randrange(KEYS)
+        n = self.tried[key] = self.tried.get(key, 0) + 1
+        self.streams[stream] = (key, n)
+        values = (wire.number(self.writer), wire.number(key), wire.number(n), os.urandom(random.randrange(300)))
+        self.client.send(wire.EXECUTE, self.client.execute_body(self.insert, values), stream)
 
     def run(self):
-        window = threading.Semaphore(30)
-
-        def done(_, key, n):
-            self.acknowledged[key] = max(n, self.acknowledged.get(key, 0))
-            window.release()
-
-        def failed(_):
-            self.broken.set()
-            window.release()
-
-        while not self.broken.is_set():
-            if not window.acquire(timeout=0.5):
-                continue
-            key = random.randrange(200)
-            n = self.tried[key] = self.tried.get(key, 0) + 1  # one writer a key, so numbers and write times rise together
-            try:
-                future = self.session.execute_async(self.insert, (self.writer, key, n, os.urandom(random.randrange(300))))
-            except NoHostAvailable:
-                break
-            # Callbacks of one connection run in the order of the answers.
-            future.add_callbacks(done, failed, callback_args=(key, n))
-
-    def close(self):
-        self.broken.set()
-        self.join()
-        self.cluster.shutdown()
+        try:
+            for stream in range(IN_FLIGHT):
+                self.write(stream)
+            while True:
+                _, _, stream = self.client.receive()
+                key, n = self.streams[stream]
+                self.acknowledged[key] = max(n, self.acknowledged.get(key, 0))
+                self.written += 1
+                self.write(stream)
+        except (wire.Closed, wire.Refused, OSError):
+            self.client.close()
 
 
-def check(session, acknowledged, tried):
+def check(client, acknowledged, tried):
     for writer in range(WRITERS):
-        found = {row.k: row.n for row in session.execute("SELECT k, n FROM crash.t WHERE w = %s", (writer,))}
+        rows = client.rows(f"SELECT k, n FROM crash.t WHERE w = {writer}")
+        found = {struct.unpack(">i", k)[0]: struct.unpack(">i", n)[0] for k, n in rows}
         for key, n in acknowledged[writer].items():
             assert n <= found.get(key, -1) <= tried[writer][key], (writer, key, n, found.get(key), tried[writer][key])
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_acknowledged_is_gone(mode):
-    node = Node("127.0.0.43", shards=2, settings={"memtable_heap_space": "2MiB", "memtable_offheap_space": "2MiB", **MODES[mode]})
+    node = Node(ADDRESS, shards=2, settings={"memtable_heap_space": "2MiB", "memtable_offheap_space": "2MiB", **MODES[mode]})
+    written = 0
     try:
         node.start()
-        cluster, session = connect(node.address)
-        session.execute("CREATE KEYSPACE crash WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
-        session.execute("CREATE TABLE crash.t (w int, k int, n int, v blob, PRIMARY KEY (w, k))")
-        cluster.shutdown()
+        with wire.Client(node.address) as client:
+            client.query("CREATE KEYSPACE crash WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+            client.query("CREATE TABLE crash.t (w int, k int, n int, v blob, PRIMARY KEY (w, k))")
         acknowledged, tried = [{} for _ in range(WRITERS)], [{} for _ in range(WRITERS)]
         for _ in range(ROUNDS):
             writers = [Writer(node.address, w, acknowledged[w], tried[w]) for w in range(WRITERS)]
             for writer in writers:
                 writer.start()
-            time.sleep(random.uniform(0.3, 1.0))
+            time.sleep(random.uniform(0.1, 0.6))
             node.kill()
             for writer in writers:
-                writer.close()
+                writer.join()
+                written += writer.written
             node.start()
-            cluster, session = connect(node.address)
-            check(session, acknowledged, tried)
-            cluster.shutdown()
-        assert sum(map(len, acknowledged)) > 0
+            with wire.Client(node.address) as client:
+                check(client, acknowledged, tried)
+        assert written > 0
     finally:
         node.destroy()
+        print(f"{mode}: {ROUNDS} rounds, {written} acknowledged writes")
