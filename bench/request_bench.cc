@@ -169,6 +169,7 @@ class Client {
   }
   void send(BytesView frame) { CHECK(handler_->on_received(frame) == frame.size()); }
   Bytes& output() { return connection_.output(); }
+  bool is_plain() const { return version_ < 5; }  // frames are not in segments
   std::optional<ClientResponse> answer() {
     CHECK(codec_.feed(output()));
     output().clear();
@@ -234,13 +235,12 @@ class Client {
 
 // ---- workloads: those of the load generator, with frames that are made before
 
-constexpr uint64_t kKeys = 10'000;    // of kv; series of the timeline: kKeys / kPoints
-constexpr uint64_t kPoints = 1000;    // of one series
-constexpr uint64_t kFrames = 10'000;  // different ones; they are sent again and again
+constexpr uint64_t kPoints = 1000;     // of one series of the timeline
+constexpr uint64_t kFrames = 100'000;  // different ones; they are sent again and again
 
 class Workloads {
  public:
-  explicit Workloads(Client& client) : client_(client) {
+  Workloads(Client& client, uint64_t rows, const std::string& of) : client_(client), rows_(rows) {
     client.query("CREATE KEYSPACE b WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     client.query("CREATE TABLE b.kv (key blob PRIMARY KEY, f0 blob, f1 blob, f2 blob, f3 blob, f4 blob)");
     client.query(
@@ -250,13 +250,13 @@ class Workloads {
     select_ = client.prepare("SELECT f0, f1, f2, f3, f4 FROM b.kv WHERE key = ?");
     append_ = client.prepare("INSERT INTO b.timeline (series, at, value, unit) VALUES (?, ?, ?, 'celsius')");
     latest_ = client.prepare("SELECT at, value, unit FROM b.timeline WHERE series = ? AND at < ? LIMIT 100");
-    run(make("kv:write"), 0, kFrames);
-    run(make("append"), 0, kFrames);
+    fill(of.starts_with("kv") ? "kv:write" : "append");
   }
 
   std::vector<Bytes> make(const std::string& name) {
     std::vector<Bytes> frames;
-    for (uint64_t i = 0; i < kFrames; ++i) frames.push_back(frame(name, i));
+    for (uint64_t i = 0; i < std::min(rows_, kFrames); ++i)
+      frames.push_back(frame(name, i * 0x9E3779B97F4A7C15ULL >> 20));
     return frames;
   }
   // On the shard. Every answer is a RESULT.
@@ -266,23 +266,30 @@ class Workloads {
       auto one = [&](uint64_t i) {
         client_.send(frames[i % frames.size()]);
         Bytes& output = client_.output();
-        if (version_is_plain() && (output.size() <= opcode_at || output[opcode_at] != 8)) Client::fail("no RESULT");
+        if (client_.is_plain() && (output.size() <= opcode_at || output[opcode_at] != 8)) Client::fail("no RESULT");
         output.clear();
       };
       measured_loop(one, first, n);
     });
   }
-  void set_plain(bool plain) { plain_ = plain; }
 
  private:
-  bool version_is_plain() const { return plain_; }
+  // In the order of a load: one point of every series after the other.
+  void fill(const std::string& insert) {
+    for (uint64_t i = 0; i < rows_;) {
+      std::vector<Bytes> frames;
+      for (; frames.size() < kFrames && i < rows_; ++i) frames.push_back(frame(insert, i));
+      run(frames, 0, frames.size());
+    }
+  }
   Bytes frame(const std::string& name, uint64_t i) {
     const uint64_t mixed = i * 0x9E3779B97F4A7C15ULL;
+    i %= rows_;
     Bytes key(10, '\0'), value(34, 'x');
-    store_be(key.data() + 2, (i % kKeys) * 0x9E3779B97F4A7C15ULL);
+    store_be(key.data() + 2, i * 0x9E3779B97F4A7C15ULL);
     if (name == "kv:write") return client_.execute_frame(insert_, {key, value, value, value, value, value});
     if (name == "kv:read") return client_.execute_frame(select_, {key});
-    const uint64_t series = kKeys / kPoints;
+    const uint64_t series = std::max(rows_ / kPoints, uint64_t{1});
     const Bytes point(40, 'p');
     if (name == "append") {
       Bytes id = encode_bigint(static_cast<int64_t>(i % series)), at = encode_bigint(static_cast<int64_t>(i / series));
@@ -294,7 +301,7 @@ class Workloads {
   }
 
   Client& client_;
-  bool plain_ = true;
+  const uint64_t rows_;
   ClientPrepared insert_, select_, append_, latest_;
 };
 
@@ -309,15 +316,25 @@ constexpr Case kCases[] = {
     {"kv:read, SSTable", "kv:read", true}, {"timeline:latest, SSTable", "latest", true},
 };
 
+struct Options {
+  int version = 4;
+  uint64_t operations = 1'000'000;
+  uint64_t rows = 1'000'000;  // in the table
+  std::string only;
+  bool once = false;  // run the operations once and print nothing: what callgrind looks at
+  bool instructions = false;
+};
+
 // Runs this program again below callgrind, which counts what measured_loop() did, less a run without it.
-uint64_t count_instructions(const std::string& self, const std::string& name, int version, uint64_t operations) {
+uint64_t count_instructions(const std::string& self, const std::string& name, const Options& options,
+                            uint64_t operations) {
   std::string out =
       (std::filesystem::temp_directory_path() / fmt::format("request_bench_{}.callgrind", ::getpid())).string();
   std::string command = fmt::format(
       "valgrind --tool=callgrind --toggle-collect='measured_loop*' --callgrind-out-file={} {} --only '{}' --operations "
       "{} "
       "--protocol {} --once >/dev/null 2>&1",
-      out, self, name, operations, version);
+      out, self, name, operations, options.version);
   if (std::system(command.c_str()) != 0) Client::fail("valgrind failed: " + command);
   std::ifstream file(out);
   uint64_t total = 0;
@@ -329,18 +346,9 @@ uint64_t count_instructions(const std::string& self, const std::string& name, in
   return total;
 }
 
-struct Options {
-  int version = 4;
-  uint64_t operations = 1'000'000;
-  std::string only;
-  bool once = false;  // run the operations once and print nothing: what callgrind looks at
-  bool instructions = false;
-};
-
 void measure(const Case& one, const Options& options, const std::string& self) {
   Client client(options.version);
-  Workloads workloads(client);
-  workloads.set_plain(options.version < 5);
+  Workloads workloads(client, options.rows, one.frames);
   if (one.on_disk) client.flush();
   std::vector<Bytes> frames = workloads.make(one.frames);
   if (options.once) return workloads.run(frames, 0, options.operations);
@@ -355,8 +363,8 @@ void measure(const Case& one, const Options& options, const std::string& self) {
   if (options.instructions) {
     // The preparation's own inserts are counted by both runs.
     const uint64_t few = 2'000, many = 6'000;
-    const uint64_t difference = count_instructions(self, one.name, options.version, many) -
-                                count_instructions(self, one.name, options.version, few);
+    const uint64_t difference =
+        count_instructions(self, one.name, options, many) - count_instructions(self, one.name, options, few);
     counted = std::to_string(difference / (many - few));
   }
   std::printf("%-26s %8.0f ns %8.2f allocations %12s instructions\n", one.name,
@@ -369,6 +377,8 @@ int run(int argc, char** argv) {
   Options options;
   app.add_option("--protocol", options.version, "3, 4 or 5")->check(CLI::Range(3, 5));
   app.add_option("--operations", options.operations, "of each workload");
+  app.add_option("--rows", options.rows, "in the table; instructions are counted with 10,000")
+      ->check(CLI::PositiveNumber);
   app.add_option("--only", options.only, "one workload");
   app.add_flag("--once", options.once, "runs them once and prints nothing");
   app.add_flag("--instructions", options.instructions, "counts them with valgrind, too");

@@ -18,6 +18,9 @@ std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid&
 // The row of system."IndexInfo" that says that an index is built.
 PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, const std::string& index,
                             int64_t timestamp_micros, Arena& arena);
+// Removes those of a keyspace.
+PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
+                                  Arena& arena);
 
 struct SavedLocalState {
   bool found = false;

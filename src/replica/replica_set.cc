@@ -28,9 +28,7 @@ class ReplicaSetImpl : public ReplicaSet {
 
   Task<Status> open(size_t num_tokens);
   Replica& shard(unsigned i) override { return *shared_.replicas[i]; }
-  Task<Status> drain() override {
-    return shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.drain(); });
-  }
+  Task<Status> drain() override;
   Task<void> stop() override;
 
  private:
@@ -44,6 +42,7 @@ class ReplicaSetImpl : public ReplicaSet {
   Task<Status> write(std::vector<PartitionUpdate> updates);
   Task<Status> save_builtin_schema(std::vector<std::string> saved);
   Task<Status> save_version(Uuid version);
+  Task<Status> save_built_indexes(bool built);
   Task<Status> retire_foreign_segments();
   const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
   int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
@@ -186,6 +185,30 @@ Task<Status> ReplicaSetImpl::save_version(Uuid version) {
   co_return co_await write(schema_version_update(*schema(), version, now_micros(), arena));
 }
 
+// While the node runs, system."IndexInfo" has all indexes. In the files of a drained node it has none: Cassandra cannot
+// read the form of our indexes, and builds anew those that are not there.
+Task<Status> ReplicaSetImpl::save_built_indexes(bool built) {
+  SchemaPtr snapshot = schema();
+  for (const auto& [name, keyspace] : snapshot->keyspaces()) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      for (const auto& [index, metadata] : table->indexes) {
+        if (metadata.kind != IndexKind::kComposites) continue;
+        Arena arena;
+        std::vector<PartitionUpdate> updates;
+        updates.push_back(built ? index_built(*snapshot, *table, index, now_micros(), arena)
+                                : indexes_not_built(*snapshot, name, now_micros(), arena));
+        CO_TRY(co_await write(updates));
+      }
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> ReplicaSetImpl::drain() {
+  CO_TRY(co_await save_built_indexes(false));
+  co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.drain(); });
+}
+
 Task<Status> ReplicaSetImpl::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
   CO_TRY(co_await use_schema(builtin_schema(), true, {}));
@@ -200,7 +223,8 @@ Task<Status> ReplicaSetImpl::open(size_t num_tokens) {
   CO_TRY(co_await on_every_shard([shared](unsigned shard) { return start_on(shared, shard); }));
   CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(saved, num_tokens));
-  co_return co_await save_builtin_schema(std::move(saved_keyspaces_));
+  CO_TRY(co_await save_builtin_schema(std::move(saved_keyspaces_)));
+  co_return co_await save_built_indexes(true);
 }
 
 }  // namespace

@@ -25,6 +25,18 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+StringPairs parse_compaction(std::string_view text) {
+  auto words = split(text, ' ');
+  StringPairs options{{"class", "org.apache.cassandra.db.compaction." + std::string(words[0])},
+                      {"max_threshold", "32"},
+                      {"min_threshold", "4"}};
+  for (size_t i = 1; i < words.size(); ++i) {
+    size_t equals = words[i].find('=');
+    options[std::string(words[i].substr(0, equals))] = words[i].substr(equals + 1);
+  }
+  return options;
+}
+
 TablePtr parse_table(const SystemTableText& text) {
   std::vector<ColumnPtr> key, clustering, others;
   for (auto column_text : split(text.columns, ';')) {
@@ -32,7 +44,7 @@ TablePtr parse_table(const SystemTableText& text) {
     // A type may hold spaces inside of <…> only, so it is one word.
     auto type = types::parse_cql(words[1], text.keyspace, nullptr);
     CHECK(type.ok());
-    auto has = [&](std::string_view word) { return std::find(words.begin(), words.end(), word) != words.end(); };
+    auto has = [&](std::string_view word) { return std::find(words.begin() + 2, words.end(), word) != words.end(); };
     auto column = std::make_shared<Column>();
     column->name = std::string(words[0]);
     column->type = has("desc") ? types::reversed(*type) : *type;
@@ -49,6 +61,7 @@ TablePtr parse_table(const SystemTableText& text) {
   table->params.comment = text.comment;
   table->params.gc_grace_seconds = text.gc_grace_seconds;
   table->params.default_time_to_live = text.default_time_to_live;
+  if (*text.compaction != '\0') table->params.compaction = parse_compaction(text.compaction);
   table->is_virtual = is_virtual_keyspace(text.keyspace);
   table->local_only = is_local_system_keyspace(text.keyspace) || table->is_virtual;
   if (table->local_only && !table->is_virtual) table->params.memtable_flush_period_in_ms = 3600000;

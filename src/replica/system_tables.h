@@ -15,6 +15,7 @@ struct SystemTableText {
   int gc_grace_seconds;
   int default_time_to_live;
   const char* columns;
+  const char* compaction = "";  // `class name=value ...`, where it is not the default
 };
 std::span<const SystemTableText> system_table_texts();
 

@@ -6,7 +6,7 @@ namespace cassandra_like {
 
 std::span<const SystemTableText> system_table_texts() {
   static constexpr SystemTableText kTables[] = {
-      // keyspace, table, comment, gc_grace_seconds, default_time_to_live, columns
+      // keyspace, table, comment, gc_grace_seconds, default_time_to_live, columns[, compaction]
       {"system", "IndexInfo", "built column indexes", 0, 0,
        "table_name text key; index_name text clustering; value blob"},
       {"system", "available_ranges", "available keyspace/ranges during bootstrap/replace that are ready to be served",
@@ -14,7 +14,8 @@ std::span<const SystemTableText> system_table_texts() {
       {"system", "available_ranges_v2",
        "available keyspace/ranges during bootstrap/replace that are ready to be served", 0, 0,
        "keyspace_name text key; full_ranges set<blob>; transient_ranges set<blob>"},
-      {"system", "batches", "batches awaiting replay", 0, 0, "id timeuuid key; mutations list<blob>; version int"},
+      {"system", "batches", "batches awaiting replay", 0, 0, "id timeuuid key; mutations list<blob>; version int",
+       "SizeTieredCompactionStrategy min_threshold=2"},
       {"system", "built_views", "built views", 0, 0,
        "keyspace_name text key; view_name text clustering; status_replicated boolean"},
       {"system", "compaction_history", "week-long compaction history", 0, 604800,
@@ -29,7 +30,8 @@ std::span<const SystemTableText> system_table_texts() {
       {"system", "paxos", "in-progress paxos proposals", 0, 0,
        "row_key blob key; cf_id uuid clustering; in_progress_ballot timeuuid; "
        "in_progress_read_ballot timeuuid; most_recent_commit blob; most_recent_commit_at timeuuid; "
-       "most_recent_commit_version int; proposal blob; proposal_ballot timeuuid; proposal_version int"},
+       "most_recent_commit_version int; proposal blob; proposal_ballot timeuuid; proposal_version int",
+       "LeveledCompactionStrategy"},
       {"system", "paxos_repair_history", "paxos repair history", 0, 0,
        "keyspace_name text key; table_name text clustering; "
        "points frozen<list<frozen<tuple<blob, timeuuid>>>>"},
@@ -139,14 +141,16 @@ std::span<const SystemTableText> system_table_texts() {
       {"system_distributed", "parent_repair_history", "Repair history", 864000, 2592000,
        "parent_id timeuuid key; columnfamily_names set<text>; exception_message text; "
        "exception_stacktrace text; finished_at timestamp; keyspace_name text; options map<text, text>; "
-       "requested_ranges set<text>; started_at timestamp; successful_ranges set<text>"},
+       "requested_ranges set<text>; started_at timestamp; successful_ranges set<text>",
+       "TimeWindowCompactionStrategy compaction_window_size=1 compaction_window_unit=DAYS"},
       {"system_distributed", "partition_denylist", "Partition keys which have been denied access", 864000, 0,
        "ks_name text key; table_name text key; key blob clustering"},
       {"system_distributed", "repair_history", "Repair history", 864000, 2592000,
        "keyspace_name text key; columnfamily_name text key; id timeuuid clustering; coordinator inet; "
        "coordinator_port int; exception_message text; exception_stacktrace text; finished_at timestamp; "
        "parent_id timeuuid; participants set<inet>; participants_v2 set<text>; range_begin text; "
-       "range_end text; started_at timestamp; status text"},
+       "range_end text; started_at timestamp; status text",
+       "TimeWindowCompactionStrategy compaction_window_size=1 compaction_window_unit=DAYS"},
       {"system_distributed", "view_build_status", "Materialized View build status", 864000, 0,
        "keyspace_name text key; view_name text key; host_id uuid clustering; status text"},
       {"system_traces", "events", "tracing events", 0, 0,

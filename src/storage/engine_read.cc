@@ -146,10 +146,24 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
 
 namespace {
 
-// A row's parts follow it in the arena. Going up, the processor sees the next row coming; going down it does not.
+// A row's parts follow it in the arena, and rows that follow each other in a partition are far apart there, since they
+// came at different times. So several are on their way from memory while one is looked at.
+constexpr int kRowsAhead = 6;
 void prefetch(const MemtableRow& row) {
-  constexpr size_t kLine = 64, kMost = 16;
-  for (size_t i = 0; i < kMost; ++i) __builtin_prefetch(reinterpret_cast<const char*>(&row) + i * kLine);
+  constexpr size_t kLine = 64, kLines = 6;
+  for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(reinterpret_cast<const char*>(&row) + i * kLine);
+}
+
+template <class Iterator>
+Result<RowFeed::Step> feed_rows(Iterator at, Iterator end, RowFeed& feed) {
+  Iterator ahead = at;
+  for (int i = 0; i < kRowsAhead && ahead != end; ++i, ++ahead) prefetch(*ahead->row);
+  for (; at != end; ++at) {
+    if (ahead != end) prefetch(*(ahead++)->row);
+    ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(at->row->row));
+    if (step != RowFeed::Step::kContinue) return step;
+  }
+  return RowFeed::Step::kContinue;
 }
 
 }  // namespace
@@ -165,23 +179,9 @@ Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const 
     if (partition.rows == nullptr) return RowFeed::Step::kContinue;
     const RowTree& rows = *partition.rows;
     auto begin = slice.start.empty() ? rows.begin() : rows.lower_bound(RowKey(slice.start));
-    if (!command.reversed) {
-      for (; begin != rows.end(); ++begin) {
-        const Row& row = begin->row->row;
-        if (!slice.end.empty() && slice.end <= row.clustering.comparable) break;
-        ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(row));
-        if (step != RowFeed::Step::kContinue) return step;
-      }
-      return RowFeed::Step::kContinue;
-    }
     auto end = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
-    while (end != begin) {
-      --end;
-      if (end != begin && std::prev(end) != begin) prefetch(*std::prev(end, 2)->row);
-      ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(end->row->row));
-      if (step != RowFeed::Step::kContinue) return step;
-    }
-    return RowFeed::Step::kContinue;
+    if (!command.reversed) return feed_rows(begin, end, feed);
+    return feed_rows(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), feed);
   };
   static const Slice whole = Slice::all();
   size_t count = command.slices.empty() ? 1 : command.slices.size();

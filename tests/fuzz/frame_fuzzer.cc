@@ -1,9 +1,9 @@
 // libFuzzer: arbitrary bytes to a server's connection, raw, after a STARTUP, and within segments whose checksums are right;
 // and the same bytes to the client's decoder. Nothing may crash, and all memory is given back.
 //   build/fuzz/frame_fuzzer -max_len=4096 corpus/
-#include <cstdint>
-
-#include "base/log.h"
+//
+//   input := version, compression and mode:u8 size of the pieces that arrive:u8 (0: in one) bytes
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/transport/harness.h"
 #include "transport/segment.h"
 
@@ -56,19 +56,17 @@ void serve(BytesView data, const Kind& kind, int mode, size_t piece) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::transport_test
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  using namespace cassandra_like;
-  using namespace cassandra_like::transport_test;
-  set_log_level(LogLevel::kOff);
-  if (size < 2) return 0;
-  const Kind& kind = kKinds[bytes[0] % 8];
-  const int mode = bytes[0] / 8 % 3;
-  const size_t piece = bytes[1] == 0 ? size : bytes[1];
-  BytesView data(reinterpret_cast<const char*>(bytes) + 2, size - 2);
+FUZZ_TARGET(frame) {
+  if (input.size() < 2) return;
+  const auto first = static_cast<uint8_t>(input[0]);
+  const Kind& kind = kKinds[first % 8];
+  const int mode = first / 8 % 3;
+  const size_t piece = input[1] == 0 ? input.size() : static_cast<uint8_t>(input[1]);
+  BytesView data = input.substr(2);
   serve(data, kind, mode, piece);
   ClientCodec codec(kind.version, kind.compression);
   while (!data.empty() && codec.feed(data.substr(0, piece))) data.remove_prefix(std::min(piece, data.size()));
-  return 0;
 }
+
+}  // namespace cassandra_like::transport_test

@@ -11,6 +11,7 @@
 #include "base/checksum.h"
 #include "storage/sstable/sstable.h"
 #include "storage/sstable/sstable_files.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/sstable/fixture/schema_file.h"
 
 namespace cassandra_like {
@@ -134,24 +135,24 @@ void use(const SSTable& sstable, const TablePtr& table) {
 }
 
 }  // namespace
-}  // namespace cassandra_like
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace cassandra_like;
+FUZZ_TARGET(sstable) {
   static const Original original;
   constexpr std::string_view kComponents[] = {components::kData, components::kPartitions, components::kRows,
                                               components::kFilter, components::kCompressionInfo};
-  if (size == 0 || data[0] > 8) return 0;
-  BytesView content(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (input.empty() || static_cast<uint8_t>(input[0]) > 8) return;
+  const auto component = static_cast<uint8_t>(input[0]);
+  BytesView content = input.substr(1);
   Files files = original.files;
-  if (data[0] < 5) {
-    files[original.descriptor.file(kComponents[data[0]])] = content;
+  if (component < 5) {
+    files[original.descriptor.file(kComponents[component])] = content;
   } else {
     Bytes& statistics = files[original.descriptor.file(components::kStatistics)];
-    statistics = statistics_with(statistics, data[0] - 5u, content);
+    statistics = statistics_with(statistics, component - 5u, content);
   }
   MemoryDisk disk(&files);
   auto sstable = SSTable::open(disk, original.descriptor, original.table);
   if (sstable.ok()) use(**sstable, original.table);
-  return 0;
 }
+
+}  // namespace cassandra_like
