@@ -1,5 +1,5 @@
-// Cassandra's own sstabledump on what our writer wrote. Needs Java and the jars of Cassandra 5.0.9 in a directory:
-// PEER_JARS, or /tmp/peer-cassandra-jars/5.0.9.
+// Cassandra's own sstabledump on what our writer wrote. Needs Java and the jars that tests/cluster/support/cassandra_jars
+// fetches; the directory of others in CASSANDRA_JARS.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace cassandra_like::test {
 namespace {
 
 std::string jars() {
-  const char* directory = std::getenv("PEER_JARS");
-  return directory != nullptr ? directory : "/tmp/peer-cassandra-jars/5.0.9";
+  const char* directory = std::getenv("CASSANDRA_JARS");
+  return directory != nullptr ? directory : SOURCE_DIR "/build/cassandra-5.0.9";
 }
 
 std::string output_of(const std::string& command) {
@@ -64,7 +64,7 @@ sstable: {selected_format: bti}
 
 TEST(CassandrasTools, SeeWhatOurWriterWrote) {
   if (!std::filesystem::exists(jars()) || output_of("java -version 2>&1").find("version") == std::string::npos) {
-    GTEST_SKIP() << "no Java, or no jars of Cassandra in " << jars() << " (PEER_JARS)";
+    GTEST_SKIP() << "no Java, or no jars of Cassandra in " << jars();
   }
   AsioDisk world;
   Fixture fixture = load_fixture(world, "wide");

@@ -1,0 +1,138 @@
+"""Cassandra's own tools, and Cassandra itself, on the data directory that a node of ours left; and back again."""
+import json
+import shutil
+import sys
+
+import pytest
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.query import tuple_factory
+
+from jvm import Jvm
+from node import ROOT, Node
+
+sys.path.append(str(ROOT / "tests" / "sstable"))
+from shapes import CASES, RANDOM, WIDE, Case, Filler, fill_many, fill_random, fill_simple, fill_wide  # noqa: E402
+
+KEYSPACE = "shapes"
+MORE = [
+    Case("several_files", "id int PRIMARY KEY, v text, w int", fill=fill_simple),
+    Case("indexed", "id int PRIMARY KEY, v text, w int", fill=fill_simple),
+    Case("long", WIDE, "CLUSTERING ORDER BY (a ASC, b DESC)", fill=fill_wide(4000)),
+    Case("compacted", RANDOM, "compression = {'class': 'ZstdCompressor', 'chunk_length_in_kb': 4}", fill=fill_random, rewrite=True),
+    Case("many_keys", "id text PRIMARY KEY, v int", fill=fill_many(10000)),
+]
+TABLES = [case for case in CASES if not case.large] + MORE
+
+
+def connect(address):
+    profile = ExecutionProfile(row_factory=tuple_factory, request_timeout=60)
+    cluster = Cluster([address], execution_profiles={EXEC_PROFILE_DEFAULT: profile})
+    return cluster, cluster.connect()
+
+
+def contents(address):
+    """Every row of every table, as text."""
+    cluster, session = connect(address)
+    try:
+        return {case.name: [repr(row) for row in session.execute(f"SELECT * FROM {KEYSPACE}.{case.name}")] for case in TABLES}
+    finally:
+        cluster.shutdown()
+
+
+def found_by_index(address, w):
+    cluster, session = connect(address)
+    try:
+        return sorted(session.execute(f"SELECT id, v FROM {KEYSPACE}.indexed WHERE w = {w}"))
+    finally:
+        cluster.shutdown()
+
+
+def fill(node):
+    cluster, session = connect(node.address)
+    session.execute(f"CREATE KEYSPACE {KEYSPACE} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}")
+    session.set_keyspace(KEYSPACE)
+    filler = Filler(session)
+    for case in TABLES:
+        filler.create(case)
+        if case.name == "indexed":
+            session.execute("CREATE INDEX by_w ON indexed (w)")
+        filler.fill(case)
+        node.nodetool("flush", KEYSPACE, case.name)
+        if case.name == "several_files":
+            for p in (2, 3):
+                session.execute(f"UPDATE {case.name} USING TIMESTAMP 9000000 SET v = 'of a later file' WHERE id = {p}")
+                session.execute(f"DELETE FROM {case.name} USING TIMESTAMP 9000000 WHERE id = {p + 30}")
+                node.nodetool("flush", KEYSPACE, case.name)
+        if case.rewrite:
+            node.nodetool("compact", KEYSPACE, case.name)
+        for ddl in case.after:
+            session.execute(ddl.format(t=case.name))
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def node():
+    """A node that filled all tables and has ended; node.contents and node.found are what it answered."""
+    node = Node("127.0.0.48")
+    try:
+        node.start()
+        fill(node)
+        node.contents = contents(node.address)
+        node.found = found_by_index(node.address, 140)
+        assert node.found == [(20, "value 20")]
+        assert node.stop() == 0
+        yield node
+    finally:
+        node.destroy()
+
+
+def data_files(node):
+    """Those of hidden tables of indexes are of a form of our own."""
+    return sorted((node.home / "data").glob("*/*/da-*-Data.db"))
+
+
+def table_of(data_file):
+    directory = data_file.parent
+    return directory.parent.name, directory.name.rsplit("-", 1)[0]
+
+
+def test_sstableverify_and_sstabledump_accept_every_file(node):
+    files = data_files(node)
+    tables = sorted({table_of(file) for file in files})
+    assert {table for keyspace, table in tables if keyspace == KEYSPACE} == {case.name for case in TABLES}
+    tools = Jvm(node.home / "tools", node.home / "data", node.address)
+    verify = [["org.apache.cassandra.tools.StandaloneVerifier", "-f", "-e", "-c", *table] for table in tables]
+    dump = [["org.apache.cassandra.tools.SSTableExport", file, "-t"] for file in files]
+    answers = tools.tools(verify + dump)
+    for call, (code, text) in zip(verify, answers):
+        assert code == 0 and "rror" not in text, (call, text)
+        assert "Verifying" in text, (call, text)
+    for call, (code, text) in zip(dump, answers[len(verify):]):
+        assert code == 0, (call, text)
+        partitions = json.loads(text[text.index("["):])
+        assert partitions and all(p["rows"] or "deletion_info" in p["partition"] for p in partitions), call
+    print(f"{len(tables)} tables, {len(files)} files")
+
+
+def test_cassandra_starts_on_the_directory_and_answers_the_same_and_back_again(node):
+    cassandra = Jvm(node.home / "cassandra", node.home / "cassandra" / "data", node.address)
+    shutil.copytree(node.home / "data", node.home / "cassandra" / "data")
+    try:
+        cassandra.start()
+        assert contents(cassandra.address) == node.contents
+        assert found_by_index(cassandra.address, 140) == node.found
+        cluster, session = connect(cassandra.address)
+        session.execute(f"INSERT INTO {KEYSPACE}.indexed (id, v, w) VALUES (1000, 'from Cassandra', 140)")
+        cluster.shutdown()
+        after = contents(cassandra.address)
+        cassandra.stop()
+        errors = [line for line in (cassandra.home / "system.log").read_text().splitlines() if line.startswith("ERROR")]
+        assert [line for line in errors if "/.by_w/" not in line] == []  # it builds the index anew
+    finally:
+        cassandra.destroy()
+    for directory in ("data", "commitlog"):
+        shutil.rmtree(node.home / directory)
+        shutil.copytree(node.home / "cassandra" / directory, node.home / directory)
+    node.start()
+    assert contents(node.address) == after
+    assert len(found_by_index(node.address, 140)) == len(node.found) + 1
