@@ -1,4 +1,6 @@
 // Values of columns out of cells.
+#include <algorithm>
+
 #include "cql/selection.h"
 #include "model/counter.h"
 #include "model/values.h"
@@ -6,14 +8,20 @@
 namespace cassandra_like {
 namespace {
 
-// Cells of `column` in a row: equal pointers mean the same column; a memtable may still hold cells under an older version
+// Cells of `column` in a row. Equal pointers mean the same column; a memtable may still hold cells under an older version
 // of it, which has the same name.
 std::span<const Cell> cells_of(const Column& column, const Row& row) {
-  size_t begin = 0, count = row.cells.size();
-  while (begin < count && compare_columns(row.cells[begin].column, &column) < 0) ++begin;
-  size_t end = begin;
-  while (end < count && compare_columns(row.cells[end].column, &column) == 0) ++end;
-  return row.cells.subspan(begin, end - begin);
+  auto begin = std::find_if(row.cells.begin(), row.cells.end(), [&](const Cell& c) { return c.column == &column; });
+  if (begin == row.cells.end()) {
+    begin = std::partition_point(row.cells.begin(), row.cells.end(),
+                                 [&](const Cell& c) { return compare_columns(c.column, &column) < 0; });
+  }
+  auto end = begin;
+  while (end != row.cells.end() && (end->column == &column || compare_columns(end->column, &column) == 0)) {
+    ++end;
+    if (!column.is_complex()) break;
+  }
+  return {begin, end};
 }
 
 BytesView frozen_collection(const Column& column, std::span<const Cell> cells, Arena& arena) {
