@@ -1,0 +1,221 @@
+"""Sends the same random statements to a node of ours and to a real Cassandra, and compares every answer.
+
+  run --seed 1 --statements 2000         2,000 statements, always the same ones for this seed
+  run --seed 1 --statements 400 --case 7 the 400 statements of one case of it
+
+CASSANDRA_HOST is the address of a Cassandra 5.0.9 that may be filled with keyspaces (they are dropped at the end). CASSANDRA_TOOL, when
+it is set, is a command that takes `nodetool --ip ADDRESS flush`, `start --ip ADDRESS` and `stop --ip ADDRESS`: with it Cassandra is flushed when our node is, and with
+--restart-cassandra restarted, too.
+
+The statements are divided into cases; each has a keyspace, and its statements are a function of the seed and the case's number alone. Cases
+run side by side. After each quarter of their statements all wait, and memtables are flushed, or our node is restarted. A case
+ends early when the data may no longer be the same on both.
+"""
+import argparse
+import asyncio
+import collections
+import copy
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from cases import Case
+from node import Node, answers
+from session import Session, refused, shown
+
+READ_DIFFERENCES = 50  # of one case, before it ends
+MINIMISED = 12  # differences for which a short run is looked for
+ATTEMPTS = 40
+QUARTERS = 4
+SETTINGS = {"sasi_indexes_enabled": "true", "materialized_views_enabled": "true", "user_defined_functions_enabled": "true", "default_secondary_index": "sai", "storage_compatibility_mode": "NONE",
+            "uuid_sstable_identifiers_enabled": "true", "sstable": "{selected_format: bti}", "transient_replication_enabled": "true",
+            "default_compaction": "{class_name: UnifiedCompactionStrategy, parameters: {scaling_parameters: T4, max_sstables_to_compact: 64, target_sstable_size: 1GiB,"
+                                  " sstable_growth: 0.3333333333333333, min_sstable_size: 100MiB}}"}
+
+
+@dataclasses.dataclass
+class Found:
+    case: object
+    number: int
+    index: int
+    difference: object
+
+
+class Run:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.tool = os.environ.get("CASSANDRA_TOOL", "").split()
+        self.theirs = os.environ["CASSANDRA_HOST"]
+        self.node = Node(arguments.address, shards=2, settings=SETTINGS)
+        self.run = self.refused = 0
+        self.refusals = collections.Counter()
+        self.kinds = collections.Counter()
+        self.found = []
+
+    def addresses(self):
+        return self.arguments.address, self.theirs
+
+    # --- One case ---
+
+    async def begin(self, number):
+        case = Case(self.arguments.seed, number, self.arguments.case_size)
+        case.number, case.session, case.open, case.reads = number, Session(self.addresses(), case.name), True, 0
+        await case.session.create()
+        for index, statement in enumerate(case.setup):
+            await self.step(case, index - len(case.setup), statement)
+        return case
+
+    async def quarter(self, case, part):
+        size = -(-len(case.statements) // QUARTERS)
+        for index in range(part * size, min(len(case.statements), (part + 1) * size)):
+            if not case.open:
+                return
+            await self.step(case, index, case.statements[index])
+
+    async def step(self, case, index, statement):
+        if not case.open:
+            return
+        difference = await case.session.run(statement)
+        ours, theirs = case.session.answers
+        if difference and refused(ours):
+            self.refused += 1
+            self.refusals[re.sub(r"'[^']*'", "'…'", ours.error[1])] += 1
+            case.open = theirs.kind in ("error", "rows", "prepared")
+            return
+        self.run += 1
+        self.kinds[theirs.kind] += 1
+        if difference:
+            self.found.append(Found(case, case.number, index, difference))
+            print(f"--- seed {self.arguments.seed} case {case.number} statement {index}, {difference.what}\n    {statement}\n    ours:   {shown(ours)}\n    theirs: {shown(theirs)}", flush=True)
+            case.reads += 1
+            changes = ours.kind != theirs.kind and not {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}
+            case.open = not changes and case.reads < READ_DIFFERENCES
+
+    # --- All cases ---
+
+    async def between(self, part, cases):
+        """What happens to the nodes after a quarter."""
+        if part in (0, 2):
+            self.node.nodetool("flush")
+            if self.tool:
+                await asyncio.to_thread(subprocess.run, [*self.tool, "nodetool", "--ip", self.theirs, "flush"], capture_output=True)
+        if part in (1, 2):
+            self.node.restart()
+            if self.arguments.restart_cassandra and part == 1:
+                await asyncio.to_thread(subprocess.run, [*self.tool, "stop", "--ip", self.theirs], check=True)
+                await asyncio.to_thread(subprocess.run, [*self.tool, "start", "--ip", self.theirs, "--seeds", self.theirs, "--heap", "2G"], check=True)
+            await asyncio.gather(*(case.session.connect() for case in cases))
+
+    async def wave(self, numbers):
+        cases = await asyncio.gather(*map(self.begin, numbers))
+        for part in range(QUARTERS):
+            await asyncio.gather(*(self.quarter(case, part) for case in cases))
+            if part + 1 < QUARTERS:
+                await self.between(part, cases)
+        if not self.arguments.keep:
+            await asyncio.gather(*(case.session.drop() for case in cases))
+
+    async def all(self):
+        total = -(-self.arguments.statements // self.arguments.case_size)
+        numbers = list(range(total)) if self.arguments.case is None else [self.arguments.case]
+        for at in range(0, len(numbers), self.arguments.parallel):
+            await self.wave(numbers[at:at + self.arguments.parallel])
+            print(f"{self.run} statements, {len(self.found)} differences", flush=True)
+        if self.arguments.minimise:
+            await self.minimise()
+
+    # --- A short run that shows a difference ---
+
+    async def minimise(self):
+        seen = set()
+        for found in self.found:
+            text = kind_of(found)
+            if text in seen or len(seen) >= MINIMISED:
+                continue
+            seen.add(text)
+            statements = [s for s in found.case.statements[:max(found.index, 0)] if s.kind in ("write", "schema")]
+            last = found.difference.statement
+            if not await self.differs(found, statements, last):
+                print(f"case {found.number} statement {found.index}: no difference when memtables are not flushed and nothing restarts")
+                continue
+            statements = await self.shorter(found, statements, last)
+            print(f"=== case {found.number} statement {found.index}, a short run:")
+            for statement in [*found.case.setup, *statements, last]:
+                print(f"    {statement}")
+            sys.stdout.flush()
+
+    async def shorter(self, found, statements, last):
+        """Delta debugging: leaves out ever smaller parts, as long as the difference stays."""
+        attempts, parts = 0, 2
+        while statements and attempts < ATTEMPTS:
+            size = -(-len(statements) // parts)
+            for at in range(0, len(statements), size):
+                attempts += 1
+                fewer = statements[:at] + statements[at + size:]
+                if await self.differs(found, fewer, last):
+                    statements, parts = fewer, max(parts - 1, 2)
+                    break
+            else:
+                if size == 1:
+                    break
+                parts = min(parts * 2, len(statements))
+        return statements
+
+    async def differs(self, found, statements, last):
+        name = found.case.name + "_m"
+        session = Session(self.addresses(), name)
+        await session.create()
+        for statement in [*found.case.setup, *statements]:
+            await session.run(statement)
+        last = copy.copy(last)
+        last.text = last.text.replace(found.case.name, name)
+        difference = await session.run(last)
+        await session.drop()
+        return difference is not None
+
+
+def kind_of(found):
+    """Differences of the same kind have the same text here."""
+    sides = []
+    for answer in (found.difference.ours, found.difference.theirs):
+        sides.append(f"error {answer.error[0]:#06x} " + re.sub(r"[0-9]+|'[^']*'|0x[0-9a-f]+|\"[^\"]*\"", "…", answer.error[1])[:70] if answer.kind == "error" else answer.kind)
+    return " | ".join(sides)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--statements", type=int, default=2000)
+    parser.add_argument("--case", type=int, help="only this one")
+    parser.add_argument("--case-size", type=int, default=250)
+    parser.add_argument("--parallel", type=int, default=24, help="cases at the same time")
+    parser.add_argument("--address", default=os.environ.get("CASSANDRA_LIKE_ADDRESS", "127.0.0.49"), help="of our node")
+    parser.add_argument("--restart-cassandra", action="store_true")
+    parser.add_argument("--minimise", action="store_true", help="look for a short run that shows the difference")
+    parser.add_argument("--keep", action="store_true", help="do not drop the keyspaces")
+    arguments = parser.parse_args()
+    if not os.environ.get("CASSANDRA_HOST") or not answers(os.environ["CASSANDRA_HOST"], 9042):
+        print("skipped: CASSANDRA_HOST names no Cassandra that answers")
+        return 77
+    began, run = time.time(), Run(arguments)
+    try:
+        run.node.start()
+        asyncio.run(run.all())
+    finally:
+        run.node.destroy()
+    for text, count in run.refusals.most_common():
+        print(f"refused {count} times: {text}")
+    for text, count in collections.Counter(map(kind_of, run.found)).most_common():
+        print(f"{count} differences: {text}")
+    print(f"seed {arguments.seed}: {run.run} statements in {time.time() - began:.0f} s: " + ", ".join(f"{count} {kind}" for kind, count in run.kinds.most_common()))
+    print(f"{run.run - len(run.found)} passed, {len(run.found)} failed, {run.refused} skipped")
+    return 1 if run.found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
