@@ -11,14 +11,20 @@ namespace {
 // MessagingService.VERSION_50, the version of the mutations in system.batches.
 constexpr int32_t kMessagingVersion = 13;
 
-Error unavailable(Consistency consistency, int required, int alive) {
+Error unavailable(Consistency consistency, int required, int alive, const std::string& where = "") {
   ErrorInfo info;
   info.code = ErrorCode::kUnavailable;
-  info.message = "Cannot achieve consistency level " + std::string(consistency_name(consistency));
+  info.message = "Cannot achieve consistency level " + std::string(consistency_name(consistency)) + where;
   info.consistency = static_cast<uint16_t>(consistency);
   info.required = required;
   info.received = alive;
   return Error(std::move(info));
+}
+
+// A serial read of a partition fetches at a quorum, and says so when there is none.
+Consistency consistency_to_fetch(const ReadCommand& command, Consistency consistency) {
+  if (command.range || !is_serial(consistency)) return consistency;
+  return consistency == Consistency::kSerial ? Consistency::kQuorum : Consistency::kLocalQuorum;
 }
 
 class CoordinatorImpl : public Coordinator {
@@ -81,6 +87,10 @@ Status CoordinatorImpl::check_available(const TableMetadata& table, Consistency 
   int required = block_for(consistency, c);
   if (c.alive >= required) return {};
   ++statistics_.unavailables;
+  if (consistency == Consistency::kEachQuorum && c.by_data_center) {
+    // Cassandra counts no replica as alive here.
+    return unavailable(consistency, required, 0, " in DC " + replica_.local_node().data_center);
+  }
   return unavailable(consistency, required, c.alive);
 }
 
@@ -171,6 +181,7 @@ Task<Status> CoordinatorImpl::remove_batch(Uuid id) {
 
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
   int64_t began = now();
+  consistency = consistency_to_fetch(command, consistency);
   if (Status status = check_available(*command.table, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }

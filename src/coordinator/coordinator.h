@@ -29,6 +29,7 @@ struct ReplicaCounts {
   int local_replication_factor = 0;  // in this data center
   int alive = 0;
   int local_alive = 0;
+  bool by_data_center = false;  // NetworkTopologyStrategy
 };
 ReplicaCounts count_replicas(const ReplicationParams& replication, const std::string& data_center);
 // How many must answer (ConsistencyLevel.blockFor).

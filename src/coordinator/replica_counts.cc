@@ -21,6 +21,7 @@ ReplicaCounts count_replicas(const ReplicationParams& replication, const std::st
   if (strategy == "LocalStrategy") {
     counts.replication_factor = counts.local_replication_factor = 1;
   } else if (strategy == "NetworkTopologyStrategy") {
+    counts.by_data_center = true;
     for (const auto& [name, factor] : replication.options) {
       if (name == "class") continue;
       counts.replication_factor += replication_factor(factor);

@@ -1,0 +1,118 @@
+// What a node has after it was killed or drained, also with another number of shards.
+#include "tests/replica/fixture/replica_node.h"
+
+namespace cassandra_like::test {
+namespace {
+
+using storage_test::make_table;
+
+// A row for each of ten keys; `value` tells rounds apart.
+void fill(ReplicaNode& node, const std::string& value, int64_t timestamp) {
+  for (char key = 'a'; key < 'k'; ++key) {
+    Update update(node.table("t"), std::string(1, key));
+    ASSERT_TRUE(node.write(0, std::move(update.at(timestamp).row(1).cell("v", value))).ok());
+  }
+}
+
+TEST(Restart, WithAnotherNumberOfShards) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  int64_t round = 0;
+  for (unsigned shards : {3u, 1u, 4u, 4u, 2u}) {
+    ++round;
+    fill(node, "round " + std::to_string(round), round);
+    Lines before = node.scan(0, "t");
+    EXPECT_EQ(before.size(), 20u);
+    round % 2 == 0 ? node.drain() : node.kill();
+    node.boot(shards);
+    for (unsigned shard = 0; shard < shards; ++shard) EXPECT_EQ(node.scan(shard, "t"), before) << round;
+  }
+}
+
+TEST(Restart, TruncatedStaysTruncated) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  fill(node, "flushed", 1);
+  ASSERT_TRUE(
+      node.run<Status>(0, [&] { return node.on(0).on_every_engine([](Engine& engine) { return engine.flush({}); }); })
+          .ok());
+  fill(node, "in memory", 2);
+  TablePtr table = node.table("t");
+  ASSERT_TRUE(node.run<Status>(1, [&] { return node.on(1).truncate(table); }).ok());
+  for (unsigned shard : {0u, 1u}) EXPECT_EQ(node.scan(shard, "t"), Lines());
+  // The old writes are still in the commit log, and must not come back.
+  node.kill();
+  node.boot(2);
+  EXPECT_EQ(node.scan(0, "t"), Lines());
+  fill(node, "later", 3);
+  node.kill();
+  node.boot(3);
+  EXPECT_EQ(node.scan(0, "t").size(), 20u);
+}
+
+TEST(Restart, ATruncationLeavesASnapshot) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  fill(node, "x", 1);
+  TablePtr table = node.table("t");
+  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).truncate(table); }).ok());
+  auto snapshots = list_snapshots(node.runtime(0).disk, node.options);
+  ASSERT_TRUE(snapshots.ok());
+  ASSERT_EQ(snapshots->size(), 1u);
+  EXPECT_EQ(snapshots->front().tag.substr(0, 10), "truncated-");
+  EXPECT_EQ(snapshots->front().table, "t");
+}
+
+TEST(Restart, TheNodeIsTheSame) {
+  ReplicaNode node(2);
+  Uuid id = node.on(0).local_node().host_id;
+  std::vector<Token> tokens = node.on(0).local_node().tokens;
+  EXPECT_FALSE(id.is_nil());
+  EXPECT_EQ(tokens.size(), 4u);
+  node.kill();
+  node.boot(3);
+  EXPECT_EQ(node.on(2).local_node().host_id, id);
+  EXPECT_EQ(node.on(2).local_node().tokens, tokens);
+}
+
+TEST(Restart, AnotherClustersDirectoryIsRefused) {
+  ReplicaNode node(1);
+  node.drain();
+  node.local.cluster_name = "Another";
+  EXPECT_EQ(node.try_boot(1), "Saved cluster name Test Cluster != configured name Another");
+  node.local.cluster_name = "Test Cluster";
+  node.boot(1);
+}
+
+TEST(Restart, WhatIsBuiltOfIndexesIsSaidWhileTheNodeRuns) {
+  auto indexed = std::make_shared<TableMetadata>(*make_table("t"));
+  IndexMetadata index;
+  index.name = "by_v";
+  index.options = {{"target", "v"}};
+  indexed->indexes = {{"by_v", index}};
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({indexed})).ok());
+  auto listed = [&] {
+    ReadCommand read = node.command("t");
+    read.table = node.table("IndexInfo", "system");
+    struct Names : RowSink {
+      Next begin_partition(const DecoratedKey&, const Row&) override { return Next::kContinue; }
+      Next row(const Row& row) override {
+        names.emplace_back(row.clustering.values[0]);
+        return Next::kContinue;
+      }
+      std::vector<std::string> names;
+    } sink;
+    EXPECT_TRUE(node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read(read, sink); }).ok());
+    return sink.names;
+  };
+  TablePtr table = node.table("t");
+  ASSERT_TRUE(node.run<Status>(1, [&] { return node.on(1).build_index(table, "by_v"); }).ok());
+  EXPECT_EQ(listed(), (std::vector<std::string>{"by_v"}));
+  node.drain();
+  node.boot(2);
+  EXPECT_EQ(listed(), (std::vector<std::string>{"by_v"}));
+}
+
+}  // namespace
+}  // namespace cassandra_like::test

@@ -1,0 +1,110 @@
+// Changes of the schema: one after the other, from any shard, on all shards, and kept.
+#include "tests/replica/fixture/replica_node.h"
+
+namespace cassandra_like::test {
+namespace {
+
+using storage_test::make_table;
+
+Uuid version(ReplicaNode& node, unsigned shard) { return node.on(shard).schema().current()->version(); }
+
+TEST(SchemaChanges, ReachEveryShardWithTheirListeners) {
+  ReplicaNode node(3);
+  std::vector<std::string> told;
+  for (unsigned shard : {0u, 1u, 2u}) {
+    node.on(shard).schema().add_listener([&told, shard](const SchemaDiff& diff) {
+      told.push_back(std::to_string(shard) + " " + diff.events[0].change + " " + diff.events[0].target);
+    });
+  }
+  Uuid before = version(node, 0);
+  auto diff = node.change(1, make_keyspace({make_table("t")}));
+  ASSERT_TRUE(diff.ok());
+  EXPECT_EQ(diff->events, (std::vector<SchemaEvent>{{"CREATED", "KEYSPACE", "ks", "", {}}}));
+  EXPECT_NE(version(node, 0), before);
+  for (unsigned shard : {0u, 1u, 2u}) {
+    EXPECT_EQ(node.on(shard).schema().current(), diff->schema);
+    EXPECT_TRUE(node.on(shard).engine().table_statistics(node.table("t")->id).ok());
+  }
+  std::sort(told.begin(), told.end());
+  EXPECT_EQ(told, (std::vector<std::string>{"0 CREATED KEYSPACE", "1 CREATED KEYSPACE", "2 CREATED KEYSPACE"}));
+}
+
+TEST(SchemaChanges, RunOneAfterTheOther) {
+  ReplicaNode node(3);
+  ASSERT_TRUE(node.change(0, make_keyspace({})).ok());
+  // All at once, from different shards; none may lose what another did.
+  int done = 0;
+  auto start = [&](unsigned shard, const std::string& name) {
+    static const auto change = [](ReplicaNode* node, unsigned shard, std::string name, int* done) -> Task<void> {
+      SchemaTransformation transformation = add_table(make_table(name));
+      auto result = co_await node->on(shard).schema().change(transformation);
+      EXPECT_TRUE(result.ok());
+      EXPECT_NE(node->table(name), nullptr);
+      ++*done;
+    };
+    node.runtime(shard).executor.post([&, shard, name] { spawn(change(&node, shard, name, &done)); });
+  };
+  start(2, "t");
+  start(1, "kv");
+  start(0, "d");
+  start(1, "n");
+  EXPECT_TRUE(node.world().run_until([&] { return done == 4; }, std::chrono::minutes(1)));
+  EXPECT_EQ(node.on(2).schema().current()->keyspace("ks")->tables.size(), 4u);
+}
+
+TEST(SchemaChanges, OneThatIsRefusedChangesNothing) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  SchemaPtr before = node.on(0).schema().current();
+  bool told = false;
+  node.on(1).schema().add_listener([&](const SchemaDiff&) { told = true; });
+  auto refused = node.change(1, drop_table("nothing"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "Table 'ks.nothing' doesn't exist");
+  for (unsigned shard : {0u, 1u}) EXPECT_EQ(node.on(shard).schema().current(), before);
+  EXPECT_FALSE(told);
+  // The next one is not held up.
+  EXPECT_TRUE(node.change(1, drop_table("t")).ok());
+  EXPECT_TRUE(told);
+}
+
+TEST(SchemaChanges, OneThatChangesNothingTellsNobody) {
+  ReplicaNode node(2);
+  bool told = false;
+  node.on(0).schema().add_listener([&](const SchemaDiff&) { told = true; });
+  SchemaPtr before = node.on(0).schema().current();
+  auto same = node.change(1, [](const SchemaPtr& schema) -> Result<SchemaDiff> { return SchemaDiff{schema, {}}; });
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(node.on(1).schema().current(), before);
+  EXPECT_FALSE(told);
+}
+
+TEST(SchemaChanges, OneThatTheDiskRefusesIsNotPublished) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  SchemaPtr before = node.on(0).schema().current();
+  node.machine().faults().io_error_ppm = 1'000'000;
+  EXPECT_FALSE(node.change(0, add_table(make_table("kv"))).ok());
+  for (unsigned shard : {0u, 1u}) EXPECT_EQ(node.on(shard).schema().current(), before);
+}
+
+TEST(SchemaChanges, AreThereAfterARestart) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("d")})).ok());
+  ASSERT_TRUE(node.change(1, add_table(make_table("kv"))).ok());
+  ASSERT_TRUE(node.change(1, drop_table("t")).ok());
+  Uuid before = version(node, 0);
+  for (bool clean : {false, true}) {
+    clean ? node.drain() : node.kill();
+    node.boot(clean ? 3 : 2);
+    EXPECT_EQ(version(node, 0), before);
+    std::vector<std::string> names;
+    for (const auto& [name, table] : node.on(1).schema().current()->keyspace("ks")->tables) names.push_back(name);
+    EXPECT_EQ(names, (std::vector<std::string>{"d", "kv"}));
+    EXPECT_EQ(node.table("d")->clustering[0]->type->cql_name(), "int");
+    EXPECT_TRUE(node.table("d")->clustering[0]->type->is_reversed());
+  }
+}
+
+}  // namespace
+}  // namespace cassandra_like::test
