@@ -129,7 +129,9 @@ Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations
 
 Task<Status> CoordinatorImpl::write_all(std::span<const Mutation> mutations, bool counters, int64_t began) {
   for (const Mutation& mutation : mutations) {
-    Status status = counters ? co_await replica_.mutate_counter(mutation) : co_await replica_.mutate(mutation);
+    // GCC 12 would destroy a status twice that comes of a co_await inside the ?:.
+    Task<Status> task = counters ? replica_.mutate_counter(mutation) : replica_.mutate(mutation);
+    Status status = co_await task;
     if (!status.ok()) co_return finish_write(std::move(status), began);
   }
   co_return finish_write({}, began);

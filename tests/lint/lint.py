@@ -25,6 +25,7 @@ BANNED = [
     (r"(?<!\w)(std)?::(rand|time|sleep|clock)\s*\(|\btime\((nullptr|NULL|0)\)", "the world: take it from runtime"),
     (r"(?<![\w.>])(socket|bind|accept|connect)\s*\(\s*(AF_|fd\b|sock)", "a socket: take runtime's Network"),
     (r"\b(i|o)?fstream\b|\bstd::filesystem\b|\b(f|fd|freo)open\s*\(", "a file: take runtime's Disk"),
+    (r"\?\s*co_await\b", "a co_await inside ?: whose result GCC 12 destroys twice"),
     (r"(?<!\w)::(open|openat|creat|socket|mmap|fsync|fdatasync|rename|unlink|mkdir)\s*\(", "a system call: take it from runtime"),
 ]
 

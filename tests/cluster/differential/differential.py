@@ -60,11 +60,17 @@ class Run:
     def addresses(self):
         return self.arguments.address, self.theirs
 
+    def revive(self):
+        if self.node.process.poll() is None:
+            return
+        print(f"our node ended with {self.node.process.returncode}:\n" + (self.node.home / "output.log").read_text()[-3000:], flush=True)
+        self.node.start()
+
     # --- One case ---
 
     async def begin(self, number):
         case = Case(self.arguments.seed, number, self.arguments.case_size)
-        case.number, case.session, case.open, case.reads = number, Session(self.addresses(), case.name), True, 0
+        case.number, case.session, case.open, case.reads = number, Session(self.addresses(), case.name, self.revive), True, 0
         await case.session.create()
         for index, statement in enumerate(case.setup):
             await self.step(case, index - len(case.setup), statement)
@@ -168,7 +174,7 @@ class Run:
 
     async def differs(self, found, statements, last):
         name = found.case.name + "_m"
-        session = Session(self.addresses(), name)
+        session = Session(self.addresses(), name, self.revive)
         await session.create()
         for statement in [*found.case.setup, *statements]:
             await session.run(statement)

@@ -43,8 +43,10 @@ def refused(answer):
 
 
 class Session:
-    def __init__(self, addresses, keyspace):
-        self.addresses, self.keyspace = addresses, keyspace
+    """`revive` starts our node again when it has ended."""
+
+    def __init__(self, addresses, keyspace, revive):
+        self.addresses, self.keyspace, self.revive = addresses, keyspace, revive
         self.connections = ()
 
     async def connect(self):
@@ -72,15 +74,13 @@ class Session:
         async def one(index):
             try:
                 return await ask(self.connections[index])
-            except ConnectionError as e:
-                self.connections[index] = await Connection.open(self.addresses[index])
-                await self.connections[index].query(f"USE {self.keyspace}")
-                return Answer("closed", other=str(e))
-            except asyncio.TimeoutError:
+            except (ConnectionError, asyncio.TimeoutError) as e:
                 self.connections[index].close()
+                if index == 0:
+                    self.revive()
                 self.connections[index] = await Connection.open(self.addresses[index])
                 await self.connections[index].query(f"USE {self.keyspace}")
-                return Answer("silence")
+                return Answer("silence" if isinstance(e, asyncio.TimeoutError) else "closed", other=str(e))
         return await asyncio.gather(one(0), one(1))
 
     async def run(self, statement):
