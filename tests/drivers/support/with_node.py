@@ -1,0 +1,92 @@
+"""Runs a driver's suite beside a node of ours: with_node.py ADDRESS COMMAND...
+
+The suite finds in its environment
+
+  SCENARIO_HOST     the node's address
+  SCENARIO_SCHEMA   the file schema.cql
+  SCENARIO_CONTROL  `address:port` where the node is controlled. A client sends one command a line, and reads a line when it
+                    is done: `ok`, for `secured` with an address behind it, or `error` and why.
+
+                      stop, kill, start, restart   the node; stop is SIGTERM, kill is SIGKILL
+                      secured                      starts a second node, where clients log in as cassandra/cassandra
+
+With CASSANDRA_HOST the node is the Cassandra there, and SCENARIO_CONTROL is missing: the tests that need it are skipped.
+"""
+import os
+import pathlib
+import socketserver
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "cluster" / "support"))
+from node import Node  # noqa: E402
+
+SCHEMA = ROOT / "tests" / "drivers" / "schema.cql"
+PASSWORDS = {"authenticator": "PasswordAuthenticator"}
+
+
+class Nodes:
+    """The node of a suite, and the one with passwords when it was asked for: ADDRESS and the address behind it."""
+
+    def __init__(self, address):
+        self.main = Node(address)
+        self.with_passwords = None
+        self.lock = threading.Lock()
+
+    def secured(self):
+        if self.with_passwords is None:
+            before, _, last = self.main.address.rpartition(".")
+            self.with_passwords = Node(f"{before}.{int(last) + 1}", settings=PASSWORDS)
+            self.with_passwords.start()
+        return self.with_passwords.address
+
+    def obey(self, command):
+        with self.lock:
+            if command == "secured":
+                return f"ok {self.secured()}"
+            if command not in ("stop", "kill", "start", "restart"):
+                return f"error no such command: {command}"
+            getattr(self.main, command)()
+            return "ok"
+
+    def destroy(self):
+        for node in filter(None, (self.main, self.with_passwords)):
+            node.destroy()
+
+
+def serve(nodes):
+    """Starts to take commands; the address to send them to."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self):
+            for line in self.rfile:
+                try:
+                    answer = nodes.obey(line.decode().strip())
+                except Exception as e:
+                    answer = "error " + " ".join(str(e).split())
+                self.wfile.write(f"{answer}\n".encode())
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    server = Server((nodes.main.address, 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"{nodes.main.address}:{server.server_address[1]}"
+
+
+def main(address, *command):
+    environment = dict(os.environ, SCENARIO_SCHEMA=str(SCHEMA))
+    if "CASSANDRA_HOST" in os.environ:
+        return subprocess.run(command, env=dict(environment, SCENARIO_HOST=os.environ["CASSANDRA_HOST"])).returncode
+    nodes = Nodes(address)
+    try:
+        nodes.main.start()
+        return subprocess.run(command, env=dict(environment, SCENARIO_HOST=address, SCENARIO_CONTROL=serve(nodes))).returncode
+    finally:
+        nodes.destroy()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
