@@ -12,6 +12,8 @@ namespace {
 
 using Tables = std::vector<TablePtr>;
 
+constexpr int64_t kLeastTtlMillis = 60'000;
+
 // A tag becomes a directory's name.
 std::optional<Answer> check_tag(const std::string& tag) {
   if (tag.empty()) return refuse(400, "You must supply a snapshot name.");
@@ -74,15 +76,15 @@ Result<std::vector<SnapshotInfo>> list(const AdminContext& context) {
 }
 
 // Shard after shard, as they share the snapshot's directory.
-Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, std::string tag) {
+Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotRequest request) {
   KeyspacePtr keyspace = context->schema()->keyspace(table->keyspace);
   if (keyspace == nullptr) co_return Status();
-  std::string cql = snapshot_schema_text(*keyspace, *table);
+  request.schema_cql = snapshot_schema_text(*keyspace, *table);
   for (unsigned shard = 0; shard < context->node.runtime->shard_count() && !context->stopped; ++shard) {
     Replica* replica = context->node.replicas[shard];
     Task<Status> hop =
-        run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, tag, cql] {
-          return replica->engine().snapshot({table->keyspace, table->name}, tag, cql);
+        run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, request] {
+          return replica->engine().snapshot({table->keyspace, table->name}, request);
         });
     CO_TRY(co_await hop);
   }
@@ -101,15 +103,18 @@ std::optional<int64_t> parse_millis(const std::string& text) {
   return std::nullopt;
 }
 
+std::string invalid_duration(const std::string& text) {
+  return "Invalid duration: " + text +
+         " Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only non-negative values.";
+}
+
 // Snapshots made before this go, in milliseconds; without an argument all of them.
 std::optional<Answer> parse_limit(const AdminContext& context, const Parameters& parameters, int64_t* before) {
   *before = std::numeric_limits<int64_t>::max();
   if (std::string text = parameters.get("older_than"); !text.empty()) {
     auto millis = parse_millis(text);
     if (!millis) {
-      return refuse(400, "Invalid duration: " + text +
-                             " Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only "
-                             "non-negative values.");
+      return refuse(400, invalid_duration(text));
     }
     *before = context.runtime().clock.wall_millis() - *millis;
   } else if (std::string stamp = parameters.get("older_than_timestamp"); !stamp.empty()) {
@@ -135,7 +140,7 @@ Task<Answer> snapshots(AdminContextPtr context, Parameters) {
                    {"true_size_bytes", each.true_bytes},
                    {"size_on_disk_bytes", each.total_bytes},
                    {"created_millis", each.created_millis > 0 ? Json(each.created_millis) : Json(nullptr)},
-                   {"expires_millis", nullptr},
+                   {"expires_millis", each.expires_millis > 0 ? Json(each.expires_millis) : Json(nullptr)},
                    {"ephemeral", false}});
   }
   Answer answer;
@@ -146,8 +151,14 @@ Task<Answer> snapshots(AdminContextPtr context, Parameters) {
 Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
   std::string tag = parameters.get("tag");
   if (auto refusal = check_tag(tag)) co_return std::move(*refusal);
-  if (parameters.has("ttl")) co_return not_supported("snapshot --ttl");
-  if (parameters.is_true("skip_flush")) co_return not_supported("snapshot --skip-flush");
+  SnapshotRequest request(tag);
+  request.skip_flush = parameters.is_true("skip_flush");
+  if (parameters.has("ttl")) {
+    auto ttl = parse_millis(parameters.get("ttl"));
+    if (!ttl) co_return refuse(400, invalid_duration(parameters.get("ttl")));
+    if (*ttl < kLeastTtlMillis) co_return refuse(400, "ttl for snapshot must be at least 60 seconds");
+    request.ttl_millis = *ttl;
+  }
   Tables tables;
   if (auto refusal = select(*context->schema(), parameters, tables)) co_return std::move(*refusal);
   auto existing = list(*context);
@@ -159,7 +170,7 @@ Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
     if (conflicts) co_return refuse(409, "Snapshot " + tag + " already exists.");
   }
   for (const TablePtr& table : tables) {
-    Task<Status> task = snapshot_table(context, table, tag);
+    Task<Status> task = snapshot_table(context, table, request);
     Status status = co_await task;
     if (!status.ok()) co_return failure(status.error());
   }

@@ -100,9 +100,8 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
   EngineStatistics total;
   if (context->stopped) co_return total;
   auto* node = &context->node;
-  auto parts = co_await gather<EngineStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
-    return Task<EngineStatistics>(node->replicas[shard]->engine().statistics());
-  });
+  auto ask = [node](unsigned shard) { return Task<EngineStatistics>(node->replicas[shard]->engine().statistics()); };
+  auto parts = co_await gather<EngineStatistics>(*node->runtime, context->here(), ask);
   for (const EngineStatistics& part : parts) {
     total.commitlog_bytes += part.commitlog_bytes;
     total.commitlog_segments += part.commitlog_segments;
@@ -121,9 +120,10 @@ Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
   CoordinatorStatistics total;
   if (context->stopped) co_return total;
   auto* node = &context->node;
-  auto parts = co_await gather<CoordinatorStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
+  auto ask = [node](unsigned shard) {
     return Task<CoordinatorStatistics>(CoordinatorStatistics(node->coordinators[shard]->statistics()));
-  });
+  };
+  auto parts = co_await gather<CoordinatorStatistics>(*node->runtime, context->here(), ask);
   for (const CoordinatorStatistics& part : parts) {
     total.read_micros.merge(part.read_micros);
     total.range_micros.merge(part.range_micros);
@@ -142,9 +142,10 @@ Task<QueryStatistics> sum_queries(AdminContextPtr context) {
   QueryStatistics total;
   if (context->stopped) co_return total;
   auto* node = &context->node;
-  auto parts = co_await gather<QueryStatistics>(*node->runtime, context->here(), [node](unsigned shard) {
+  auto ask = [node](unsigned shard) {
     return Task<QueryStatistics>(QueryStatistics(node->processors[shard]->statistics()));
-  });
+  };
+  auto parts = co_await gather<QueryStatistics>(*node->runtime, context->here(), ask);
   for (const QueryStatistics& part : parts) {
     total.regular_statements += part.regular_statements;
     total.prepared_statements_executed += part.prepared_statements_executed;

@@ -8,6 +8,9 @@ class UseStatement : public Statement {
  public:
   explicit UseStatement(std::string keyspace) : keyspace_(std::move(keyspace)) {}
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    if (!context.config.guardrails.use_statements_enabled) {
+      return Result<QueryResult>(invalid("USE statements prohibited. (see use_statements_enabled in cassandra.yaml)"));
+    }
     if (context.coordinator.schema().current()->keyspace(keyspace_) == nullptr) {
       return Result<QueryResult>(invalid("Keyspace '" + keyspace_ + "' does not exist"));
     }
@@ -59,6 +62,7 @@ struct Prepare {
 PrepareResult prepare_statement(const ast::Statement& statement, PrepareContext& context) {
   ASSIGN_OR_RETURN(auto prepared, std::visit(Prepare{statement, context}, statement.body));
   TRY(context.finish(*prepared));
+  prepared->set_guard(guard_of(statement, context));
   return prepared;
 }
 

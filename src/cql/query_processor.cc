@@ -48,6 +48,10 @@ class QueryProcessorImpl : public QueryProcessor {
     auto* entry = const_cast<PreparedCache&>(cache_).find(id);
     return entry == nullptr ? nullptr : entry->statement;
   }
+  std::string prepared_text(BytesView id) const override {
+    auto* entry = const_cast<PreparedCache&>(cache_).find(id);
+    return entry == nullptr ? "" : entry->text;
+  }
   Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override;
   Uuid next_time_uuid() override;
 
@@ -136,7 +140,7 @@ Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, 
       *this, coordinator_, runtime_, options_, client, request.options, request.arena, trace, {}, 0, 0});
   request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp();
   request.context->now_seconds = options.now_seconds ? *options.now_seconds : runtime_.clock.wall_seconds();
-  return {};
+  return check_guard(request.statement == nullptr ? nullptr : request.statement->guard(), *request.context);
 }
 
 Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& request,
@@ -264,6 +268,9 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
     request->items.push_back(std::move(item));
   }
   Status status = begin(*request, options, context.client, context.trace);
+  for (const BatchItem& item : request->items) {
+    if (status.ok()) status = check_guard(item.statement->guard(), *request->context);
+  }
   if (!status.ok()) {
     release(request);
     return Result<QueryResult>(std::move(status.error()));

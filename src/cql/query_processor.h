@@ -52,6 +52,8 @@ class QueryProcessor {
   virtual Task<Status> load_prepared() = 0;
   // nullptr when the id is not known. For transport, which needs the statement's result metadata id (v5).
   virtual StatementPtr prepared(BytesView id) const = 0;
+  // What the client sent to prepare it; empty when the id is not known.
+  virtual std::string prepared_text(BytesView id) const = 0;
 
   // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
   virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;

@@ -359,7 +359,8 @@ class ListRolesStatement : public Statement {
       CO_ASSIGN_OR_RETURN(roles, co_await granted_roles(processor, *ast_.grantee, ast_.recursive));
       if (!contains(roles, *ast_.grantee)) co_return invalid("<role " + *ast_.grantee + "> doesn't exist");
     } else {
-      CO_ASSIGN_OR_RETURN(roles, co_await read_roles(processor, "", {}));
+      std::vector<Bytes> no_values;
+      CO_ASSIGN_OR_RETURN(roles, co_await read_roles(processor, "", no_values));
     }
     RowsResult result{metadata_, 0, {}, {}};
     for (const Role& role : roles) {
@@ -446,7 +447,8 @@ PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareCon
 // random: hashing costs some 60 ms, once in the life of a node that asks for passwords.
 Task<Status> create_default_role(QueryProcessor* processor) {
   if (!looks_up_passwords(processor->options())) co_return Status();
-  CO_ASSIGN_OR_RETURN(std::vector<Role> any, co_await read_roles(processor, " LIMIT 1", {}));
+  std::vector<Bytes> no_values;
+  CO_ASSIGN_OR_RETURN(std::vector<Role> any, co_await read_roles(processor, " LIMIT 1", no_values));
   if (!any.empty()) co_return Status();
   CO_ASSIGN_OR_RETURN(std::string hash, hash_password(kDefaultRole, processor->runtime().random));
   std::string text =

@@ -136,6 +136,7 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
       command.range.reset();
     }
   }
+  TRY(guard_restrictions(context, table_->name, command.keys.size(), command.slices.size()));
   if (restrictions_->needs_filtering()) {
     ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
   }

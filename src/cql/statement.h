@@ -5,6 +5,7 @@
 // prepared against; QueryProcessor drops it when that table changes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "coordinator/coordinator.h"
 #include "cql/ast.h"
 #include "cql/client_state.h"
+#include "cql/guardrails.h"
 #include "cql/query_options.h"
 #include "cql/result.h"
 
@@ -21,6 +23,7 @@ namespace cassandra_like {
 class TraceSession;  // cql/tracing.h
 class QueryProcessor;
 class Modification;  // cql/modification.h
+class Function;      // cql/function.h
 
 // Thresholds and switches of cassandra.yaml that statements look at.
 struct CqlOptions {
@@ -38,6 +41,7 @@ struct CqlOptions {
   int default_keyspace_rf = 1;
   StringPairs default_compaction;  // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
+  Guardrails guardrails;
 };
 
 // Lives as long as the request. Memory of the arena is freed when the request ends.
@@ -75,11 +79,14 @@ class Statement {
 
   const std::vector<ColumnSpec>& bind_variables() const { return bind_variables_; }
   const std::vector<uint16_t>& partition_key_indexes() const { return partition_key_indexes_; }
+  const StatementGuard* guard() const { return guard_.get(); }  // nullptr: no guardrail looks at it
+  void set_guard(std::shared_ptr<const StatementGuard> guard) { guard_ = std::move(guard); }
 
  protected:
   friend class PrepareContext;
   std::vector<ColumnSpec> bind_variables_;
   std::vector<uint16_t> partition_key_indexes_;
+  std::shared_ptr<const StatementGuard> guard_;
 };
 using StatementPtr = std::shared_ptr<const Statement>;
 
@@ -100,6 +107,10 @@ class PrepareContext {
   Result<TablePtr> table(const ast::QualifiedName& name) const;
   Result<TypePtr> type(const ast::TypeName& name, const std::string& keyspace) const;
 
+  // The functions that calls were found to mean, by the call and what receives its result.
+  using ResolvedCalls = std::map<std::pair<const ast::Term*, std::string>, Result<std::shared_ptr<const Function>>>;
+  ResolvedCalls& resolved_calls() { return resolved_calls_; }
+
   // Whether an unqualified name was resolved by the session's keyspace.
   bool used_session_keyspace() const { return used_session_keyspace_; }
 
@@ -118,6 +129,7 @@ class PrepareContext {
   mutable bool used_session_keyspace_ = false;
   std::vector<std::string> names_;
   std::vector<ColumnSpec> variables_;
+  ResolvedCalls resolved_calls_;
   std::vector<std::string> targets_;  // the column, or what stands for one, that each marker is for
 };
 

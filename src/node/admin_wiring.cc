@@ -38,27 +38,28 @@ std::vector<T> flatten(std::vector<std::vector<T>> parts) {
 
 Task<std::vector<AdminClient>> all_clients(ClusterNode* node, Runtime* runtime) {
   using Clients = std::vector<AdminClient>;
-  co_return flatten(co_await gather<Clients>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
-    return Task<Clients>(clients_of(node->server(shard), shard));
-  }));
+  auto ask = [node](unsigned shard) { return Task<Clients>(clients_of(node->server(shard), shard)); };
+  co_return flatten(co_await gather<Clients>(*runtime, runtime->shard(0).executor, ask));
 }
 
 Task<std::vector<AdminClientHistory>> all_history(ClusterNode* node, Runtime* runtime) {
   using History = std::vector<AdminClientHistory>;
-  co_return flatten(co_await gather<History>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+  auto ask = [node](unsigned shard) {
     History history;
     for (const ClientHistory& h : node->server(shard).client_history()) {
       history.push_back({h.protocol_version, h.host, h.last_seen_millis});
     }
     return Task<History>(std::move(history));
-  }));
+  };
+  co_return flatten(co_await gather<History>(*runtime, runtime->shard(0).executor, ask));
 }
 
 Task<Status> clear_history(ClusterNode* node, Runtime* runtime) {
-  auto statuses = co_await gather<Status>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
+  auto clear = [node](unsigned shard) {
     node->server(shard).clear_client_history();
     return Task<Status>(Status());
-  });
+  };
+  auto statuses = co_await gather<Status>(*runtime, runtime->shard(0).executor, clear);
   co_return first_error(std::move(statuses));
 }
 
@@ -81,9 +82,8 @@ void add(AdminTransport& total, const TransportMetrics& m) {
 }
 
 Task<AdminTransport> all_transport(ClusterNode* node, Runtime* runtime) {
-  auto parts = co_await gather<TransportMetrics>(*runtime, runtime->shard(0).executor, [node](unsigned shard) {
-    return Task<TransportMetrics>(node->server(shard).metrics());
-  });
+  auto ask = [node](unsigned shard) { return Task<TransportMetrics>(node->server(shard).metrics()); };
+  auto parts = co_await gather<TransportMetrics>(*runtime, runtime->shard(0).executor, ask);
   AdminTransport total;
   for (const TransportMetrics& part : parts) add(total, part);
   co_return total;
@@ -100,7 +100,7 @@ AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
     result.processors.push_back(&node.processor(i));
   }
   result.engine_options = engine_options(node.config());
-  result.snitch = cql_options(node.config()).snitch;
+  result.snitch = snitch_class(node.config());
   result.started_millis = runtime.shard(0).clock.wall_millis();
   return result;
 }

@@ -10,6 +10,8 @@
 namespace cassandra_like {
 namespace {
 
+constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
+
 // What one shard owns above its replica. Made, used and destroyed there.
 struct ShardParts {
   std::unique_ptr<Coordinator> coordinator;
@@ -51,6 +53,7 @@ class ClusterNodeImpl : public ClusterNode {
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
   Task<void> close();
+  void schedule_snapshot_cleanup();
 
   Runtime& runtime_;
   Config config_;
@@ -60,6 +63,7 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<ReplicaSet> replicas_;
   std::vector<ShardParts> parts_;
   std::unique_ptr<AdminServer> admin_;
+  TimerId snapshot_cleanup_ = 0;
   bool drained_ = false;
 };
 
@@ -163,8 +167,10 @@ Task<Status> ClusterNodeImpl::open() {
   size_t num_tokens = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
   CO_ASSIGN_OR_RETURN(replicas_, co_await ReplicaSet::open(&runtime_, std::move(options), local_node(), num_tokens));
   auto* self = this;
-  CO_TRY(co_await on_every_shard([self](unsigned shard) { return Task<Status>(self->make_parts(shard)); }));
-  CO_TRY(co_await on_every_shard([self](unsigned shard) { return connect_on(self, shard); }));
+  auto make = [self](unsigned shard) { return Task<Status>(self->make_parts(shard)); };
+  auto connect = [self](unsigned shard) { return connect_on(self, shard); };
+  CO_TRY(co_await on_every_shard(make));
+  CO_TRY(co_await on_every_shard(connect));
   CO_TRY(co_await parts_[0].coordinator->replay_batchlog());
   CO_TRY(co_await create_default_role(parts_[0].processor.get()));
   if (hooks_.serve_admin) {
@@ -173,14 +179,29 @@ Task<Status> ClusterNodeImpl::open() {
                                            admin_hooks(*this, runtime_, hooks_.on_stop_requested)));
   }
   if (config_.start_native_transport) CO_TRY(co_await enable_binary());
+  schedule_snapshot_cleanup();
   LOG_INFO("Startup complete");
   co_return Status();
 }
 
+void ClusterNodeImpl::schedule_snapshot_cleanup() {
+  snapshot_cleanup_ = home().schedule(kSnapshotCleanupPeriod, [this] {
+    Status done = clear_expired_snapshots(disk(), engine_options(config_), runtime_.shard(0).clock.wall_millis());
+    if (!done.ok()) LOG_WARN("Removing expired snapshots: {}", done.error().message());
+    schedule_snapshot_cleanup();
+  });
+}
+
 Task<Status> ClusterNodeImpl::enable_binary() {
   if (drained_) co_return Error(ErrorCode::kInvalid, "The node is drained; restart it to serve clients again");
+  // First here, so that all shards listen on the port that this one was given where the configuration says 0.
+  CO_TRY(server(0).start());
   auto* self = this;
-  CO_TRY(co_await on_every_shard([self](unsigned shard) { return Task<Status>(self->server(shard).start()); }));
+  uint16_t port = native_port(), shard_aware_port = server(0).shard_aware_port();
+  auto start = [self, port, shard_aware_port](unsigned shard) {
+    return Task<Status>(self->server(shard).start(port, shard_aware_port));
+  };
+  CO_TRY(co_await on_every_shard(start));
   co_return Status();
 }
 
@@ -191,7 +212,8 @@ Task<Status> stop_server(Server* server) {
 
 Task<Status> ClusterNodeImpl::disable_binary() {
   auto* self = this;
-  CO_TRY(co_await on_every_shard([self](unsigned shard) { return stop_server(&self->server(shard)); }));
+  auto stop = [self](unsigned shard) { return stop_server(&self->server(shard)); };
+  CO_TRY(co_await on_every_shard(stop));
   co_return Status();
 }
 
@@ -211,9 +233,11 @@ Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
 }
 
 Task<void> ClusterNodeImpl::close() {
+  if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
   admin_.reset();
   auto* self = this;
-  Status destroyed = co_await on_every_shard([self](unsigned shard) { return destroy_on(self, shard); });
+  auto destroy = [self](unsigned shard) { return destroy_on(self, shard); };
+  Status destroyed = co_await on_every_shard(destroy);
   CHECK(destroyed.ok());
   if (replicas_ != nullptr) co_await replicas_->stop();
   replicas_.reset();

@@ -163,6 +163,7 @@ class Parser {
       return fail(line, name + ": has no value: write one, or remove the line for the default");
     }
     if (Problem problem = binding.read(node, config_)) return fail(line, name + ": " + *problem);
+    if (!has_effect(name)) config_.ignored_keys.push_back(name);
     remember(name, node);
     return {};
   }
@@ -341,6 +342,9 @@ class Parser {
       if (!given(key)) continue;
       const std::string address = std::string(key).substr(0, std::string(key).find('_')) + "_address";
       return fail(key, fmt::format("is not supported yet: write {} instead", address));
+    }
+    if (given("sstable.selected_format") && c.sstable_selected_format == "big") {
+      c.warnings.emplace_back("sstable.selected_format: big is not supported yet, new SSTables are written as bti");
     }
     if (c.cdc_enabled)
       c.warnings.emplace_back("cdc_enabled: change data capture is not supported yet, no file is kept for it");

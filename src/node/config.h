@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cql/guardrails.h"
 #include "storage/engine.h"
 
 namespace cassandra_like {
@@ -57,41 +58,6 @@ struct MemtableConfig {
 enum class CommitFailurePolicy { kStop, kStopCommit, kIgnore, kDie };
 enum class DiskFailurePolicy { kBestEffort, kStop, kIgnore, kStopParanoid, kDie };
 enum class StorageCompatibilityMode { kCassandra4, kUpgrading, kNone };
-
-// Limits on what schemas and queries may ask for; -1 or no value switches one off.
-struct Guardrails {
-  int keyspaces_warn_threshold = -1, keyspaces_fail_threshold = -1;
-  int tables_warn_threshold = -1, tables_fail_threshold = -1;
-  int columns_per_table_warn_threshold = -1, columns_per_table_fail_threshold = -1;
-  int secondary_indexes_per_table_warn_threshold = -1, secondary_indexes_per_table_fail_threshold = -1;
-  int materialized_views_per_table_warn_threshold = -1, materialized_views_per_table_fail_threshold = -1;
-  int page_size_warn_threshold = -1, page_size_fail_threshold = -1;
-  int partition_keys_in_select_warn_threshold = -1, partition_keys_in_select_fail_threshold = -1;
-  int in_select_cartesian_product_warn_threshold = -1, in_select_cartesian_product_fail_threshold = -1;
-  int items_per_collection_warn_threshold = -1, items_per_collection_fail_threshold = -1;
-  int fields_per_udt_warn_threshold = -1, fields_per_udt_fail_threshold = -1;
-  int vector_dimensions_warn_threshold = -1, vector_dimensions_fail_threshold = -1;
-  int minimum_replication_factor_warn_threshold = -1, minimum_replication_factor_fail_threshold = -1;
-  int maximum_replication_factor_warn_threshold = -1, maximum_replication_factor_fail_threshold = -1;
-  int data_disk_usage_percentage_warn_threshold = -1, data_disk_usage_percentage_fail_threshold = -1;
-  std::optional<uint64_t> column_value_size_warn_threshold, column_value_size_fail_threshold;
-  std::optional<uint64_t> collection_size_warn_threshold, collection_size_fail_threshold;
-  std::set<std::string> table_properties_warned, table_properties_ignored, table_properties_disallowed;
-  std::set<std::string> read_consistency_levels_warned, read_consistency_levels_disallowed;
-  std::set<std::string> write_consistency_levels_warned, write_consistency_levels_disallowed;
-  bool user_timestamps_enabled = true;
-  bool alter_table_enabled = true;
-  bool group_by_enabled = true;
-  bool drop_truncate_table_enabled = true;
-  bool drop_keyspace_enabled = true;
-  bool secondary_indexes_enabled = true;
-  bool uncompressed_tables_enabled = true;
-  bool compact_tables_enabled = true;
-  bool read_before_write_list_operations_enabled = true;
-  bool allow_filtering_enabled = true;
-  bool simplestrategy_enabled = true;
-  bool use_statements_enabled = true;
-};
 
 struct Config {
   // The cluster and this node's place in it.
@@ -132,6 +98,8 @@ struct Config {
   int native_transport_max_requests_per_second = 1000000;
   Millis native_transport_idle_timeout{0};  // 0: never
   Millis native_transport_timeout{12000};
+  bool enable_shard_aware_drivers = false;  // this and the next are ScyllaDB's names
+  uint16_t native_shard_aware_transport_port = 19042;
   bool client_encryption_enabled = false;     // client_encryption_options.enabled
   std::string internode_encryption = "none";  // server_encryption_options.internode_encryption
 

@@ -283,6 +283,8 @@ void bind_features(Binder& b) {
   VALUE(drop_compact_storage_enabled);
   VALUE(dynamic_data_masking_enabled);
   VALUE(shards);
+  VALUE(enable_shard_aware_drivers);
+  VALUE(native_shard_aware_transport_port);
   VALUE(admin_address);
   VALUE(admin_port);
   VALUE(log_directory);

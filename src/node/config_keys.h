@@ -20,6 +20,8 @@ struct ReplacedKey {
 };
 
 bool is_cassandra_key(std::string_view name);
+// Whether the value of a key that is read changes anything. Of the others it is checked and shown, and the log names them.
+bool has_effect(std::string_view name);
 const ReplacedKey* find_replaced_key(std::string_view old_name);
 
 std::span<const std::string_view> cassandra_keys();

@@ -143,13 +143,8 @@ Problem read_value(const YAML::Node& node, unsigned& out) {
   return read_integer(node, out, "a whole number of 0 or more");
 }
 
-Problem read_value(const YAML::Node& node, uint16_t& out) {
-  uint16_t port = 0;
-  Problem problem = read_integer(node, port, "a port from 1 to 65535");
-  if (!problem && port == 0) problem = "cannot read '0' as a port from 1 to 65535: write a port from 1 to 65535";
-  if (!problem) out = port;
-  return problem;
-}
+// 0 is a port that the system chooses.
+Problem read_value(const YAML::Node& node, uint16_t& out) { return read_integer(node, out, "a port from 0 to 65535"); }
 
 Problem read_value(const YAML::Node& node, double& out) {
   if (Problem problem = need_scalar(node, "a number")) return problem;

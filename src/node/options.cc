@@ -1,6 +1,7 @@
 // Configuration to the options of the parts.
 #include <algorithm>
 
+#include "cql/schema_text.h"
 #include "node/cluster_node.h"
 
 namespace cassandra_like {
@@ -41,7 +42,27 @@ std::string qualified(const std::string& package, const std::string& name) {
   return name.find('.') == std::string::npos ? package + "." + name : name;
 }
 
+std::string schema_text_of(const Schema& schema, const TableMetadata& table) {
+  KeyspacePtr keyspace = schema.keyspace(table.keyspace);
+  return keyspace == nullptr ? "" : snapshot_schema_text(*keyspace, table);
+}
+
+// As CREATE TABLE would complete the options: all strategies but Unified's have thresholds.
+StringPairs compaction_options(const ClassConfig& config) {
+  StringPairs options(config.parameters.begin(), config.parameters.end());
+  options["class"] = qualified("org.apache.cassandra.db.compaction", config.class_name);
+  if (config.short_name() != "UnifiedCompactionStrategy") {
+    options.emplace("min_threshold", "4");
+    options.emplace("max_threshold", "32");
+  }
+  return options;
+}
+
 }  // namespace
+
+std::string snitch_class(const Config& config) {
+  return qualified("org.apache.cassandra.locator", config.endpoint_snitch);
+}
 
 EngineOptions engine_options(const Config& config) {
   EngineOptions options;
@@ -57,6 +78,8 @@ EngineOptions engine_options(const Config& config) {
   options.memtable_bytes = config.memtable_space();
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
   options.auto_snapshot = config.auto_snapshot;
+  if (config.auto_snapshot_ttl) options.auto_snapshot_ttl_millis = Millis(*config.auto_snapshot_ttl).count();
+  options.schema_text = &schema_text_of;
   options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));
   options.tombstone_failure_threshold = static_cast<uint64_t>(std::max(config.tombstone_failure_threshold, 0));
   return options;
@@ -78,6 +101,8 @@ TransportOptions transport_options(const Config& config) {
   options.allow_older_protocols = config.native_transport_allow_older_protocols;
   options.idle_timeout = config.native_transport_idle_timeout;
   options.drain_timeout = config.native_transport_timeout;
+  options.shard_aware = config.enable_shard_aware_drivers;
+  options.shard_aware_port = config.native_shard_aware_transport_port;
   options.authenticator = config.authenticator.short_name();
   options.credentials_validity = config.credentials_validity;
   return options;
@@ -96,7 +121,12 @@ CqlOptions cql_options(const Config& config) {
   options.default_secondary_index = config.default_secondary_index;
   options.cluster_name = config.cluster_name;
   options.partitioner = qualified("org.apache.cassandra.dht", config.partitioner);
-  options.snitch = qualified("org.apache.cassandra.locator", config.endpoint_snitch);
+  // What Cassandra answers when the dynamic snitch is in front of the one that was configured.
+  options.snitch = config.dynamic_snitch ? "org.apache.cassandra.locator.DynamicEndpointSnitch" : snitch_class(config);
+  if (!config.default_compaction.class_name.empty()) {
+    options.default_compaction = compaction_options(config.default_compaction);
+  }
+  options.guardrails = config.guardrails;
   options.authenticator = config.authenticator.short_name();
   options.authorizer = config.authorizer.short_name();
   options.default_keyspace_rf = config.default_keyspace_rf;

@@ -159,9 +159,8 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
 // Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.
 Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink) {
   auto* shared = &shared_;
-  auto parts = co_await gather<RemoteRows>(shared_.runtime, executor(shard_), [shared, command](unsigned shard) {
-    return read_to_buffer(shared->engines[shard].get(), *command);
-  });
+  auto read = [shared, command](unsigned shard) { return read_to_buffer(shared->engines[shard].get(), *command); };
+  auto parts = co_await gather<RemoteRows>(shared_.runtime, executor(shard_), read);
   ReadStatistics total;
   std::vector<std::unique_ptr<RowBufferReader>> readers;
   for (RemoteRows& part : parts) {
@@ -221,17 +220,17 @@ Task<Status> ReplicaImpl::on_every_engine(std::function<Task<Status>(Engine&)> w
 
 Task<std::vector<TableStatistics>> ReplicaImpl::table_statistics(Uuid table) {
   auto* shared = &shared_;
-  co_return co_await gather<TableStatistics>(shared_.runtime, executor(shard_), [shared, table](unsigned shard) {
+  auto ask = [shared, table](unsigned shard) {
     auto statistics = shared->engines[shard]->table_statistics(table);
     return Task<TableStatistics>(statistics.ok() ? std::move(*statistics) : TableStatistics{});
-  });
+  };
+  co_return co_await gather<TableStatistics>(shared_.runtime, executor(shard_), ask);
 }
 
 Task<std::vector<EngineStatistics>> ReplicaImpl::engine_statistics() {
   auto* shared = &shared_;
-  co_return co_await gather<EngineStatistics>(shared_.runtime, executor(shard_), [shared](unsigned shard) {
-    return Task<EngineStatistics>(shared->engines[shard]->statistics());
-  });
+  auto ask = [shared](unsigned shard) { return Task<EngineStatistics>(shared->engines[shard]->statistics()); };
+  co_return co_await gather<EngineStatistics>(shared_.runtime, executor(shard_), ask);
 }
 
 Task<Status> ReplicaImpl::build_index(TablePtr table, std::string index) {

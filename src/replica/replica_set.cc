@@ -56,9 +56,10 @@ Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema,
   Engine& engine = *shared->engines[shard];
   CO_TRY(co_await engine.set_schema(schema));
   shared->replicas[shard]->store().set(schema);
-  co_return co_await engine.replay(
-      [system_only](const TableMetadata& table) { return is_local_system_keyspace(table.keyspace) == system_only; },
-      truncated);
+  auto wanted = [system_only](const TableMetadata& table) {
+    return is_local_system_keyspace(table.keyspace) == system_only;
+  };
+  co_return co_await engine.replay(wanted, truncated);
 }
 
 Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
@@ -100,7 +101,8 @@ Task<Status> ReplicaSetImpl::use_schema(SchemaPtr schema, bool system_only, Trun
 
 Task<void> ReplicaSetImpl::stop() {
   auto* shared = &shared_;
-  Status ignored = co_await on_every_shard([shared](unsigned shard) { return stop_on(shared, shard); });
+  auto stop = [shared](unsigned shard) { return stop_on(shared, shard); };
+  Status ignored = co_await on_every_shard(stop);
   if (!ignored.ok()) LOG_WARN("Stopping: {}", ignored.error().message());
 }
 
@@ -174,10 +176,10 @@ Task<Status> ReplicaSetImpl::save_builtin_schema(std::vector<std::string> saved)
 Task<Status> ReplicaSetImpl::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();
-  CO_TRY(
-      co_await on_every_shard([shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); }));
-  co_return co_await on_every_shard(
-      [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); });
+  auto flush = [shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); };
+  auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
+  CO_TRY(co_await on_every_shard(flush));
+  co_return co_await on_every_shard(remove);
 }
 
 Task<Status> ReplicaSetImpl::save_version(Uuid version) {
@@ -211,7 +213,8 @@ Task<Status> ReplicaSetImpl::drain() {
 
 Task<Status> ReplicaSetImpl::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
-  CO_TRY(co_await use_schema(builtin_schema(), true, {}));
+  TruncationRecords none;
+  CO_TRY(co_await use_schema(builtin_schema(), true, none));
   CO_ASSIGN_OR_RETURN(auto local_rows, co_await read_table("system", "local"));
   SavedLocalState saved = parse_local(local_rows);
   CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await load_schema());
@@ -220,7 +223,8 @@ Task<Status> ReplicaSetImpl::open(size_t num_tokens) {
   Random& random = shared_.runtime.shard(0).random;
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
   auto* shared = &shared_;
-  CO_TRY(co_await on_every_shard([shared](unsigned shard) { return start_on(shared, shard); }));
+  auto start = [shared](unsigned shard) { return start_on(shared, shard); };
+  CO_TRY(co_await on_every_shard(start));
   CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(saved, num_tokens));
   CO_TRY(co_await save_builtin_schema(std::move(saved_keyspaces_)));

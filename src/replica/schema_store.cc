@@ -70,17 +70,16 @@ Task<Status> SchemaChanges::write(const SchemaPtr* before, const SchemaPtr* afte
   }
   CO_TRY(co_await save_version((*after)->version()));
   auto engines_of_node = &engines;
-  auto synced = co_await gather<Status>(runtime, runtime.shard(0).executor, [engines_of_node](unsigned shard) {
-    return (*engines_of_node)[shard]->sync_commitlog();
-  });
+  auto sync = [engines_of_node](unsigned shard) { return (*engines_of_node)[shard]->sync_commitlog(); };
+  auto synced = co_await gather<Status>(runtime, runtime.shard(0).executor, sync);
   co_return first_error(std::move(synced));
 }
 
 Task<Status> SchemaChanges::publish(SchemaDiff diff) {
   auto* self = this;
   auto* d = &diff;
-  auto statuses = co_await gather<Status>(runtime, runtime.shard(0).executor,
-                                          [self, d](unsigned shard) { return publish_on_shard(self, shard, d); });
+  auto publish_one = [self, d](unsigned shard) { return publish_on_shard(self, shard, d); };
+  auto statuses = co_await gather<Status>(runtime, runtime.shard(0).executor, publish_one);
   co_return first_error(std::move(statuses));
 }
 

@@ -78,13 +78,18 @@ struct HttpResponse {
 };
 using HttpHandler = std::function<Task<HttpResponse>(HttpRequest)>;
 
+// Which of the shards that listen on an address gets a connection: any, or the one whose number is the client's port modulo
+// the number of shards (so that clients can choose).
+enum class Spread { kAny, kBySourcePort };
+
 // A shard's view of the network.
 class Network {
  public:
   virtual ~Network() = default;
-  // Accepts on this shard. Several shards may listen on the same address; connections are spread over them.
-  // Fails with kIo naming the address when it is in use or not ours.
-  virtual Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor) = 0;
+  // Accepts on this shard. Several shards may listen on the same address, all in the same way; connections are spread over
+  // them. Fails with kIo naming the address when it is in use or not ours.
+  virtual Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor,
+                                                   Spread spread = Spread::kAny) = 0;
   virtual Task<Status> connect(SocketAddress address, Acceptor on_connected) = 0;
   virtual Result<std::unique_ptr<Listener>> serve_http(const SocketAddress& address, HttpHandler handler) = 0;
 };

@@ -98,7 +98,7 @@ Task<Status> EngineImpl::set_schema(SchemaPtr schema) {
   }
   std::sort(gone.begin(), gone.end(),
             [](const TableStorePtr& a, const TableStorePtr& b) { return a->directory < b->directory; });
-  schema_ = schema;
+  SchemaPtr before = std::exchange(schema_, schema);
   for (const auto& [name, keyspace] : schema->keyspaces()) {
     if (keyspace->is_virtual) continue;
     for (const auto& [table_name, table] : keyspace->tables) {
@@ -107,7 +107,7 @@ Task<Status> EngineImpl::set_schema(SchemaPtr schema) {
     }
   }
   for (TableStorePtr& store : gone) {
-    Status dropped = co_await drop_table(store);
+    Status dropped = co_await drop_table(store, before);
     if (!dropped.ok()) co_return dropped;
   }
   co_return Status();
@@ -161,13 +161,13 @@ Status EngineImpl::update_indexes(TableStore& store) {
   return {};
 }
 
-Task<Status> EngineImpl::drop_table(TableStorePtr store) {
+Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before) {
   stores_.erase(store->table->id);
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
     std::string tag = fmt::format("dropped-{}-{}", runtime_.clock.wall_millis(), store->table->name);
-    std::string schema_cql;
-    Status kept = co_await snapshot_store(store, tag, schema_cql);
+    SnapshotRequest request = automatic_snapshot(tag, *before, *store->table);
+    Status kept = co_await snapshot_store(store, request);
     if (!kept.ok())
       LOG_WARN("Snapshot of dropped table {}: {}", store->table->qualified_name(), kept.error().message());
   }

@@ -35,6 +35,9 @@ struct EngineOptions {
   uint64_t memtable_bytes = 1024ull << 20;  // of all shards
   uint32_t column_index_bytes = 16384;
   bool auto_snapshot = true;
+  int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
+  // The statements that make a table again, for the snapshots that DROP and TRUNCATE leave.
+  std::function<std::string(const Schema&, const TableMetadata&)> schema_text;
   uint64_t tombstone_warn_threshold = 1000;
   uint64_t tombstone_failure_threshold = 100000;
   Uuid host_id;
@@ -81,6 +84,18 @@ struct SnapshotInfo {
   uint64_t true_bytes = 0;  // what only the snapshot holds
   uint64_t total_bytes = 0;
   int64_t created_millis = 0;
+  int64_t expires_millis = 0;  // 0: never
+};
+
+// What a snapshot is to be.
+struct SnapshotRequest {
+  // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
+  SnapshotRequest() = default;
+  explicit SnapshotRequest(std::string t, std::string cql = "") : tag(std::move(t)), schema_cql(std::move(cql)) {}
+  std::string tag;
+  std::string schema_cql;
+  bool skip_flush = false;
+  int64_t ttl_millis = 0;  // 0: it stays
 };
 
 // Writes logged before these positions are void (TRUNCATE). Every shard has a log of its own, so each has its own
@@ -144,7 +159,7 @@ class Engine {
   virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
   virtual Task<Status> sync_commitlog() = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
-  virtual Task<Status> snapshot(Selection selection, std::string tag, std::string schema_cql) = 0;
+  virtual Task<Status> snapshot(Selection selection, SnapshotRequest request) = 0;
   // Rebuilds the hidden table of an index from the base table.
   virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
 
@@ -155,6 +170,8 @@ class Engine {
 
 // Node-wide, by any shard: they only look at directories.
 Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options);
+// Those whose time has come.
+Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis);
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag);
 
 }  // namespace cassandra_like

@@ -206,8 +206,8 @@ Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string
   TableStorePtr store = find(table->id);
   if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
   if (!snapshot_tag.empty()) {
-    std::string schema_cql;
-    Status kept = co_await snapshot_store(store, snapshot_tag, schema_cql);
+    SnapshotRequest request = automatic_snapshot(snapshot_tag, *schema_, *store->table);
+    Status kept = co_await snapshot_store(store, request);
     if (!kept.ok()) co_return std::move(kept.error());
   }
   co_await store->flush_mutex.lock();

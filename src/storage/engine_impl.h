@@ -37,7 +37,7 @@ class EngineImpl final : public Engine {
   Task<Status> compact(Selection selection) override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> sync_commitlog() override { return log_.sync(); }
-  Task<Status> snapshot(Selection selection, std::string tag, std::string schema_cql) override;
+  Task<Status> snapshot(Selection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
 
   Result<TableStatistics> table_statistics(const Uuid& table) const override;
@@ -54,7 +54,7 @@ class EngineImpl final : public Engine {
   Task<Status> make_durable_directory(std::string path);
   Status open_table(const TablePtr& table, bool durable);
   Status update_indexes(TableStore& store);
-  Task<Status> drop_table(TableStorePtr store);
+  Task<Status> drop_table(TableStorePtr store, SchemaPtr before);
   TableStorePtr find(const Uuid& id) const;
   Stores select(const Selection& selection) const;
 
@@ -113,7 +113,9 @@ class EngineImpl final : public Engine {
   Error disk_failure(const Error& cause, const std::string& what);
   Task<void> pause_if_due(int64_t* slice_end);
 
-  Task<Status> snapshot_store(TableStorePtr store, std::string tag, std::string schema_cql);
+  Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
+  // Before a table goes, by DROP or TRUNCATE; `schema` has it.
+  SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
   Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
                           bool* more);
   Task<Status> compact_store(TableStorePtr store);

@@ -31,12 +31,13 @@ Result<std::vector<std::string>> data_files(Disk& disk, const std::string& path)
 }
 
 // SnapshotManifest, as Jackson prints it.
-std::string manifest_text(const std::vector<std::string>& files, int64_t created_millis) {
+std::string manifest_text(const std::vector<std::string>& files, int64_t created_millis, int64_t ttl_millis) {
   std::string list;
   for (const std::string& file : files) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", file);
+  std::string expires = ttl_millis == 0 ? "null" : fmt::format("\"{}\"", iso_time(created_millis + ttl_millis));
   return fmt::format(
-      "{{\n  \"files\" : [ {}{}],\n  \"created_at\" : \"{}\",\n  \"expires_at\" : null,\n  \"ephemeral\" : false\n}}",
-      list, list.empty() ? "" : " ", iso_time(created_millis));
+      "{{\n  \"files\" : [ {}{}],\n  \"created_at\" : \"{}\",\n  \"expires_at\" : {},\n  \"ephemeral\" : false\n}}",
+      list, list.empty() ? "" : " ", iso_time(created_millis), expires);
 }
 
 Task<Status> replace_file(Disk* disk, std::string path, std::string text, std::string temporary) {
@@ -61,19 +62,30 @@ Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::
   return {};
 }
 
-Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, int64_t millis, std::string schema) {
+// A time of a manifest by its name, in milliseconds; 0 when there is none.
+int64_t time_of_manifest(const std::string& manifest, const std::string& name) {
+  size_t at = manifest.find('"' + name + "\" : \"");
+  if (at == std::string::npos) return 0;
+  at += name.size() + 6;
+  absl::Time time;
+  std::string text = manifest.substr(at, manifest.find('"', at) - at);
+  return absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ? absl::ToUnixMillis(time) : 0;
+}
+
+Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, int64_t millis,
+                            SnapshotRequest request) {
   while (true) {
     CO_ASSIGN_OR_RETURN(auto files, data_files(*disk, directory));
     std::string temporary = fmt::format("{}/manifest.json.tmp{}", directory, shard);
-    std::string path = directory + "/manifest.json", text = manifest_text(files, millis);
+    std::string path = directory + "/manifest.json", text = manifest_text(files, millis, request.ttl_millis);
     Status written = co_await replace_file(disk, path, text, temporary);
     if (!written.ok()) co_return written;
     CO_ASSIGN_OR_RETURN(auto now, data_files(*disk, directory));
     if (now == files) break;
   }
-  if (!schema.empty()) {
+  if (!request.schema_cql.empty()) {
     std::string path = directory + "/schema.cql", temporary = fmt::format("{}/schema.cql.tmp{}", directory, shard);
-    Status written = co_await replace_file(disk, path, schema, temporary);
+    Status written = co_await replace_file(disk, path, request.schema_cql, temporary);
     if (!written.ok()) co_return written;
   }
   Status synced = co_await disk->sync_directory(directory);
@@ -82,17 +94,27 @@ Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, i
 
 }  // namespace
 
-Task<Status> EngineImpl::snapshot(Selection selection, std::string tag, std::string schema_cql) {
+Task<Status> EngineImpl::snapshot(Selection selection, SnapshotRequest request) {
   for (TableStorePtr& store : select(selection)) {
-    Status kept = co_await snapshot_store(store, tag, schema_cql);
+    Status kept = co_await snapshot_store(store, request);
     if (!kept.ok()) co_return kept;
   }
   co_return Status();
 }
 
-Task<Status> EngineImpl::snapshot_store(TableStorePtr store, std::string tag, std::string schema_cql) {
-  Status flushed = co_await flush_store(store);
-  if (!flushed.ok()) co_return flushed;
+SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& schema,
+                                               const TableMetadata& table) const {
+  SnapshotRequest request(std::move(tag), options_.schema_text ? options_.schema_text(schema, table) : "");
+  request.ttl_millis = options_.auto_snapshot_ttl_millis;
+  return request;
+}
+
+Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest request) {
+  if (!request.skip_flush) {
+    Status flushed = co_await flush_store(store);
+    if (!flushed.ok()) co_return flushed;
+  }
+  const std::string& tag = request.tag;
   co_await store->compaction_mutex.lock();
   AsyncMutex::Guard guard(store->compaction_mutex);
   auto link_all = [&](const TableStore& from, const std::string& below) -> Status {
@@ -114,8 +136,7 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, std::string tag, st
       if (path != store->paths[0]) continue;
       CO_TRY(runtime_.disk.make_directories(directory));
     }
-    Status written =
-        co_await write_manifest(&runtime_.disk, directory, shard_, runtime_.clock.wall_millis(), schema_cql);
+    Status written = co_await write_manifest(&runtime_.disk, directory, shard_, runtime_.clock.wall_millis(), request);
     if (!written.ok()) co_return written;
     std::string snapshots = fmt::format("{}/{}", path, kSnapshots);
     Status synced = co_await runtime_.disk.sync_directory(snapshots);
@@ -146,6 +167,17 @@ Status visit_tables(Disk& disk, const EngineOptions& options,
   return {};
 }
 
+// Of its oldest part, when it has several.
+Status add_times(Disk& disk, const std::string& path, SnapshotInfo& info) {
+  ASSIGN_OR_RETURN(auto file, disk.open(path));
+  std::string manifest(file->size(), '\0');
+  TRY(file->read(0, manifest));
+  int64_t created = time_of_manifest(manifest, "created_at");
+  if (info.created_millis == 0 || created < info.created_millis) info.created_millis = created;
+  info.expires_millis = time_of_manifest(manifest, "expires_at");
+  return {};
+}
+
 Status add_sizes(Disk& disk, const std::string& snapshot, const std::string& live, SnapshotInfo& info) {
   ASSIGN_OR_RETURN(auto entries, disk.list(snapshot));
   for (const DirectoryEntry& entry : entries) {
@@ -155,9 +187,18 @@ Status add_sizes(Disk& disk, const std::string& snapshot, const std::string& liv
     }
     info.total_bytes += entry.size;
     if (!disk.exists(live + "/" + entry.name)) info.true_bytes += entry.size;
-    if (entry.name == "manifest.json") info.created_millis = entry.modified_millis;
+    if (entry.name == "manifest.json") TRY(add_times(disk, snapshot + "/" + entry.name, info));
   }
   return {};
+}
+
+Status remove_snapshot(Disk& disk, const EngineOptions& options, const SnapshotInfo& snapshot) {
+  return visit_tables(disk, options,
+                      [&](const std::string& keyspace, const std::string& table, const std::string& path) {
+                        if (keyspace != snapshot.keyspace || table.substr(0, table.rfind('-')) != snapshot.table)
+                          return Status();
+                        return disk.remove(path + "/" + snapshot.tag);
+                      });
 }
 
 }  // namespace
@@ -182,6 +223,16 @@ Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions
   };
   TRY(visit_tables(disk, options, visit));
   return out;
+}
+
+Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis) {
+  ASSIGN_OR_RETURN(auto snapshots, list_snapshots(disk, options));
+  for (const SnapshotInfo& each : snapshots) {
+    if (each.expires_millis == 0 || each.expires_millis > now_millis) continue;
+    LOG_INFO("Removing the expired snapshot {} of {}.{}", each.tag, each.keyspace, each.table);
+    TRY(remove_snapshot(disk, options, each));
+  }
+  return {};
 }
 
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag) {

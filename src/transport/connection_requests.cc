@@ -102,7 +102,8 @@ void ServerConnection::respond_supported(int version, int16_t stream) {
     supported.push_back({"SCYLLA_NR_SHARDS", {std::to_string(options.shards)}});
     supported.push_back({"SCYLLA_PARTITIONER", {core_->processor.options().partitioner}});
     supported.push_back({"SCYLLA_SHARDING_ALGORITHM", {"biased-token-round-robin"}});
-    supported.push_back({"SCYLLA_SHARDING_IGNORE_MSB", {"12"}});
+    supported.push_back({"SCYLLA_SHARDING_IGNORE_MSB", {std::to_string(kShardingIgnoreMsb)}});
+    supported.push_back({"SCYLLA_SHARD_AWARE_PORT", {std::to_string(core_->shard_aware_port)}});
   }
   if (!started_) version_ = version;
   respond(Opcode::kSupported, stream, {}, [&](Bytes& out) { append_supported(out, supported); });
@@ -375,6 +376,7 @@ std::map<std::string, std::string> ServerConnection::trace_parameters(const Requ
   if (request.opcode() != Opcode::kExecute) return out;
   StatementPtr statement = core_->processor.prepared(request.id);
   if (!statement) return out;
+  out["query"] = core_->processor.prepared_text(request.id);
   const std::vector<ColumnSpec>& variables = statement->bind_variables();
   for (size_t i = 0; i < std::min(variables.size(), options.values.size()); ++i) {
     const BytesView value = options.values[i];

@@ -38,10 +38,11 @@ class ServerImpl : public Server {
     if (sweep_ != 0) core_->runtime.executor.cancel(sweep_);
   }
 
-  Status start() override;
+  Status start(uint16_t port, uint16_t shard_aware_port) override;
   Task<void> stop() override;
   bool running() const override { return listener_ != nullptr; }
   uint16_t port() const override { return listener_ ? listener_->port() : 0; }
+  uint16_t shard_aware_port() const override { return core_->shard_aware_port; }
 
   void set_peers(std::vector<Server*> peers) override {
     for (Server* peer : peers) {
@@ -84,6 +85,7 @@ class ServerImpl : public Server {
 
   std::shared_ptr<ServerCore> core_;
   std::unique_ptr<Listener> listener_;
+  std::unique_ptr<Listener> shard_aware_listener_;
   std::vector<Peer> peers_;
   std::map<SocketAddress, LatestEvents> latest_events_;
   TimerId sweep_ = 0;
@@ -141,12 +143,20 @@ Status ServerImpl::make_authenticator(ServerCore& core) {
   return {};
 }
 
-Status ServerImpl::start() {
+Status ServerImpl::start(uint16_t port, uint16_t shard_aware_port) {
   if (listener_) return {};
   TRY(make_authenticator(*core_));
-  const SocketAddress& address = core_->options.address;
-  ASSIGN_OR_RETURN(
-      listener_, core_->runtime.network.listen(address, [this](Connection& connection) { return accept(connection); }));
+  SocketAddress address = core_->options.address;
+  if (address.port == 0) address.port = port;
+  auto acceptor = [this](Connection& connection) { return accept(connection); };
+  Network& network = core_->runtime.network;
+  if (core_->options.shard_aware) {
+    const uint16_t wanted = core_->options.shard_aware_port;
+    const SocketAddress by_port{address.host, wanted == 0 ? shard_aware_port : wanted};
+    ASSIGN_OR_RETURN(shard_aware_listener_, network.listen(by_port, acceptor, Spread::kBySourcePort));
+    core_->shard_aware_port = shard_aware_listener_->port();
+  }
+  ASSIGN_OR_RETURN(listener_, network.listen(address, acceptor));
   if (core_->runtime.executor.shard() == 0) {
     LOG_INFO("Starting listening for CQL clients on /{}:{} (unencrypted)...", address.host, listener_->port());
   }
@@ -221,6 +231,8 @@ Task<void> ServerImpl::wait_until(bool (*done)(const ServerCore&), Duration time
 Task<void> ServerImpl::stop() {
   const bool was_running = listener_ != nullptr;
   listener_.reset();
+  shard_aware_listener_.reset();
+  core_->shard_aware_port = 0;
   for_each_connection([](ServerConnection& connection) { connection.stop_reading(); });
   auto idle = [](const ServerCore& core) { return core.metrics.requests_in_flight == 0; };
   co_await wait_until(idle, core_->options.drain_timeout);

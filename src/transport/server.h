@@ -43,8 +43,10 @@ struct TransportOptions {
   uint64_t max_unsent_bytes = 8ull << 20;             // of one connection; its requests wait while it does not read
   std::string authenticator = "AllowAllAuthenticator";
   Duration credentials_validity = std::chrono::seconds(2);
-  // Says in SUPPORTED which shard serves the connection, as ScyllaDB does, for drivers that choose by token.
+  // Says in SUPPORTED which shard serves the connection, as ScyllaDB does, for drivers that choose by token; and listens on
+  // another port, where the client's port modulo the shards chooses the shard (0: any free port).
   bool shard_aware = false;
+  uint16_t shard_aware_port = 19042;
 };
 
 enum class ConnectionStage : uint8_t { kEstablished, kAuthenticating, kReady };
@@ -101,13 +103,15 @@ class Server {
                                         TransportOptions options, TraceFactory begin_trace = &TraceSession::begin);
   virtual ~Server() = default;
 
-  // Listens; kIo naming the address when that is impossible. Idempotent.
-  virtual Status start() = 0;
+  // Listens; kIo naming the address when that is impossible. Idempotent. Where the options say port 0, this is the one
+  // that another shard was given; likewise the shard-aware port.
+  virtual Status start(uint16_t port = 0, uint16_t shard_aware_port = 0) = 0;
   // Stops accepting, answers what was received (for at most drain_timeout), closes every connection. start() may
   // follow. The server may be destroyed when this has completed.
   virtual Task<void> stop() = 0;
   virtual bool running() const = 0;
-  virtual uint16_t port() const = 0;  // of the listener, when running
+  virtual uint16_t port() const = 0;              // of the listener, when running
+  virtual uint16_t shard_aware_port() const = 0;  // 0: none
 
   // The servers of all shards in order, once, before start().
   virtual void set_peers(std::vector<Server*> peers) = 0;

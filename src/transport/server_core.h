@@ -41,6 +41,8 @@ struct ServerCore {
   ConnectionLimits connection_limits;
   TransportMetrics metrics;
 
+  uint16_t shard_aware_port = 0;  // while it listens there
+
   // Scratch of whoever runs now.
   Bytes body;
   Bytes segment;

@@ -272,11 +272,37 @@ TEST_F(Commands, SnapshotsRefuse) {
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.json, error("Keyspace nosuch does not exist"));
   EXPECT_EQ(post("/v1/snapshots", "tag=a&ktlist=orders").status, 400);
-  EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=1d").json, error("snapshot --ttl is not supported yet"));
-  EXPECT_EQ(post("/v1/snapshots", "tag=a&skip_flush=true").status, 501);
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=59s").json, error("ttl for snapshot must be at least 60 seconds"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=soon").status, 400);
   EXPECT_EQ(post("/v1/snapshots/clear", "older_than=1w").json,
             error("Invalid duration: 1w Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only "
                   "non-negative values."));
+}
+
+TEST_F(Commands, ASnapshotMayExpire) {
+  make_shop();
+  EXPECT_EQ(post("/v1/snapshots", "tag=kept&keyspace=shop").status, 200);
+  EXPECT_EQ(post("/v1/snapshots", "tag=brief&keyspace=shop&ttl=2h").status, 200);
+  Json listed = get("/v1/snapshots").json["snapshots"];
+  const Json& brief = find(listed, "name", "brief");
+  EXPECT_EQ(brief["expires_millis"].get<int64_t>() - brief["created_millis"].get<int64_t>(), 7'200'000);
+  EXPECT_TRUE(find(listed, "name", "kept")["expires_millis"].is_null());
+  Disk& disk = runtime().shard(0).disk;
+  int64_t expires = brief["expires_millis"];
+  EXPECT_TRUE(clear_expired_snapshots(disk, context_->node.engine_options, expires - 1).ok());
+  EXPECT_EQ(get("/v1/snapshots").json["snapshots"].size(), 2u);
+  EXPECT_TRUE(clear_expired_snapshots(disk, context_->node.engine_options, expires).ok());
+  listed = get("/v1/snapshots").json["snapshots"];
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0]["name"], "kept");
+}
+
+TEST_F(Commands, ASnapshotMayLeaveOutWhatIsInMemory) {
+  make_shop();
+  EXPECT_EQ(post("/v1/snapshots", "tag=files&keyspace=shop&skip_flush=true").status, 200);
+  EXPECT_EQ(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 0);
+  EXPECT_EQ(post("/v1/snapshots", "tag=all&keyspace=shop").status, 200);
+  EXPECT_GE(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 1);
 }
 
 TEST_F(Commands, ClearsOnlyOldSnapshots) {

@@ -19,6 +19,7 @@ class IdleProcessor : public QueryProcessor {
   void set_peers(std::vector<QueryProcessor*>) override {}
   Task<Status> load_prepared() override { return Status(); }
   StatementPtr prepared(BytesView) const override { return nullptr; }
+  std::string prepared_text(BytesView) const override { return {}; }
   Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>) override { return refuse(); }
   Uuid next_time_uuid() override { return Uuid::time_based(kUuidEpochOffset + ++uuids_, 0x8080808080808080); }
   Coordinator& coordinator() override { std::abort(); }

@@ -137,6 +137,37 @@ def banned_calls(root, sources):
                 yield source, number, f"'{match.group(0).strip()}' is {advice}"
 
 
+# --- what GCC 12 miscompiles
+
+LAMBDA_WITH_CAPTURES = re.compile(
+    r"(?<![\w)\]])\[(?!\s*\])[^\[\];]*\]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?(?:mutable\b|noexcept\b|->[^{]*)?\s*\{")
+BRACED_ARGUMENT = re.compile(r"[(,]\s*[\w:]*(?:<[^<>()]*>)?\s*\{")
+
+
+def awaited_expressions(bare):
+    """Position and text of each operand of co_await."""
+    for match in re.finditer(r"\bco_await\b", bare):
+        depth, end = 0, match.end()
+        while end < len(bare) and (depth > 0 or bare[end] not in ")]};,"):
+            depth += (bare[end] in "([{") - (bare[end] in ")]}")
+            end += 1
+        yield match.start(), bare[match.end():end]
+
+
+def temporaries_of_awaits(root, sources):
+    """GCC 12 destroys such a temporary twice when it stands in an awaited call."""
+    for source in sources:
+        if not source.is_code or not source.name.startswith(("src/", "tools/")):
+            continue
+        for start, text in awaited_expressions(source.bare):
+            number = source.bare.count("\n", 0, start) + 1
+            captures = LAMBDA_WITH_CAPTURES.search(text)
+            if captures:
+                yield source, number, "a lambda with captures in an awaited call: name it before"
+            elif BRACED_ARGUMENT.search(re.sub(r"\[\s*\]\s*\([^()]*\)", ")", text)):
+                yield source, number, "a braced argument in an awaited call: name it before"
+
+
 # --- lengths
 
 
@@ -268,7 +299,7 @@ def formatting(root, sources):
             yield by_path[path], number, "not as clang-format -i leaves it"
 
 
-RULES = [include_direction, no_asio_outside, banned_calls, file_length, function_length, unfinished_work, hygiene, formatting]
+RULES = [include_direction, no_asio_outside, banned_calls, temporaries_of_awaits, file_length, function_length, unfinished_work, hygiene, formatting]
 
 
 def main():

@@ -34,6 +34,23 @@ class LintTest(unittest.TestCase):
         self.breaches(lint(src__model__key_DOT_h='// Keys.\n#pragma once\n#include "base/bytes.h"\n',
                            src__base__bytes_DOT_h="// Bytes.\n#pragma once\n"))
 
+    def test_awaited_calls_take_no_temporaries_that_gcc_12_destroys_twice(self):
+        text = ("Task<void> f() {\n"
+                "  co_await g([self](int x) { return x; });\n"
+                "  CO_TRY(co_await g(1, {}));\n"
+                "  int y = co_await g(Options{1, 2});\n"
+                "  co_await g([](int x) { return x; });\n"
+                "  co_await Yield{executor};\n"
+                "  co_await g(list[0], name);\n"
+                "  auto named = [self](int x) { return x; };\n"
+                "  co_await g(std::move(named));\n"
+                "  if (co_await ready()) h({});\n"
+                "}\n")
+        self.breaches(lint(src__base__a_DOT_cc=text),
+                      "src/base/a.cc:2: a lambda with captures in an awaited call: name it before",
+                      "src/base/a.cc:3: a braced argument in an awaited call: name it before",
+                      "src/base/a.cc:4: a braced argument in an awaited call: name it before")
+
     def test_includes_point_down(self):
         self.breaches(lint(src__base__a_DOT_cc='#include "model/b.h"\n', src__model__b_DOT_h="// B.\n#pragma once\n"),
                       "src/base/a.cc:1: base may not include model")

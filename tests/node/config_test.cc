@@ -213,8 +213,8 @@ TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
             "MiB, "
             "GiB (case matters), as in 32MiB"},
            {"\n\nnative_transport_port: 70000\n",
-            "cassandra.yaml:3: native_transport_port: cannot read '70000' as a port from 1 to 65535: write a port from "
-            "1 to "
+            "cassandra.yaml:3: native_transport_port: cannot read '70000' as a port from 0 to 65535: write a port from "
+            "0 to "
             "65535"},
            {"auto_snapshot: maybe\n",
             "cassandra.yaml:1: auto_snapshot: cannot read 'maybe' as true or false: write true or false"},

@@ -50,17 +50,41 @@ TEST(Restart, TruncatedStaysTruncated) {
   EXPECT_EQ(node.scan(0, "t").size(), 20u);
 }
 
-TEST(Restart, ATruncationLeavesASnapshot) {
-  ReplicaNode node(2);
-  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
-  fill(node, "x", 1);
-  TablePtr table = node.table("t");
-  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).truncate(table); }).ok());
+// The only snapshot: "tag table: schema.cql".
+std::string snapshot_of(ReplicaNode& node) {
   auto snapshots = list_snapshots(node.runtime(0).disk, node.options);
-  ASSERT_TRUE(snapshots.ok());
-  ASSERT_EQ(snapshots->size(), 1u);
-  EXPECT_EQ(snapshots->front().tag.substr(0, 10), "truncated-");
-  EXPECT_EQ(snapshots->front().table, "t");
+  EXPECT_TRUE(snapshots.ok());
+  if (!snapshots.ok() || snapshots->size() != 1) return "not one snapshot";
+  const SnapshotInfo& only = snapshots->front();
+  Disk& disk = node.runtime(0).disk;
+  auto tables = disk.list("/data/" + only.keyspace);
+  EXPECT_EQ(tables->size(), 1u);
+  auto file =
+      disk.open("/data/" + only.keyspace + "/" + tables->front().name + "/snapshots/" + only.tag + "/schema.cql");
+  EXPECT_TRUE(file.ok()) << file.error().message();
+  std::string text((*file)->size(), '\0');
+  EXPECT_TRUE((*file)->read(0, text).ok());
+  return only.tag.substr(0, only.tag.find('-')) + " " + only.table + ": " + text;
+}
+
+TEST(Restart, TruncateAndDropLeaveASnapshotWithTheSchema) {
+  for (bool drop : {false, true}) {
+    ReplicaNode node(2);
+    node.drain();
+    node.options.schema_text = [](const Schema& schema, const TableMetadata& table) {
+      return "CREATE TABLE " + schema.keyspace("ks")->name + "." + table.name;
+    };
+    node.boot(2);
+    ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+    fill(node, "x", 1);
+    TablePtr table = node.table("t");
+    if (drop) {
+      ASSERT_TRUE(node.change(0, drop_table("t")).ok());
+    } else {
+      ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).truncate(table); }).ok());
+    }
+    EXPECT_EQ(snapshot_of(node), drop ? "dropped t: CREATE TABLE ks.t" : "truncated t: CREATE TABLE ks.t");
+  }
 }
 
 TEST(Restart, TheNodeIsTheSame) {

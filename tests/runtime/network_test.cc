@@ -253,25 +253,25 @@ TEST_P(PairTest, AnAddressInUseOrNotOursIsRefused) {
   });
 }
 
-// Connections to an address on which several shards listen are spread, each served on one shard.
-TEST_P(NetworkTest, ShardsShareAnAddress) {
+// Connects 60 times to an address on which three shards listen; returns the ports of the clients that each shard serves.
+std::vector<std::vector<uint16_t>> connect_to_shards(TestWorld& w, Spread spread) {
   constexpr unsigned kShards = 3;
   constexpr int kConnections = 60;
-  TestWorld& w = world(kShards);
   std::vector<std::unique_ptr<Listener>> listeners(kShards);
   std::vector<std::vector<std::shared_ptr<Peer>>> servers(kShards);
   std::vector<std::shared_ptr<Peer>> clients(kConnections);
 
   struct Body {
     static Task<void> listen(TestWorld* w, unsigned i, uint16_t port, std::unique_ptr<Listener>* to,
-                             std::vector<std::shared_ptr<Peer>>* peers) {
+                             std::vector<std::shared_ptr<Peer>>* peers, Spread spread) {
       Executor* mine = &w->shard(i).executor;
-      auto l = w->shard(i).network.listen({w->address(), port}, [mine, peers](Connection& c) {
+      auto accept = [mine, peers](Connection& c) {
         EXPECT_TRUE(mine->is_current());
         peers->push_back(std::make_shared<Peer>(c));
         echo(*peers->back());
         return peers->back();
-      });
+      };
+      auto l = w->shard(i).network.listen({w->address(), port}, accept, spread);
       EXPECT_TRUE(l.ok());
       *to = std::move(*l);
       return {};
@@ -290,21 +290,34 @@ TEST_P(NetworkTest, ShardsShareAnAddress) {
       return {};
     }
   };
-  w.run(0, [&] { return Body::listen(&w, 0, 0, &listeners[0], &servers[0]); });
+  w.run(0, [&] { return Body::listen(&w, 0, 0, &listeners[0], &servers[0], spread); });
   uint16_t port = listeners[0]->port();
   for (unsigned i = 1; i < kShards; ++i) {
-    w.run(i, [&] { return Body::listen(&w, i, port, &listeners[i], &servers[i]); });
+    w.run(i, [&] { return Body::listen(&w, i, port, &listeners[i], &servers[i], spread); });
   }
   w.run(0, [&] { return Body::connect(&w, port, &clients); });
   w.wait_until(
       [&] { return std::all_of(clients.begin(), clients.end(), [](auto& c) { return c->received == "hi"; }); });
+  std::vector<std::vector<uint16_t>> ports(kShards);
   size_t total = 0;
   for (unsigned i = 0; i < kShards; ++i) {
     EXPECT_GT(servers[i].size(), 0u);
     total += servers[i].size();
+    for (const auto& server : servers[i]) ports[i].push_back(server->connection->remote_address().port);
     w.run(i, [&] { return Body::close(&listeners[i]); });
   }
   EXPECT_EQ(total, static_cast<size_t>(kConnections));
+  return ports;
+}
+
+// Connections to an address on which several shards listen are spread, each served on one shard.
+TEST_P(NetworkTest, ShardsShareAnAddress) { connect_to_shards(world(3), Spread::kAny); }
+
+TEST_P(NetworkTest, TheClientsPortMayChooseTheShard) {
+  auto ports = connect_to_shards(world(3), Spread::kBySourcePort);
+  for (unsigned shard = 0; shard < ports.size(); ++shard) {
+    for (uint16_t port : ports[shard]) EXPECT_EQ(port % ports.size(), shard);
+  }
 }
 
 TEST(SocketAddress, Text) {

@@ -140,7 +140,7 @@ class FakeConnection : public Connection {
 
 class FakeNetwork : public Network {
  public:
-  Result<std::unique_ptr<Listener>> listen(const SocketAddress&, Acceptor given) override {
+  Result<std::unique_ptr<Listener>> listen(const SocketAddress&, Acceptor given, Spread) override {
     struct FakeListener : Listener {
       explicit FakeListener(FakeNetwork& n) : network(n) {}
       ~FakeListener() override { network.acceptor = nullptr; }
@@ -218,6 +218,7 @@ class FakeProcessor : public QueryProcessor {
     auto it = statements.find(Bytes(id));
     return it == statements.end() ? nullptr : it->second;
   }
+  std::string prepared_text(BytesView id) const override { return "text of " + to_hex(id); }
   Coordinator& coordinator() override { std::abort(); }
   ShardRuntime& runtime() override { std::abort(); }
   const CqlOptions& options() const override { return options_; }

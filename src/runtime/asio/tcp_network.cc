@@ -25,17 +25,23 @@ void adopt(EpollShard& shard, FileDescriptor fd, const Acceptor& acceptor) {
   connection->start(acceptor);
 }
 
+}  // namespace
+
 // Level-triggered: what one round does not accept, the next will.
 class AcceptLoop final : public Pollable {
  public:
-  AcceptLoop(EpollShard& shard, FileDescriptor fd, Acceptor acceptor)
-      : shard_(shard), fd_(std::move(fd)), acceptor_(std::move(acceptor)) {}
+  AcceptLoop(EpollShard& shard, FileDescriptor fd, Acceptor acceptor, std::shared_ptr<ListenRegistry> registry)
+      : shard_(shard), fd_(std::move(fd)), acceptor_(std::move(acceptor)), registry_(std::move(registry)) {}
 
   void on_ready(uint32_t) override {
     for (int i = 0; i < kAcceptsInARow && fd_.valid(); ++i) {
       FileDescriptor accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (accepted.valid()) {
-        adopt(shard_, std::move(accepted), acceptor_);
+        if (spread_ == Spread::kAny) {
+          adopt(shard_, std::move(accepted), acceptor_);
+        } else {
+          hand_over(std::move(accepted));
+        }
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return;
       } else if (errno != ECONNABORTED && errno != EINTR) {
@@ -44,13 +50,46 @@ class AcceptLoop final : public Pollable {
     }
   }
 
+  // From now on the client's port chooses the shard. With the registry's mutex held.
+  void spread_by_source_port(const SocketAddress& address) {
+    spread_ = Spread::kBySourcePort;
+    address_ = address;
+    registry_->by_port[address][shard_.shard()] = this;
+  }
+
   void close() {
+    if (spread_ == Spread::kBySourcePort) {
+      std::lock_guard lock(registry_->mutex);
+      registry_->by_port[address_].erase(shard_.shard());
+    }
     if (retry_ != 0) shard_.cancel(retry_);
     fd_.reset();
     shard_.remove(this);
   }
 
  private:
+  // To the shard that the client chose, if that still accepts when the socket comes there.
+  void hand_over(FileDescriptor fd) {
+    const uint16_t port = remote_address_of(fd.get()).port;
+    EpollShard* there = nullptr;
+    {
+      std::lock_guard lock(registry_->mutex);
+      auto& loops = registry_->by_port[address_];
+      there = &std::next(loops.begin(), static_cast<ptrdiff_t>(port % loops.size()))->second->shard_;
+    }
+    if (there == &shard_) return adopt(shard_, std::move(fd), acceptor_);
+    auto take = [registry = registry_, address = address_, there, fd = std::move(fd)]() mutable {
+      AcceptLoop* loop = nullptr;
+      {
+        std::lock_guard lock(registry->mutex);
+        auto& loops = registry->by_port[address];
+        if (auto it = loops.find(there->shard()); it != loops.end()) loop = it->second;
+      }
+      if (loop != nullptr) adopt(*there, std::move(fd), loop->acceptor_);
+    };
+    there->post(std::move(take));
+  }
+
   void rest_a_while(int error_number) {
     LOG_WARN("{}", os_error("accept on", local_address_of(fd_.get()).to_string(), error_number).message());
     shard_.change_events(this, fd_.get(), 0);
@@ -63,8 +102,13 @@ class AcceptLoop final : public Pollable {
   EpollShard& shard_;
   FileDescriptor fd_;
   Acceptor acceptor_;
+  std::shared_ptr<ListenRegistry> registry_;
+  Spread spread_ = Spread::kAny;
+  SocketAddress address_;
   TimerId retry_ = 0;
 };
+
+namespace {
 
 class TcpListener final : public Listener {
  public:
@@ -157,7 +201,7 @@ Result<FileDescriptor> open_listening_socket(const SocketAddress& address, bool 
   return fd;
 }
 
-Result<std::unique_ptr<Listener>> TcpNetwork::listen(const SocketAddress& address, Acceptor acceptor) {
+Result<std::unique_ptr<Listener>> TcpNetwork::listen(const SocketAddress& address, Acceptor acceptor, Spread spread) {
   const uint64_t mine = uint64_t{1} << shard_.shard();
   std::lock_guard lock(registry_->mutex);
   uint64_t listening = address.port == 0 ? 0 : registry_->shards[address];
@@ -168,7 +212,8 @@ Result<std::unique_ptr<Listener>> TcpNetwork::listen(const SocketAddress& addres
   int number = fd.get();
   SocketAddress bound{address.host, local_address_of(number).port};
   registry_->shards[bound] |= mine;
-  auto loop = std::make_unique<AcceptLoop>(shard_, std::move(fd), std::move(acceptor));
+  auto loop = std::make_unique<AcceptLoop>(shard_, std::move(fd), std::move(acceptor), registry_);
+  if (spread == Spread::kBySourcePort) loop->spread_by_source_port(bound);
   AcceptLoop* started = shard_.add(std::move(loop), number, EPOLLIN);
   return std::unique_ptr<Listener>(std::make_unique<TcpListener>(shard_, started, std::move(bound), registry_));
 }

@@ -16,6 +16,8 @@ class ListenRegistry {
  public:
   std::mutex mutex;
   std::map<SocketAddress, uint64_t> shards;  // bit i: shard i listens
+  // Where the client's port chooses the shard: what accepts there, by shard. Whoever accepted hands the socket over.
+  std::map<SocketAddress, std::map<unsigned, class AcceptLoop*>> by_port;
 };
 
 class TcpNetwork final : public Network {
@@ -23,7 +25,7 @@ class TcpNetwork final : public Network {
   TcpNetwork(EpollShard& shard, std::shared_ptr<ListenRegistry> registry, HttpServer& http)
       : shard_(shard), registry_(std::move(registry)), http_(http) {}
 
-  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor) override;
+  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor, Spread spread) override;
   Task<Status> connect(SocketAddress address, Acceptor on_connected) override;
   Result<std::unique_ptr<Listener>> serve_http(const SocketAddress& address, HttpHandler handler) override {
     return http_.serve(shard_, address, std::move(handler));

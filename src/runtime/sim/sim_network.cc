@@ -17,19 +17,20 @@ Error address_error(const char* doing, const SocketAddress& address, const char*
 }  // namespace
 
 SimListener::SimListener(SimFabric& fabric, SimExecutor& executor, SimHost& host, SocketAddress address,
-                         Acceptor acceptor)
+                         Acceptor acceptor, Spread spread)
     : fabric_(fabric),
       executor_(executor),
       host_(host),
       address_(std::move(address)),
-      acceptor_(std::make_shared<Acceptor>(std::move(acceptor))) {
+      acceptor_(std::make_shared<Acceptor>(std::move(acceptor))),
+      spread_(spread) {
   fabric_.listeners_.push_back(this);
 }
 
 SimListener::~SimListener() { std::erase(fabric_.listeners_, this); }
 
 Result<std::unique_ptr<Listener>> SimFabric::listen(SimExecutor& executor, SimHost& host, SocketAddress address,
-                                                    Acceptor acceptor) {
+                                                    Acceptor acceptor, Spread spread) {
   if (!executor.life().alive) return address_error("listen on", address, "the machine is down");
   if (address.host != host.address && !is_any(address.host) && !is_loopback(address.host)) {
     return address_error("listen on", address, "Cannot assign requested address");
@@ -43,7 +44,7 @@ Result<std::unique_ptr<Listener>> SimFabric::listen(SimExecutor& executor, SimHo
     }
   }
   return std::unique_ptr<Listener>(
-      std::make_unique<SimListener>(*this, executor, host, std::move(address), std::move(acceptor)));
+      std::make_unique<SimListener>(*this, executor, host, std::move(address), std::move(acceptor), spread));
 }
 
 SimConnection* SimFabric::find(uint64_t id) {
@@ -75,7 +76,7 @@ void SimFabric::connect(SimExecutor& executor, SimHost& host, SocketAddress addr
                 [this, request = std::move(request)]() mutable { arrive(std::move(request)); });
 }
 
-SimListener* SimFabric::pick_listener(const SimHost& from, const SocketAddress& address) {
+SimListener* SimFabric::pick_listener(const SimHost& from, uint16_t from_port, const SocketAddress& address) {
   std::vector<SimListener*> candidates;
   for (SimListener* l : listeners_) {
     if (l->address_.port != address.port || !l->executor_.life().alive) continue;
@@ -86,14 +87,19 @@ SimListener* SimFabric::pick_listener(const SimHost& from, const SocketAddress& 
     if (by_address || by_loopback) candidates.push_back(l);
   }
   if (candidates.empty()) return nullptr;
+  if (candidates[0]->spread_ == Spread::kBySourcePort) {
+    std::sort(candidates.begin(), candidates.end(),
+              [](const SimListener* a, const SimListener* b) { return a->executor_.shard() < b->executor_.shard(); });
+    return candidates[from_port % candidates.size()];
+  }
   return candidates[scheduler_.draw() % candidates.size()];
 }
 
 void SimFabric::arrive(Request request) {
-  SimListener* listener = pick_listener(*request.host, request.address);
+  const uint16_t port = request.host->next_port++;
+  SimListener* listener = pick_listener(*request.host, port, request.address);
   if (listener == nullptr) return refuse(request);
-  SocketAddress client_address{is_loopback(request.address.host) ? request.address.host : request.host->address,
-                               request.host->next_port++};
+  SocketAddress client_address{is_loopback(request.address.host) ? request.address.host : request.host->address, port};
   SimConnection& client = add(*request.executor, *request.host, client_address, request.address);
   SimConnection& server = add(listener->executor_, listener->host_, request.address, client_address);
   client.peer_ = server.id_;

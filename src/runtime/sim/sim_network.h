@@ -86,7 +86,8 @@ class SimConnection final : public Connection {
 
 class SimListener final : public Listener {
  public:
-  SimListener(SimFabric& fabric, SimExecutor& executor, SimHost& host, SocketAddress address, Acceptor acceptor);
+  SimListener(SimFabric& fabric, SimExecutor& executor, SimHost& host, SocketAddress address, Acceptor acceptor,
+              Spread spread);
   ~SimListener() override;
   uint16_t port() const override { return address_.port; }
 
@@ -97,6 +98,7 @@ class SimListener final : public Listener {
   SimHost& host_;
   SocketAddress address_;
   std::shared_ptr<Acceptor> acceptor_;
+  Spread spread_;
 };
 
 class SimFabric {
@@ -105,7 +107,7 @@ class SimFabric {
 
   SimScheduler& scheduler() { return scheduler_; }
   Result<std::unique_ptr<Listener>> listen(SimExecutor& executor, SimHost& host, SocketAddress address,
-                                           Acceptor acceptor);
+                                           Acceptor acceptor, Spread spread);
   void connect(SimExecutor& executor, SimHost& host, SocketAddress address, Acceptor on_connected,
                Promise<Status>* done);
   // Ends all connections and listeners of a life; their peers see a reset, or the end of the stream after a clean stop.
@@ -124,7 +126,7 @@ class SimFabric {
   };
 
   SimConnection* find(uint64_t id);
-  SimListener* pick_listener(const SimHost& from, const SocketAddress& address);
+  SimListener* pick_listener(const SimHost& from, uint16_t from_port, const SocketAddress& address);
   void arrive(Request request);
   void accept(uint64_t client, uint64_t server, const std::shared_ptr<Acceptor>& acceptor);
   void established(uint64_t client);
@@ -145,8 +147,8 @@ class SimNetwork final : public Network {
   SimNetwork(SimFabric& fabric, SimExecutor& executor, SimHost& host)
       : fabric_(fabric), executor_(executor), host_(host) {}
 
-  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor) override {
-    return fabric_.listen(executor_, host_, address, std::move(acceptor));
+  Result<std::unique_ptr<Listener>> listen(const SocketAddress& address, Acceptor acceptor, Spread spread) override {
+    return fabric_.listen(executor_, host_, address, std::move(acceptor), spread);
   }
   Task<Status> connect(SocketAddress address, Acceptor on_connected) override;
   Result<std::unique_ptr<Listener>> serve_http(const SocketAddress& address, HttpHandler handler) override;

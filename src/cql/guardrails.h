@@ -1,0 +1,74 @@
+// Guardrails: limits on what schemas and requests may ask for, with Cassandra's names and texts (db.guardrails.Guardrails). They
+// hold for ordinary users only: not for superusers, nor for anybody where nobody has to log in.
+//
+// What they look at in a statement is taken from its syntax tree when it is prepared (guard_of), and compared when it runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cassandra_like {
+
+struct ClientState;
+struct ExecutionContext;
+class PrepareContext;
+namespace ast {
+struct Statement;
+}
+
+// As cassandra.yaml has them; -1 or no value switches one off.
+struct Guardrails {
+  int keyspaces_warn_threshold = -1, keyspaces_fail_threshold = -1;
+  int tables_warn_threshold = -1, tables_fail_threshold = -1;
+  int columns_per_table_warn_threshold = -1, columns_per_table_fail_threshold = -1;
+  int secondary_indexes_per_table_warn_threshold = -1, secondary_indexes_per_table_fail_threshold = -1;
+  int materialized_views_per_table_warn_threshold = -1, materialized_views_per_table_fail_threshold = -1;
+  int page_size_warn_threshold = -1, page_size_fail_threshold = -1;
+  int partition_keys_in_select_warn_threshold = -1, partition_keys_in_select_fail_threshold = -1;
+  int in_select_cartesian_product_warn_threshold = -1, in_select_cartesian_product_fail_threshold = -1;
+  int items_per_collection_warn_threshold = -1, items_per_collection_fail_threshold = -1;
+  int fields_per_udt_warn_threshold = -1, fields_per_udt_fail_threshold = -1;
+  int vector_dimensions_warn_threshold = -1, vector_dimensions_fail_threshold = -1;
+  int minimum_replication_factor_warn_threshold = -1, minimum_replication_factor_fail_threshold = -1;
+  int maximum_replication_factor_warn_threshold = -1, maximum_replication_factor_fail_threshold = -1;
+  int data_disk_usage_percentage_warn_threshold = -1, data_disk_usage_percentage_fail_threshold = -1;
+  std::optional<uint64_t> column_value_size_warn_threshold, column_value_size_fail_threshold;
+  std::optional<uint64_t> collection_size_warn_threshold, collection_size_fail_threshold;
+  std::set<std::string> table_properties_warned, table_properties_ignored, table_properties_disallowed;
+  std::set<std::string> read_consistency_levels_warned, read_consistency_levels_disallowed;
+  std::set<std::string> write_consistency_levels_warned, write_consistency_levels_disallowed;
+  bool user_timestamps_enabled = true;
+  bool alter_table_enabled = true;
+  bool group_by_enabled = true;
+  bool drop_truncate_table_enabled = true;
+  bool drop_keyspace_enabled = true;
+  bool secondary_indexes_enabled = true;
+  bool uncompressed_tables_enabled = true;
+  bool compact_tables_enabled = true;
+  bool read_before_write_list_operations_enabled = true;
+  bool allow_filtering_enabled = true;
+  bool simplestrategy_enabled = true;
+  bool use_statements_enabled = true;
+
+  bool operator==(const Guardrails&) const = default;
+};
+
+// What was taken from one statement: run in order, each may add a warning or refuse.
+using GuardCheck = std::function<Status(ExecutionContext& context)>;
+using StatementGuard = std::vector<GuardCheck>;
+
+// nullptr when no guardrail looks at such a statement, or none is set.
+std::shared_ptr<const StatementGuard> guard_of(const ast::Statement& statement, const PrepareContext& context);
+// Before a statement runs. `guard` may be nullptr.
+Status check_guard(const StatementGuard* guard, ExecutionContext& context);
+// When it is known what a SELECT reads. Several slices come from IN.
+Status guard_restrictions(ExecutionContext& context, const std::string& table, size_t keys, size_t slices);
+
+}  // namespace cassandra_like

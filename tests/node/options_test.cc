@@ -1,0 +1,74 @@
+// From cassandra.yaml to the options of the parts.
+#include <gtest/gtest.h>
+
+#include "node/cluster_node.h"
+
+namespace cassandra_like {
+namespace {
+
+Config parsed(std::string_view text) {
+  HostFacts host;
+  host.cores = 2;
+  auto config = parse_config(text, "cassandra.yaml", host);
+  EXPECT_TRUE(config.ok()) << config.error().message();
+  return config.ok() ? std::move(*config) : Config();
+}
+
+// As Cassandra 5.0.9 writes them into system_schema.tables for a table that names none.
+TEST(OptionsTest, DefaultCompaction) {
+  EXPECT_EQ(cql_options(parsed("")).default_compaction, StringPairs());
+  EXPECT_EQ(cql_options(parsed("default_compaction:\n  class_name: UnifiedCompactionStrategy\n  parameters:\n"
+                               "    scaling_parameters: T4\n    target_sstable_size: 1GiB\n"))
+                .default_compaction,
+            (StringPairs{{"class", "org.apache.cassandra.db.compaction.UnifiedCompactionStrategy"},
+                         {"scaling_parameters", "T4"},
+                         {"target_sstable_size", "1GiB"}}));
+  EXPECT_EQ(cql_options(parsed("default_compaction:\n  class_name: LeveledCompactionStrategy\n")).default_compaction,
+            (StringPairs{{"class", "org.apache.cassandra.db.compaction.LeveledCompactionStrategy"},
+                         {"max_threshold", "32"},
+                         {"min_threshold", "4"}}));
+}
+
+TEST(OptionsTest, TheSnitchThatDescribeClusterNames) {
+  EXPECT_EQ(cql_options(parsed("endpoint_snitch: SimpleSnitch\n")).snitch,
+            "org.apache.cassandra.locator.DynamicEndpointSnitch");
+  EXPECT_EQ(cql_options(parsed("endpoint_snitch: SimpleSnitch\ndynamic_snitch: false\n")).snitch,
+            "org.apache.cassandra.locator.SimpleSnitch");
+}
+
+TEST(OptionsTest, ShardAwareDrivers) {
+  EXPECT_FALSE(transport_options(parsed("")).shard_aware);
+  TransportOptions options =
+      transport_options(parsed("enable_shard_aware_drivers: true\nnative_shard_aware_transport_port: 19043\n"));
+  EXPECT_TRUE(options.shard_aware);
+  EXPECT_EQ(options.shard_aware_port, 19043);
+}
+
+TEST(OptionsTest, GuardrailsReachCql) {
+  CqlOptions options = cql_options(parsed("tables_fail_threshold: 7\ngroup_by_enabled: false\n"));
+  EXPECT_EQ(options.guardrails.tables_fail_threshold, 7);
+  EXPECT_FALSE(options.guardrails.group_by_enabled);
+}
+
+TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
+  EngineOptions options = engine_options(parsed("auto_snapshot_ttl: 2h\n"));
+  EXPECT_EQ(options.auto_snapshot_ttl_millis, 7'200'000);
+  ASSERT_TRUE(options.schema_text);
+  SchemaPtr schema = builtin_schema();
+  std::string text = options.schema_text(*schema, *schema->table("system_traces", "sessions"));
+  EXPECT_NE(text.find("CREATE TABLE IF NOT EXISTS system_traces.sessions ("), std::string::npos) << text;
+}
+
+TEST(OptionsTest, KeysWithoutEffectAreNamed) {
+  Config config = parsed("read_request_timeout: 5s\nconcurrent_compactors: 2\nbatch_size_warn_threshold: 5KiB\n");
+  EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"read_request_timeout", "concurrent_compactors"}));
+  EXPECT_TRUE(config.warnings.empty());
+  for (const auto& [key, value] : parsed("").settings()) EXPECT_FALSE(key.empty());
+  EXPECT_EQ(
+      parsed("sstable:\n  selected_format: big\n").warnings,
+      (std::vector<std::string>{"sstable.selected_format: big is not supported yet, new SSTables are written as bti"}));
+  EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\n").warnings.empty());
+}
+
+}  // namespace
+}  // namespace cassandra_like
