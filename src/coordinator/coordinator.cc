@@ -1,5 +1,7 @@
 #include "coordinator/coordinator.h"
 
+#include <fmt/format.h>
+
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
 #include "model/values.h"
@@ -18,6 +20,23 @@ Error unavailable(Consistency consistency, int required, int alive, const std::s
   info.consistency = static_cast<uint16_t>(consistency);
   info.required = required;
   info.received = alive;
+  return Error(std::move(info));
+}
+
+// What a client is told of a read that its replica gave up (ReadFailureException). The replica logs the details.
+Error read_failure(Consistency consistency, int required, const LocalNode& node) {
+  constexpr uint16_t kReadTooManyTombstones = 1;  // RequestFailureReason
+  ErrorInfo info;
+  info.code = ErrorCode::kReadFailure;
+  info.message =
+      fmt::format("Operation failed - received 0 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from /{}:{}",
+                  node.broadcast_address, node.storage_port);
+  info.consistency = static_cast<uint16_t>(consistency);
+  info.required = required;
+  info.failures = 1;
+  if (auto address = parse_inet(node.broadcast_address); address.ok()) {
+    info.failure_reasons.emplace_back(std::move(*address), kReadTooManyTombstones);
+  }
   return Error(std::move(info));
 }
 
@@ -53,7 +72,10 @@ class CoordinatorImpl : public Coordinator {
   Task<Status> write_later(Task<Status> pending, int64_t began);
   Task<Status> write_all(std::span<const Mutation> mutations, bool counters, int64_t began);
   Task<Status> write_batch(std::span<const Mutation> mutations, int64_t began);
-  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, bool is_range, int64_t began);
+  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, TablePtr table, Consistency consistency,
+                                          bool is_range, int64_t began);
+  Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const TableMetadata& table, Consistency consistency,
+                                     bool is_range, int64_t began);
   Task<Status> replay_one(InternalRow row);
   Task<Status> remove_batch(Uuid id);
   Status finish_write(Status status, int64_t began);
@@ -188,16 +210,25 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, C
     return Result<ReadStatistics>(std::move(status.error()));
   }
   Task<Result<ReadStatistics>> task = replica_.read(command, sink);
-  if (!task.ready()) return read_later(std::move(task), command.range.has_value(), began);
-  (command.range ? statistics_.range_micros : statistics_.read_micros).record(micros_since(began));
-  return task;
+  const bool is_range = command.range.has_value();
+  if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
+  return finish_read(task.take(), *command.table, consistency, is_range, began);
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, bool is_range,
-                                                         int64_t began) {
+Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, TablePtr table,
+                                                         Consistency consistency, bool is_range, int64_t began) {
   Result<ReadStatistics> result = co_await pending;
+  co_return finish_read(std::move(result), *table, consistency, is_range, began);
+}
+
+Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const TableMetadata& table,
+                                                    Consistency consistency, bool is_range, int64_t began) {
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros_since(began));
-  co_return result;
+  if (result.ok() || result.error().code() != ErrorCode::kReadFailure) return result;
+  ++statistics_.failures;
+  LOG_WARN("{}", result.error().message());
+  const int required = table.local_only ? 1 : block_for(consistency, counts(table));
+  return read_failure(consistency, required, replica_.local_node());
 }
 
 Task<Status> CoordinatorImpl::replay_batchlog() {

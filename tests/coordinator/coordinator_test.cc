@@ -191,7 +191,8 @@ class LoggedBatches : public Coordinators {
   LoggedBatches() { make_tables(); }
   void write_half() {
     WithoutUserWrites half(node.on(0));
-    auto coordinator = Coordinator::create(node.runtime(0), half, {});
+    // As long as the node: the schema has it as a listener.
+    Coordinator* coordinator = coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {})).get();
     Update first = row(node.key_of(0), "x"), second = row(node.key_of(1), "y");
     std::vector<Mutation> mutations{first.mutation(), second.mutation()};
     Status status =
@@ -284,6 +285,31 @@ TEST_F(Coordinators, CountWhatTheyDo) {
   EXPECT_EQ(statistics.failures, 1u);
   EXPECT_EQ(statistics.unavailables, 0u);
   EXPECT_EQ(coordinators[1]->statistics().write_micros.count(), 0u);
+}
+
+TEST_F(Coordinators, TellClientsWhoFailedToReadAndWhy) {
+  node.options.tombstone_failure_threshold = 2;
+  make_tables();
+  restart();
+  std::string key = node.key_of(0), other = node.key_of(1);
+  for (int c = 0; c < 3; ++c) {
+    for (const std::string& k : {key, other}) {
+      EXPECT_TRUE(write({std::move(Update(node.table("t"), k).at(10).row(c).tombstone("v"))}).ok());
+    }
+  }
+  for (const std::string& k : {key, other}) {
+    Status status = read(node.command("t", {k}), Consistency::kLocalQuorum);
+    ASSERT_FALSE(status.ok());
+    const ErrorInfo& error = status.error().info();
+    EXPECT_EQ(error.code, ErrorCode::kReadFailure);
+    EXPECT_EQ(error.message,
+              "Operation failed - received 0 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from /127.0.0.1:7000");
+    EXPECT_EQ(error.consistency, static_cast<uint16_t>(Consistency::kLocalQuorum));
+    EXPECT_EQ(std::tuple(error.required, error.received, error.failures, error.data_present),
+              std::tuple(1, 0, 1, false));
+    EXPECT_THAT(error.failure_reasons, testing::ElementsAre(testing::Pair(Bytes("\x7f\0\0\1", 4), 1)));
+  }
+  EXPECT_EQ(coordinators[0]->statistics().failures, 2u);
 }
 
 TEST_F(Coordinators, Truncate) {
