@@ -59,6 +59,7 @@ struct ErrorInfo {
   std::vector<std::pair<Bytes, uint16_t>> failure_reasons;  // failures: a replica's 4 or 16 address bytes, and why
   uint16_t contentions = 0;                                 // a write timeout of type CAS
   Bytes unprepared_id;
+  std::vector<std::string> warnings;  // what the statement warned of before it failed
 };
 
 // Never empty except when moved from.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cql/modification.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 
@@ -27,7 +28,8 @@ class ModificationBuilder {
 
   Result<const Column*> column(const std::string& name) const {
     const Column* column = table().column(name);
-    if (column == nullptr) return invalid("Undefined column name " + name + " in table " + table().qualified_name());
+    if (column == nullptr)
+      return invalid("Undefined column name " + quote_identifier(name) + " in table " + table().qualified_name());
     return column;
   }
 
@@ -113,20 +115,25 @@ Status check_clustering_given(ModificationBuilder& builder, bool sets_regular) {
 Status prepare_insert_columns(const ast::Insert& insert, ModificationBuilder& builder, PrepareContext& context) {
   const TableMetadata& table = builder.table();
   std::vector<std::string> seen;
+  std::vector<std::pair<const Column*, const ast::Term*>> keys;
   for (size_t i = 0; i < insert.columns.size(); ++i) {
     ASSIGN_OR_RETURN(const Column* column, builder.column(insert.columns[i]));
     if (std::find(seen.begin(), seen.end(), column->name) != seen.end()) {
       return invalid("The column names contains duplicates");
     }
     seen.push_back(column->name);
-    if (!column->is_primary_key()) {
-      ASSIGN_OR_RETURN(OperationPtr operation, prepare_set_value(table, column, insert.values[i], context));
-      builder.add(std::move(operation));
+    if (column->is_primary_key()) {
+      keys.emplace_back(column, &insert.values[i]);
       continue;
     }
+    ASSIGN_OR_RETURN(OperationPtr operation, prepare_set_value(table, column, insert.values[i], context));
+    builder.add(std::move(operation));
+  }
+  // Keys are relations to Cassandra, and looked at after the other values.
+  for (const auto& [column, value] : keys) {
     ColumnSpec receiver{table.keyspace, table.name, column->name, column->type};
     auto& terms = column->kind == ColumnKind::kPartitionKey ? builder.key_terms() : builder.clustering_terms();
-    ASSIGN_OR_RETURN(terms[static_cast<size_t>(column->position)], prepare_term(insert.values[i], receiver, context));
+    ASSIGN_OR_RETURN(terms[static_cast<size_t>(column->position)], prepare_term(*value, receiver, context));
   }
   return {};
 }

@@ -160,8 +160,8 @@ Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& req
 }
 
 Result<QueryResult> QueryProcessorImpl::finish(Request* request, Result<QueryResult> result) {
-  if (result.ok() && !request->context->warnings.empty()) {
-    auto& warnings = result->warnings;
+  if (!request->context->warnings.empty()) {
+    auto& warnings = result.ok() ? result->warnings : result.error().info().warnings;
     for (auto& warning : request->context->warnings) warnings.push_back(std::move(warning));
   }
   release(request);
@@ -179,6 +179,22 @@ Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<
 }
 
 // --- Statements ---
+
+namespace {
+
+// Empty when the connection was warned already: once is enough.
+std::string warn_of_use(ClientState& client, BytesView id, std::string_view statement_keyspace) {
+  if (std::exchange(client.was_warned_of_use, true)) return "";
+  auto shown = [](std::string_view keyspace) { return keyspace.empty() ? "null" : std::string(keyspace); };
+  return "`USE <keyspace>` with prepared statements is considered to be an anti-pattern due to ambiguity in "
+         "non-qualified table names. Please consider removing instances of `Session#setKeyspace(<keyspace>)`, "
+         "`Session#execute(\"USE <keyspace>\")` and `cluster.newSession(<keyspace>)` from your code, and always use "
+         "fully qualified table names (e.g. <keyspace>.<table>). Keyspace used: " +
+         shown(client.keyspace) + ", statement keyspace: " + shown(statement_keyspace) +
+         ", statement id: " + to_hex(id);
+}
+
+}  // namespace
 
 Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::string_view text,
                                                                            const std::string& keyspace,
@@ -224,8 +240,17 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
     return Result<QueryResult>(Error(std::move(info)));
   }
   ++statistics_.prepared_statements_executed;
+  std::string use_warning;
+  bool other_keyspace = !entry->fully_qualified && entry->keyspace != context.client.keyspace;
+  if (other_keyspace) use_warning = warn_of_use(context.client, id, entry->keyspace);
   Request* request = acquire();
   request->statement = entry->statement;
+  size_t markers = request->statement->bind_variables().size();
+  if (options.value_names.empty() && options.values.size() != markers) {
+    release(request);
+    return Result<QueryResult>(invalid("there were " + std::to_string(markers) + " markers(?) in CQL but " +
+                                       std::to_string(options.values.size()) + " bound variables"));
+  }
   Status status = begin(*request, options, context.client, context.trace);
   auto values = bound_values(*request, request->statement->bind_variables(), options);
   if (!status.ok() || !values.ok()) {
@@ -233,6 +258,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
     release(request);
     return Result<QueryResult>(std::move(error));
   }
+  if (!use_warning.empty()) request->context->warnings.push_back(std::move(use_warning));
   request->options.values = *values;
   return run(request, request->statement->execute(*request->context));
 }
@@ -356,10 +382,14 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   bool fully_qualified = cache_.find(plain_id)->fully_qualified;
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = cache_.find(id)->statement;
+  std::string use_warning;
+  if (!fully_qualified) use_warning = warn_of_use(context.client, keyspace_id, context.client.keyspace);
   CO_TRY(co_await announce(owned_text, keyspace));
   CO_TRY(co_await save_prepared(id, keyspace, owned_text));
   if (!evicted.empty()) CO_TRY(co_await remove_prepared(std::move(evicted)));
-  co_return prepared_result(std::move(id), *statement);
+  QueryResult result = prepared_result(std::move(id), *statement);
+  if (!use_warning.empty()) result.warnings.push_back(std::move(use_warning));
+  co_return result;
 }
 
 Task<Status> QueryProcessorImpl::announce(std::string text, std::string keyspace) {

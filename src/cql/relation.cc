@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cql/term_internal.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 namespace {
@@ -53,38 +54,43 @@ class RelationPreparer {
       : table_(table), relation_(relation), context_(context) {}
 
   Result<Restriction> prepare() {
-    for (const std::string& name : relation_.columns) {
-      const Column* column = table_.column(name);
-      if (column == nullptr)
-        return invalid("Undefined column name " + quoted(name) + " in table " + table_.qualified_name());
-      result_.columns.push_back(column);
-    }
     result_.is_multi_column = relation_.target == ast::Relation::Target::kTuple;
+    if (relation_.op == ast::Operator::kIsNot) return invalid("Unsupported restriction: " + text());
+    if (relation_.op == ast::Operator::kNeq) return invalid("Unsupported \"!=\" relation: " + text());
     TRY(result_.is_multi_column ? check_multi_column() : check_single_column());
     TRY(prepare_values());
     return std::move(result_);
   }
 
  private:
-  static std::string quoted(const std::string& name) { return name; }
+  Result<const Column*> find(const std::string& name) const {
+    if (const Column* column = table_.column(name)) return column;
+    return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
+  }
   const Column* column() const { return result_.columns[0]; }
   ColumnSpec spec(std::string name, TypePtr type) const {
     return {table_.keyspace, table_.name, std::move(name), std::move(type)};
   }
   bool is_slice() const { return relation_.op >= ast::Operator::kLt && relation_.op <= ast::Operator::kGte; }
   std::string text() const {
-    std::string columns = names(result_.columns);
+    std::string columns;
+    for (const std::string& name : relation_.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
     if (result_.is_multi_column) columns = "(" + columns + ")";
+    if (relation_.key) columns += "[" + source(*relation_.key, context_) + "]";
     return columns + " " + operator_name(relation_.op) + " " + source(relation_.value, context_);
   }
 
-  Status check_single_column() const {
-    const Type& type = column()->type->base();
-    const std::string& name = column()->name;
-    if (relation_.op == ast::Operator::kNeq) return invalid("Unsupported \"!=\" relation: " + text());
-    if (relation_.op == ast::Operator::kIsNot) return invalid("Unsupported restriction: " + name + " IS NOT null");
-    if (relation_.op == ast::Operator::kLike) {
-      return invalid("LIKE restriction is only supported on properly indexed columns. " + text() + " is not valid.");
+  Status check_single_column() {
+    ASSIGN_OR_RETURN(const Column* column, find(relation_.columns[0]));
+    result_.columns.push_back(column);
+    const Type& type = column->type->base();
+    const std::string& name = column->name;
+    if (is_slice() && has_duration(type)) {
+      if (type.is_collection())
+        return invalid("Slice restrictions are not supported on collections containing durations");
+      if (type.is_udt()) return invalid("Slice restrictions are not supported on UDTs containing durations");
+      if (type.is_tuple()) return invalid("Slice restrictions are not supported on tuples containing durations");
+      return invalid("Slice restrictions are not supported on duration columns");
     }
     if (relation_.op == ast::Operator::kContainsKey && type.kind() != TypeKind::kMap) {
       return invalid("Cannot use CONTAINS KEY on non-map column " + name);
@@ -111,23 +117,17 @@ class RelationPreparer {
       return invalid("Collection column '" + name + "' (" + type.cql_name() + ") cannot be restricted by a '" +
                      operator_name(relation_.op) + "' relation");
     }
-    if (is_slice() && has_duration(type)) {
-      if (type.is_collection())
-        return invalid("Slice restrictions are not supported on collections containing durations");
-      if (type.is_udt()) return invalid("Slice restrictions are not supported on UDTs containing durations");
-      if (type.is_tuple()) return invalid("Slice restrictions are not supported on tuples containing durations");
-      return invalid("Slice restrictions are not supported on duration columns");
-    }
     return {};
   }
 
-  Status check_multi_column() const {
+  Status check_multi_column() {
     if (relation_.op >= ast::Operator::kContains || relation_.op == ast::Operator::kNeq) {
       return invalid(std::string(operator_name(relation_.op)) + " cannot be used for multi-column relations");
     }
     int previous = -1;
-    for (size_t i = 0; i < result_.columns.size(); ++i) {
-      const Column* c = result_.columns[i];
+    for (size_t i = 0; i < relation_.columns.size(); ++i) {
+      ASSIGN_OR_RETURN(const Column* c, find(relation_.columns[i]));
+      result_.columns.push_back(c);
       if (c->kind != ColumnKind::kClustering) {
         return invalid("Multi-column relations can only be applied to clustering columns but was applied to: " +
                        c->name);
@@ -155,6 +155,9 @@ class RelationPreparer {
       case Op::kContains:
       case Op::kContainsKey:
         return prepare_contains();
+      case Op::kLike:
+        TRY(prepare_tuple(relation_.value, result_.eq));
+        return invalid("LIKE restriction is only supported on properly indexed columns. " + text() + " is not valid.");
       case Op::kLt:
       case Op::kLte:
       case Op::kGt:
@@ -300,6 +303,12 @@ bool Restriction::covers(const Column* column) const {
 
 namespace {
 
+Status check_filter_value(const Column* column, BytesView value) {
+  if (is_null(value)) return invalid("Unsupported null value for column " + column->name);
+  if (is_unset(value)) return invalid("Unsupported unset value for column " + column->name);
+  return {};
+}
+
 Status check_values(const std::vector<const Column*>& columns, const Values& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (is_null(values[i])) return invalid("Invalid null value in condition for column " + columns[i]->name);
@@ -353,8 +362,11 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
     filter.push_back({columns[i], op, Bytes(value), {}, false});
   };
   if (kind == Kind::kEq) {
-    ASSIGN_OR_RETURN(auto tuples, bind_tuples(context));
-    for (size_t i = 0; i < columns.size(); ++i) add(i, Operator::kEq, tuples[0][i]);
+    ASSIGN_OR_RETURN(Values values, eq.bind(context, columns.size()));
+    for (size_t i = 0; i < columns.size(); ++i) {
+      TRY(check_filter_value(columns[i], values[i]));
+      add(i, Operator::kEq, values[i]);
+    }
   } else if (kind == Kind::kIn) {
     if (is_multi_column) return invalid("Multicolumn IN filters are not supported");
     ASSIGN_OR_RETURN(auto tuples, bind_tuples(context));
@@ -368,7 +380,8 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
     for (bool is_start : {true, false}) {
       const auto& bound = is_start ? start : end;
       if (!bound) continue;
-      ASSIGN_OR_RETURN(Values values, bind_bound(*bound, context));
+      ASSIGN_OR_RETURN(Values values, bound->value.bind(context, columns.size()));
+      TRY(check_filter_value(columns[0], values[0]));
       add(0,
           is_start ? (bound->inclusive ? Operator::kGte : Operator::kGt)
                    : (bound->inclusive ? Operator::kLte : Operator::kLt),
@@ -378,11 +391,11 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
     for (const Containment& containment : contains) {
       FilterExpression expression{columns[0], containment.op, {}, {}, false};
       ASSIGN_OR_RETURN(BytesView value, containment.value->bind(context));
-      TRY(check_values(columns, {value}));
+      TRY(check_filter_value(columns[0], value));
       expression.value = Bytes(value);
       if (containment.key != nullptr) {
         ASSIGN_OR_RETURN(BytesView key, containment.key->bind(context));
-        TRY(check_values(columns, {key}));
+        TRY(check_filter_value(columns[0], key));
         expression.map_key = Bytes(key);
         expression.is_map_entry = true;
       }

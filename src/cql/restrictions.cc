@@ -4,6 +4,7 @@
 
 #include "cql/restrictions_impl.h"
 #include "cql/term_internal.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 namespace {
@@ -131,7 +132,8 @@ class RestrictionsBuilder {
     for (const ColumnPtr& column : table_.partition_key) key_names.push_back(column->name);
     for (const std::string& name : relation.columns) {
       const Column* column = table_.column(name);
-      if (column == nullptr) return invalid("Undefined column name " + name + " in table " + table_.qualified_name());
+      if (column == nullptr)
+        return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
     }
     if (relation.columns != key_names) {
       auto sorted = relation.columns, wanted = key_names;

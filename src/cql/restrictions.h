@@ -30,6 +30,8 @@ class Restrictions {
   // All partition key columns are restricted by = or IN: partition_keys() says which; else key_range() does.
   virtual bool has_partition_keys() const = 0;
   virtual bool key_has_in() const = 0;
+  // Some partition key column is restricted, if only by its token.
+  virtual bool restricts_partition_key() const = 0;
   // Serialized keys, allocated in the context's arena, in ring order without repetition for SELECT, in the order of the
   // statement for writes. Empty when a restriction can match nothing (IN ()). kInvalid for null and unset components.
   virtual Result<std::span<const BytesView>> partition_keys(ExecutionContext& context) const = 0;

@@ -1,6 +1,7 @@
 // The one implementation of Restrictions: made by RestrictionsBuilder (restrictions.cc), bound in bind_restrictions.cc.
 #pragma once
 
+#include <algorithm>
 #include <list>
 
 #include "cql/relation.h"
@@ -25,6 +26,10 @@ class RestrictionsImpl : public Restrictions {
 
   bool has_partition_keys() const override { return !is_key_range_; }
   bool key_has_in() const override;
+  bool restricts_partition_key() const override {
+    auto is_given = [](const auto& restriction) { return restriction.has_value(); };
+    return !token_.empty() || std::any_of(key_.begin(), key_.end(), is_given);
+  }
   Result<std::span<const BytesView>> partition_keys(ExecutionContext& context) const override;
   Result<KeyRange> key_range(ExecutionContext& context) const override;
   bool has_clustering_restrictions() const override { return !clustering_.empty(); }

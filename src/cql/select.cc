@@ -26,7 +26,7 @@ class SelectStatement : public Statement {
   friend class SelectBuilder;
   struct Execution;
 
-  Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context, const char* name) const;
+  Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context) const;
   Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
   Status build_command(ExecutionContext& context, ReadCommand& command) const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
@@ -104,7 +104,7 @@ void SelectStatement::Execution::resume(const Bytes& key_bytes, const Bytes& clu
   if (partial->slices.empty()) partial.reset();
 }
 
-Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context, const char* name) const {
+Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context) const {
   constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
   if (term == nullptr) return kNone;
   ASSIGN_OR_RETURN(BytesView value, term->bind(context));
@@ -112,7 +112,7 @@ Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionConte
   if (is_unset(value)) return kNone;
   if (value.size() != 4) return invalid("Invalid limit value");
   int32_t limit = decode_int(value);
-  if (limit <= 0) return invalid(std::string(name) + " must be strictly positive");
+  if (limit <= 0) return invalid("LIMIT must be strictly positive");
   return static_cast<uint64_t>(limit);
 }
 
@@ -147,8 +147,8 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
 
 Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(ExecutionContext& context) const {
   SelectLimits limits;
-  ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context, "LIMIT"));
-  ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context, "PER PARTITION LIMIT"));
+  ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context));
+  ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
   limits.in_first_partition = limits.per_partition;
   std::optional<PagingState> state;
   if (!is_null(context.options.paging_state) && !selection_.has_aggregates()) {
@@ -165,7 +165,13 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   } else if (context.options.page_size > 0) {
     limits.page = static_cast<uint64_t>(context.options.page_size);
   }
-  if (orders_afterwards_ && !aggregates && context.options.page_size > 0) {
+  if (aggregates && !restrictions_->restricts_partition_key()) {
+    context.warnings.push_back("Aggregation query used without partition key");
+  } else if (aggregates && restrictions_->key_has_in()) {
+    context.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
+  }
+  bool pages = context.options.page_size > 0 && (aggregates || limits.rows > limits.page);
+  if (orders_afterwards_ && pages) {
     return invalid(
         "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
         "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
@@ -315,15 +321,19 @@ class SelectBuilder {
     }
     ASSIGN_OR_RETURN(statement_->table_, context_.table(select_.table));
     statement_->distinct_ = select_.distinct;
-    ASSIGN_OR_RETURN(statement_->selection_,
-                     Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_));
+    TRY(check_order_columns());
+    auto selection = Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_);
+    if (selection.ok()) statement_->selection_ = std::move(*selection);
+    // What WHERE lacks is told first, unless static columns make Cassandra look at the selection before.
+    if (!selection.ok() && table().has_static_columns()) return std::move(selection.error());
     Restrictions::Options options;
     options.allow_filtering = select_.allow_filtering;
     options.selects_only_static_columns =
-        statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
+        selection.ok() && statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
     options.is_distinct = select_.distinct;
     ASSIGN_OR_RETURN(statement_->restrictions_,
                      Restrictions::prepare(statement_->table_, select_.where, options, context_));
+    if (!selection.ok()) return std::move(selection.error());
     if (select_.distinct) TRY(check_distinct());
     if (statement_->selection_.has_aggregates() && select_.per_partition_limit) {
       return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
@@ -349,7 +359,11 @@ class SelectBuilder {
             "SELECT DISTINCT with WHERE clause only supports restriction by partition key and/or static columns.");
       }
     }
-    const auto& used = statement_->selection_.used_columns();
+    auto used = statement_->selection_.used_columns();
+    // To be sorted by, they are read.
+    if (statement_->restrictions_->key_has_in()) {
+      for (const ast::OrderBy& order : select_.order_by) used.push_back(table().column(order.column));
+    }
     for (const Column* column : used) {
       if (column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) {
         return invalid("SELECT DISTINCT queries must only request partition key columns and/or static columns (not " +
@@ -366,13 +380,16 @@ class SelectBuilder {
     return {};
   }
 
-  Status prepare_order() {
+  Status check_order_columns() const {
     for (const ast::OrderBy& order : select_.order_by) {
-      const Column* column = table().column(order.column);
-      if (column == nullptr) {
-        return invalid("Undefined column name " + order.column + " in table " + table().qualified_name());
-      }
+      if (table().column(order.column) != nullptr) continue;
+      return invalid("Undefined column name " + quote_identifier(order.column) + " in table " +
+                     table().qualified_name());
     }
+    return {};
+  }
+
+  Status prepare_order() {
     const Restrictions& restrictions = *statement_->restrictions_;
     if (restrictions.index() != nullptr) {
       return invalid("ORDER BY with 2ndary indexes is not supported, except for ANN queries.");

@@ -199,7 +199,8 @@ class TupleSelector : public Selector {
 
 Result<const Column*> SelectorBuilder::column(const std::string& name) {
   const Column* found = table_.column(name);
-  if (found == nullptr) return invalid("Undefined column name " + name + " in table " + table_.qualified_name());
+  if (found == nullptr)
+    return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
   if (std::find(used_.begin(), used_.end(), found) == used_.end()) used_.push_back(found);
   return found;
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <limits>
 
+#include "cql/bound_collection.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
 
@@ -25,6 +26,7 @@ class MarkerTerm : public Term {
   Result<BytesView> bind(ExecutionContext& context) const override {
     BytesView value = context.options.values[index_];
     if (is_null(value) || is_unset(value)) return value;
+    if (type_->is_collection()) return bound_collection(*type_, value, context.arena);
     if (Status status = type_->validate(value); !status.ok()) return std::move(status.error());
     return value;
   }
@@ -62,8 +64,9 @@ Assignable of_literal(const ast::Literal& literal, const Type& type) {
   using T = TypeKind;
   if (type.is_collection() || type.is_udt()) return Assignable::kNo;
   T t = type.kind();
-  if (t == T::kTuple || t == T::kVector) return Assignable::kNo;
-  if (t >= T::kEmpty) return Assignable::kWeak;  // custom types: their fromString decides
+  if (t == T::kVector) return Assignable::kNo;
+  // Of tuples and custom types their fromString decides.
+  if (t == T::kTuple || t >= T::kEmpty) return Assignable::kWeak;
   if (preferred_type(literal)->kind() == t) return Assignable::kExact;
   auto any = [t](std::initializer_list<T> kinds) {
     for (T k : kinds) {
@@ -298,9 +301,52 @@ TypePtr preferred_type(const ast::Literal& literal) {
 
 TermPtr constant_term(Bytes value) { return std::make_unique<ConstantTerm>(std::move(value)); }
 
+namespace {
+
+// Term.Raw.getText: literals as they are but for escapes, markers without their names, calls and arithmetic as written.
+struct SourceOf {
+  const ast::Term& term;
+  const PrepareContext& context;
+
+  std::string operator()(const ast::NullLiteral&) const { return "NULL"; }
+  std::string operator()(const ast::BindMarker&) const { return "?"; }
+  std::string operator()(const ast::Literal& literal) const {
+    return literal.kind == ast::Literal::Kind::kString ? "'" + literal.text + "'" : literal.text;
+  }
+  std::string operator()(const ast::ArrayLiteral& array) const { return "[" + joined(array.elements) + "]"; }
+  std::string operator()(const ast::SetLiteral& set) const { return "{" + joined(set.elements) + "}"; }
+  std::string operator()(const ast::TupleLiteral& tuple) const { return "(" + joined(tuple.elements) + ")"; }
+  std::string operator()(const ast::MapLiteral& map) const {
+    std::string text;
+    for (const auto& [key, value] : map.entries) {
+      text += (text.empty() ? "" : ", ") + source(key, context) + ": " + source(value, context);
+    }
+    return "{" + text + "}";
+  }
+  std::string operator()(const ast::UdtLiteral& udt) const {
+    std::string text;
+    for (const auto& [field, value] : udt.fields) {
+      text += (text.empty() ? "" : ", ") + field + ": " + source(value, context);
+    }
+    return "{" + text + "}";
+  }
+  template <class T>
+  std::string operator()(const T&) const {
+    return std::string(context.text().substr(term.offset, term.length));
+  }
+
+ private:
+  std::string joined(const std::vector<ast::Term>& terms) const {
+    std::string text;
+    for (const ast::Term& one : terms) text += (text.empty() ? "" : ", ") + source(one, context);
+    return text;
+  }
+};
+
+}  // namespace
+
 std::string source(const ast::Term& term, const PrepareContext& context) {
-  if (std::holds_alternative<ast::NullLiteral>(term.value)) return "NULL";
-  return std::string(context.text().substr(term.offset, term.length));
+  return std::visit(SourceOf{term, context}, term.value);
 }
 
 Assignable assignable_type(const Type& from, const Type& to) {

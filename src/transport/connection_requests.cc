@@ -392,7 +392,7 @@ std::map<std::string, std::string> ServerConnection::trace_parameters(const Requ
 void ServerConnection::answer(const Request& request, Result<QueryResult>& result, const Uuid* tracing_id) {
   if (!result.ok()) {
     const ErrorInfo& error = result.error().info();
-    respond(Opcode::kError, request.header.stream, {tracing_id, &request.warnings, nullptr},
+    respond(Opcode::kError, request.header.stream, {tracing_id, &request.warnings, &error.warnings},
             [&](Bytes& out) { append_error(out, version_, error); });
     return;
   }

@@ -19,18 +19,18 @@ BAD_SCHEMA = [
     "ALTER TABLE t0 ADD p0 int", "ALTER TABLE t0 DROP p0", "ALTER TABLE t0 DROP nope", "ALTER TABLE nope ADD a int", "ALTER TABLE t0 RENAME nope TO x", "ALTER TABLE t0 RENAME v0 TO x", "ALTER TABLE t0 ADD x counter", "ALTER TABLE t0 ALTER v0 TYPE blob",
     "ALTER TABLE t0 WITH gc_grace_seconds = 'a'", "ALTER TABLE t0 WITH nope = 1", "ALTER TABLE t0 ADD x nope", "ALTER TABLE t0 ADD x duration static", "ALTER TABLE t0 RENAME p0 TO v0", "ALTER TABLE IF EXISTS nope ADD a int",
     "ALTER TYPE u0 ADD f0 int", "ALTER TYPE u0 RENAME nope TO x", "ALTER TYPE nope ADD a int", "ALTER TYPE u0 ADD x counter", "ALTER TYPE IF EXISTS nope ADD a int", "DROP TYPE u0", "DROP TYPE nope", "DROP TYPE IF EXISTS nope",
-    "DROP TABLE nope", "DROP TABLE IF EXISTS nope", "DROP TABLE nope.nope", "DROP KEYSPACE nope", "DROP KEYSPACE IF EXISTS nope", "DROP INDEX nope", "DROP INDEX IF EXISTS nope", "TRUNCATE nope", "TRUNCATE TABLE system.local", "USE nope",
+    "DROP TABLE nope", "DROP TABLE IF EXISTS nope", "DROP TABLE nope.nope", "DROP KEYSPACE nope", "DROP KEYSPACE IF EXISTS nope", "DROP INDEX nope", "DROP INDEX IF EXISTS nope", "TRUNCATE nope", "USE nope",
     f"CREATE INDEX ON nope (a) USING {LEGACY_INDEX}", f"CREATE INDEX ON t0 (nope) USING {LEGACY_INDEX}", f"CREATE INDEX ON t0 (p0) USING {LEGACY_INDEX}", f"CREATE INDEX ON t0 (keys(v0)) USING {LEGACY_INDEX}", f"CREATE INDEX ON t0 (full(v0)) USING {LEGACY_INDEX}",
-    f"CREATE INDEX ON t0 (entries(v0)) USING {LEGACY_INDEX}", "CREATE CUSTOM INDEX ON t0 (v0) USING 'nope'", "CREATE KEYSPACE x WITH replication = {'class': 'Nope'}", "CREATE KEYSPACE x", "CREATE KEYSPACE x WITH replication = {'class': 'SimpleStrategy'}",
-    "CREATE KEYSPACE system WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "ALTER KEYSPACE nope WITH durable_writes = true", "CREATE KEYSPACE x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 'a'}",
-    "CREATE KEYSPACE x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1} AND nope = 1", "DROP FUNCTION nope", "DROP AGGREGATE nope", "DROP MATERIALIZED VIEW nope", "DROP TRIGGER a ON t0",
+    f"CREATE INDEX ON t0 (entries(v0)) USING {LEGACY_INDEX}", "CREATE CUSTOM INDEX ON t0 (v0) USING 'nope'", "CREATE KEYSPACE differential_x WITH replication = {'class': 'Nope'}", "CREATE KEYSPACE differential_x",
+    "CREATE KEYSPACE system WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "ALTER KEYSPACE nope WITH durable_writes = true", "CREATE KEYSPACE differential_x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 'a'}",
+    "CREATE KEYSPACE differential_x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1} AND nope = 1", "DROP FUNCTION nope", "DROP AGGREGATE nope", "DROP MATERIALIZED VIEW nope", "DROP TRIGGER a ON t0",
 ]
 SYSTEM_QUERIES = [
     "SELECT * FROM system_schema.columns WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.types WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.indexes WHERE keyspace_name = '{ks}'",
     "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = '{ks}'", "SELECT keyspace_name, table_name, column_name, kind, type FROM system_schema.dropped_columns WHERE keyspace_name = '{ks}'",
     "SELECT table_name, additional_write_policy, bloom_filter_fp_chance, caching, comment, compaction, compression, crc_check_chance, default_time_to_live, flags, gc_grace_seconds, memtable, speculative_retry FROM system_schema.tables WHERE keyspace_name = '{ks}'",
     "DESCRIBE KEYSPACE {ks}", "DESCRIBE TABLE {ks}.t0", "DESCRIBE TYPES", "DESCRIBE TABLES", "SELECT keyspace_name, table_name, column_name FROM system_virtual_schema.columns WHERE keyspace_name = 'system_virtual_schema'",
-    "SELECT * FROM {ks}.nope", "SELECT * FROM nope.t0", "SELECT key, cluster_name, cql_version, native_protocol_version, partitioner FROM system.local", "SELECT * FROM system_views.nope", "LIST ROLES", "GRANT x TO y", "",
+    "SELECT * FROM {ks}.nope", "SELECT * FROM nope.t0", "SELECT key, cql_version, native_protocol_version, partitioner FROM system.local", "SELECT * FROM system_views.nope", "LIST ROLES", "GRANT x TO y", "",
     ";", "SELECT", "  ", "-- only a comment", "SELECT * FROM t0;", "SELECT * FROM t0; SELECT * FROM t0", "SELECT * FROM t0 /* comment */ LIMIT 1 -- more",
 ]
 

@@ -81,13 +81,13 @@ class Queries:
             choices += [f"writetime({name})", f"ttl({name})", f"maxwritetime({name})", f"writetime({name})"] if not type.multicell or self.chance(0.5) else []
         else:
             choices.append(f"token({', '.join(c.name for c in table.partition)})")
-        choices += self.typed_items(w, type, name)
+        choices += self.typed_items(w, type, name, column.descending)
         return self.random.choice(choices)
 
-    def typed_items(self, w, type, name):
+    def typed_items(self, w, type, name, descending):
         if type.kind == "udt":
             return [f"{name}.{self.random.choice(type.fields)}"] * 2
-        if type.is_collection:
+        if type.is_collection and not descending:
             found = [pattern.format(name) for pattern in COLLECTION[type.kind]]
             if type.kind == "list" or len(w.values) > 100:
                 return found
@@ -194,7 +194,7 @@ class Queries:
         found = []
         for column in self.random.sample(table.columns, min(len(table.columns), self.random.choice([1, 1, 2]))):
             type = column.type
-            if type.is_collection and self.chance(0.7):
+            if type.is_collection and not column.descending and self.chance(0.7):
                 contained = type.arguments[-1]
                 how = self.random.choice(["CONTAINS", "CONTAINS KEY", "element"]) if type.kind == "map" else "CONTAINS"
                 if how == "element":
