@@ -415,6 +415,7 @@ class ScenarioTest {
     try (CqlSession speculating = Node.builder(HOST, options -> options
              .withClass(LOAD_BALANCING_POLICY_CLASS, TheNodeThreeTimes.class)
              .withClass(SPECULATIVE_EXECUTION_POLICY_CLASS, ConstantSpeculativeExecutionPolicy.class)
+             .withDuration(NETTY_TIMER_TICK_DURATION, Duration.ofMillis(1))
              .withInt(SPECULATIVE_EXECUTION_MAX, 3).withDuration(SPECULATIVE_EXECUTION_DELAY, Duration.ofMillis(1)))
              .withKeyspace("scenario").build()) {
       ResultSet rows = speculating.execute(SimpleStatement.newInstance("SELECT k, b FROM pairs").setIdempotent(true));

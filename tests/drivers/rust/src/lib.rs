@@ -1,0 +1,1 @@
+//! The scenario has tests only: see tests/.
