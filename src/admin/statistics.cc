@@ -24,6 +24,7 @@ void add(TableStatistics& total, const TableStatistics& part) {
   total.index_summary_bytes += part.index_summary_bytes;
   total.compression_metadata_bytes += part.compression_metadata_bytes;
   total.read_micros.merge(part.read_micros);
+  total.range_micros.merge(part.range_micros);
   total.write_micros.merge(part.write_micros);
   total.sstables_per_read.merge(part.sstables_per_read);
   total.partition_bytes.merge(part.partition_bytes);
@@ -45,14 +46,21 @@ void add(TableReport& report, const SSTableInfo& info) {
   report.droppable_cells += info.droppable_tombstones * static_cast<double>(info.cells);
 }
 
+void add(TableLatencies& total, const TableLatencies& part) {
+  total.read_micros.merge(part.read_micros);
+  total.range_micros.merge(part.range_micros);
+  total.write_micros.merge(part.write_micros);
+}
+
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
-Task<std::vector<TableReport>> add_shard(Replica* replica, std::vector<TableReport> reports) {
-  Engine& engine = replica->engine();
+Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports) {
+  Engine& engine = coordinator->replica().engine();
   for (TableReport& report : reports) {
     auto statistics = engine.table_statistics(report.table->id);
     if (!statistics.ok()) continue;
     add(report.statistics, *statistics);
     for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info);
+    if (const TableLatencies* part = coordinator->latencies(report.table->id)) add(report.coordinator, *part);
   }
   return reports;
 }
@@ -87,10 +95,10 @@ Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vecto
   std::vector<TableReport> reports(tables.size());
   for (size_t i = 0; i < tables.size(); ++i) reports[i].table = std::move(tables[i]);
   for (unsigned i = 0; i < context->node.runtime->shard_count() && !context->stopped; ++i) {
-    Replica* replica = context->node.replicas[i];
+    Coordinator* coordinator = context->node.coordinators[i];
     auto hop = run_on<std::vector<TableReport>>(
         context->here(), context->node.runtime->shard(i).executor,
-        [replica, reports = std::move(reports)]() mutable { return add_shard(replica, std::move(reports)); });
+        [coordinator, reports = std::move(reports)]() mutable { return add_shard(coordinator, std::move(reports)); });
     reports = co_await hop;
   }
   co_return reports;
@@ -131,6 +139,9 @@ Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
     total.cas_read_micros.merge(part.cas_read_micros);
     total.cas_write_micros.merge(part.cas_write_micros);
     total.view_write_micros.merge(part.view_write_micros);
+    total.partitions_per_logged_batch.merge(part.partitions_per_logged_batch);
+    total.partitions_per_unlogged_batch.merge(part.partitions_per_unlogged_batch);
+    total.partitions_per_counter_batch.merge(part.partitions_per_counter_batch);
     total.unavailables += part.unavailables;
     total.timeouts += part.timeouts;
     total.failures += part.failures;

@@ -136,15 +136,38 @@ Task<VirtualRows> for_each_table(AdminContextPtr context, TablePtr table, AddNum
 }
 
 // `per_second` stays null: rates are not kept.
+void add_latency(ViewRows& rows, const Histogram& micros) {
+  Percentiles p = percentiles(micros);
+  rows.bigint("count", micros.count()).real("max_ms", rounded(static_cast<double>(p.max) / 1000));
+  rows.real("p50th_ms", rounded(static_cast<double>(p.p50) / 1000));
+  rows.real("p99th_ms", rounded(static_cast<double>(p.p99) / 1000));
+}
+
 template <Histogram TableStatistics::*kMicros>
 Task<VirtualRows> latency(AdminContextPtr context, TablePtr table) {
   return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
-    const Histogram& micros = report.statistics.*kMicros;
-    Percentiles p = percentiles(micros);
-    rows.bigint("count", micros.count()).real("max_ms", rounded(static_cast<double>(p.max) / 1000));
-    rows.real("p50th_ms", rounded(static_cast<double>(p.p50) / 1000));
-    rows.real("p99th_ms", rounded(static_cast<double>(p.p99) / 1000));
+    add_latency(rows, report.statistics.*kMicros);
   });
+}
+
+template <Histogram TableLatencies::*kMicros>
+Task<VirtualRows> coordinator_latency(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    add_latency(rows, report.coordinator.*kMicros);
+  });
+}
+
+Task<VirtualRows> batch_metrics(AdminContextPtr context, TablePtr table) {
+  CoordinatorStatistics s = co_await sum_coordinators(context);
+  ViewRows rows(*table);
+  for (auto [name, histogram] : {std::pair{"partitions_per_logged_batch", &s.partitions_per_logged_batch},
+                                 {"partitions_per_unlogged_batch", &s.partitions_per_unlogged_batch},
+                                 {"partitions_per_counter_batch", &s.partitions_per_counter_batch}}) {
+    Percentiles p = percentiles(*histogram);
+    rows.row().set("name", name).bigint("max", p.max).real("p50th", static_cast<double>(p.p50));
+    rows.real("p99th", static_cast<double>(p.p99)).real("p999th", static_cast<double>(histogram->quantile(0.999)));
+  }
+  co_return rows.take();
 }
 
 template <Histogram TableStatistics::*kCounts>
@@ -179,12 +202,17 @@ struct View {
 };
 
 constexpr View kViews[] = {
+    {"batch_metrics", batch_metrics},
     {"caches", nothing},
     {"clients", clients},
+    {"coordinator_read_latency", coordinator_latency<&TableLatencies::read_micros>},
+    {"coordinator_scan_latency", coordinator_latency<&TableLatencies::range_micros>},
+    {"coordinator_write_latency", coordinator_latency<&TableLatencies::write_micros>},
     {"cql_metrics", cql_metrics},
     {"disk_usage", disk_usage},
     {"gossip_info", gossip_info},
     {"local_read_latency", latency<&TableStatistics::read_micros>},
+    {"local_scan_latency", latency<&TableStatistics::range_micros>},
     {"local_write_latency", latency<&TableStatistics::write_micros>},
     {"max_partition_size", max_partition_size},
     {"pending_hints", nothing},

@@ -1,4 +1,5 @@
 // tables, table_histograms, flush, compact.
+#include <cmath>
 #include <map>
 
 #include "admin/api.h"
@@ -65,7 +66,7 @@ void add_partitions(Json& json, const TableStatistics& s) {
   Percentiles sizes = percentiles(s.partition_bytes);
   json["partition_min_bytes"] = or_null(s.partition_bytes, sizes.min);
   json["partition_max_bytes"] = or_null(s.partition_bytes, sizes.max);
-  json["partition_mean_bytes"] = or_null(s.partition_bytes, static_cast<uint64_t>(s.partition_bytes.mean()));
+  json["partition_mean_bytes"] = or_null(s.partition_bytes, static_cast<uint64_t>(std::ceil(s.partition_bytes.mean())));
   json["live_cells_mean"] = mean_of(s.live_rows_per_read);
   json["live_cells_max"] = percentiles(s.live_rows_per_read).max;
   json["tombstones_mean"] = mean_of(s.tombstones_per_read);

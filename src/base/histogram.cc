@@ -26,6 +26,14 @@ size_t Histogram::bucket_of(uint64_t value) {
   return it == t.end() ? kBuckets - 1 : static_cast<size_t>(it - t.begin());
 }
 
+void Histogram::record(uint64_t value, uint64_t times) {
+  if (times == 0) return;
+  counts_[bucket_of(value)] += times;
+  count_ += times;
+  sum_ += value * times;
+  max_ = std::max(max_, value);
+}
+
 void Histogram::merge(const Histogram& o) {
   for (size_t i = 0; i < kBuckets; ++i) counts_[i] += o.counts_[i];
   count_ += o.count_;

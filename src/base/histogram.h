@@ -19,6 +19,7 @@ class Histogram {
     sum_ += value;
     if (value > max_) max_ = value;
   }
+  void record(uint64_t value, uint64_t times);
   void merge(const Histogram& o);
   void clear() { *this = Histogram(); }
   uint64_t count() const { return count_; }

@@ -51,7 +51,7 @@ class CoordinatorImpl : public Coordinator {
   CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options)
       : runtime_(runtime), replica_(replica), options_(options) {
     // Tables of an old snapshot must not be found by their address.
-    replica_.schema().add_listener([this](const SchemaDiff&) { counts_.clear(); });
+    replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(*diff.schema); });
   }
 
   Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
@@ -64,12 +64,22 @@ class CoordinatorImpl : public Coordinator {
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
+  const TableLatencies* latencies(const Uuid& table) const override {
+    auto it = latencies_.find(table);
+    return it == latencies_.end() ? nullptr : it->second.get();
+  }
 
  private:
-  const ReplicaCounts& counts(const TableMetadata& table);
+  // What is known of a table while a schema snapshot is current.
+  struct TableState {
+    ReplicaCounts counts;
+    TableLatencies* latencies;
+  };
+  const TableState& state(const TableMetadata& table);
+  void forget_tables(const Schema& schema);
   Status check_available(const TableMetadata& table, Consistency consistency);
   Status check_writable(std::span<const Mutation> mutations, Consistency consistency);
-  Task<Status> write_later(Task<Status> pending, int64_t began);
+  Task<Status> write_later(Task<Status> pending, std::span<const Mutation> mutations, int64_t began);
   Task<Status> write_all(std::span<const Mutation> mutations, bool counters, int64_t began);
   Task<Status> write_batch(std::span<const Mutation> mutations, int64_t began);
   Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, TablePtr table, Consistency consistency,
@@ -78,7 +88,7 @@ class CoordinatorImpl : public Coordinator {
                                      bool is_range, int64_t began);
   Task<Status> replay_one(InternalRow row);
   Task<Status> remove_batch(Uuid id);
-  Status finish_write(Status status, int64_t began);
+  void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
   Uuid time_uuid();
@@ -89,23 +99,32 @@ class CoordinatorImpl : public Coordinator {
   Replica& replica_;
   CoordinatorOptions options_;
   CoordinatorStatistics statistics_;
-  absl::flat_hash_map<const TableMetadata*, ReplicaCounts> counts_;
+  absl::flat_hash_map<const TableMetadata*, TableState> tables_;
+  std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
 
-const ReplicaCounts& CoordinatorImpl::counts(const TableMetadata& table) {
-  auto it = counts_.find(&table);
-  if (it != counts_.end()) return it->second;
-  ReplicaCounts counts;
+const CoordinatorImpl::TableState& CoordinatorImpl::state(const TableMetadata& table) {
+  auto it = tables_.find(&table);
+  if (it != tables_.end()) return it->second;
+  TableState state{{}, nullptr};
   // A keyspace that was dropped meanwhile has no replicas.
   if (KeyspacePtr keyspace = schema().current()->keyspace(table.keyspace)) {
-    counts = count_replicas(keyspace->replication, replica_.local_node().data_center);
+    state.counts = count_replicas(keyspace->replication, replica_.local_node().data_center);
   }
-  return counts_.emplace(&table, counts).first->second;
+  std::unique_ptr<TableLatencies>& latencies = latencies_[table.id];
+  if (latencies == nullptr) latencies = std::make_unique<TableLatencies>();
+  state.latencies = latencies.get();
+  return tables_.emplace(&table, state).first->second;
+}
+
+void CoordinatorImpl::forget_tables(const Schema& schema) {
+  tables_.clear();
+  std::erase_if(latencies_, [&schema](const auto& entry) { return schema.table(entry.first) == nullptr; });
 }
 
 Status CoordinatorImpl::check_available(const TableMetadata& table, Consistency consistency) {
   if (table.local_only) return {};
-  const ReplicaCounts& c = counts(table);
+  const ReplicaCounts& c = state(table).counts;
   int required = block_for(consistency, c);
   if (c.alive >= required) return {};
   ++statistics_.unavailables;
@@ -121,42 +140,53 @@ Status CoordinatorImpl::check_writable(std::span<const Mutation> mutations, Cons
   return {};
 }
 
-Status CoordinatorImpl::finish_write(Status status, int64_t began) {
-  statistics_.write_micros.record(micros_since(began));
+void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation> mutations, int64_t began) {
+  const uint64_t micros = micros_since(began);
+  statistics_.write_micros.record(micros);
+  for (const Mutation& mutation : mutations) {
+    for (const PartitionUpdate& update : mutation.updates) state(*update.table).latencies->write_micros.record(micros);
+  }
   if (!status.ok()) ++statistics_.failures;
-  return status;
 }
 
 Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
   int64_t began = now();
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
+  if (type == WriteType::kBatch) statistics_.partitions_per_logged_batch.record(mutations.size());
+  if (type == WriteType::kUnloggedBatch) statistics_.partitions_per_unlogged_batch.record(mutations.size());
   if (mutations.size() == 1) {
     Task<Status> task = replica_.mutate(mutations[0]);
-    if (task.ready()) return finish_write(task.take(), began);
-    return write_later(std::move(task), began);
+    if (!task.ready()) return write_later(std::move(task), mutations, began);
+    Status status = task.take();
+    count_write(status, mutations, began);
+    return status;
   }
   return type == WriteType::kBatch ? write_batch(mutations, began) : write_all(mutations, false, began);
 }
 
-Task<Status> CoordinatorImpl::write_later(Task<Status> pending, int64_t began) {
+Task<Status> CoordinatorImpl::write_later(Task<Status> pending, std::span<const Mutation> mutations, int64_t began) {
   Status status = co_await pending;
-  co_return finish_write(std::move(status), began);
+  count_write(status, mutations, began);
+  co_return status;
 }
 
 Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
   int64_t began = now();
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
+  if (mutations.size() > 1) statistics_.partitions_per_counter_batch.record(mutations.size());
   return write_all(mutations, true, began);
 }
 
 Task<Status> CoordinatorImpl::write_all(std::span<const Mutation> mutations, bool counters, int64_t began) {
+  Status status;
   for (const Mutation& mutation : mutations) {
     // GCC 12 would destroy a status twice that comes of a co_await inside the ?:.
     Task<Status> task = counters ? replica_.mutate_counter(mutation) : replica_.mutate(mutation);
-    Status status = co_await task;
-    if (!status.ok()) co_return finish_write(std::move(status), began);
+    status = co_await task;
+    if (!status.ok()) break;
   }
-  co_return finish_write({}, began);
+  count_write(status, mutations, began);
+  co_return status;
 }
 
 Uuid CoordinatorImpl::time_uuid() {
@@ -193,7 +223,8 @@ Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, i
     if (status.ok()) status = co_await replica_.mutate(mutation);
   }
   if (status.ok()) status = co_await remove_batch(id);
-  co_return finish_write(std::move(status), began);
+  count_write(status, mutations, began);
+  co_return status;
 }
 
 Task<Status> CoordinatorImpl::remove_batch(Uuid id) {
@@ -218,16 +249,20 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, C
 Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, TablePtr table,
                                                          Consistency consistency, bool is_range, int64_t began) {
   Result<ReadStatistics> result = co_await pending;
-  co_return finish_read(std::move(result), *table, consistency, is_range, began);
+  result = finish_read(std::move(result), *table, consistency, is_range, began);
+  co_return result;
 }
 
 Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const TableMetadata& table,
                                                     Consistency consistency, bool is_range, int64_t began) {
-  (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros_since(began));
+  const uint64_t micros = micros_since(began);
+  (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
+  TableLatencies& of_table = *state(table).latencies;
+  (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
   if (result.ok() || result.error().code() != ErrorCode::kReadFailure) return result;
   ++statistics_.failures;
   LOG_WARN("{}", result.error().message());
-  const int required = table.local_only ? 1 : block_for(consistency, counts(table));
+  const int required = table.local_only ? 1 : block_for(consistency, state(table).counts);
   return read_failure(consistency, required, replica_.local_node());
 }
 

@@ -38,7 +38,13 @@ int block_for(Consistency consistency, const ReplicaCounts& counts);
 // Latencies seen by clients' requests, for proxyhistograms and metrics.
 struct CoordinatorStatistics {
   Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
+  Histogram partitions_per_logged_batch, partitions_per_unlogged_batch, partitions_per_counter_batch;
   uint64_t unavailables = 0, timeouts = 0, failures = 0;
+};
+
+// Of the requests to one table.
+struct TableLatencies {
+  Histogram read_micros, range_micros, write_micros;
 };
 
 class Coordinator {
@@ -60,6 +66,8 @@ class Coordinator {
   virtual SchemaStore& schema() = 0;
   virtual const CoordinatorStatistics& statistics() const = 0;
   virtual CoordinatorStatistics& statistics() = 0;
+  // nullptr: nobody has asked for the table yet.
+  virtual const TableLatencies* latencies(const Uuid& table) const = 0;
 };
 
 }  // namespace cassandra_like

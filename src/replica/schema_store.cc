@@ -11,8 +11,8 @@ Task<Result<SchemaDiff>> run_change(SchemaChanges* changes, SchemaTransformation
   return changes->run(std::move(transformation));
 }
 
-Task<Status> publish_on_shard(SchemaChanges* changes, unsigned shard, const SchemaDiff* diff) {
-  CO_TRY(co_await changes->engines[shard]->set_schema(diff->schema));
+Task<Status> publish_on_shard(SchemaChanges* changes, unsigned shard, const SchemaDiff* diff, int64_t at_millis) {
+  CO_TRY(co_await changes->engines[shard]->set_schema(diff->schema, at_millis));
   changes->stores[shard]->set_and_tell(*diff);
   co_return Status();
 }
@@ -78,7 +78,8 @@ Task<Status> SchemaChanges::write(const SchemaPtr* before, const SchemaPtr* afte
 Task<Status> SchemaChanges::publish(SchemaDiff diff) {
   auto* self = this;
   auto* d = &diff;
-  auto publish_one = [self, d](unsigned shard) { return publish_on_shard(self, shard, d); };
+  int64_t at_millis = runtime.shard(0).clock.wall_millis();
+  auto publish_one = [self, d, at_millis](unsigned shard) { return publish_on_shard(self, shard, d, at_millis); };
   auto statuses = co_await gather<Status>(runtime, runtime.shard(0).executor, publish_one);
   co_return first_error(std::move(statuses));
 }

@@ -159,6 +159,8 @@ std::span<const SystemTableText> system_table_texts() {
       {"system_traces", "sessions", "tracing sessions", 0, 0,
        "session_id uuid key; client inet; command text; coordinator inet; coordinator_port int; "
        "duration int; parameters map<text, text>; request text; started_at timestamp"},
+      {"system_views", "batch_metrics", "Metrics specific to batch statements", 0, 0,
+       "name text key; max bigint; p50th double; p999th double; p99th double"},
       {"system_views", "caches", "system caches", 0, 0,
        "name text key; capacity_bytes bigint; entry_count int; hit_count bigint; hit_ratio double; "
        "recent_hit_rate_per_second bigint; recent_request_rate_per_second bigint; request_count bigint; "
@@ -168,6 +170,15 @@ std::span<const SystemTableText> system_table_texts() {
        "connection_stage text; driver_name text; driver_version text; hostname text; keyspace_name text; "
        "protocol_version int; request_count bigint; ssl_cipher_suite text; ssl_enabled boolean; "
        "ssl_protocol text; username text"},
+      {"system_views", "coordinator_read_latency", "", 0, 0,
+       "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
+       "p99th_ms double; per_second double"},
+      {"system_views", "coordinator_scan_latency", "", 0, 0,
+       "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
+       "p99th_ms double; per_second double"},
+      {"system_views", "coordinator_write_latency", "", 0, 0,
+       "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
+       "p99th_ms double; per_second double"},
       {"system_views", "cql_metrics", "Metrics specific to CQL prepared statement caching", 0, 0,
        "name text key; value double"},
       {"system_views", "disk_usage", "", 0, 0, "keyspace_name text key; table_name text key; mebibytes bigint"},
@@ -187,6 +198,9 @@ std::span<const SystemTableText> system_table_texts() {
        "x5_version int; x6 text; x6_version int; x7 text; x7_version int; x8 text; x8_version int; x9 text; "
        "x9_version int; x_11_padding text; x_11_padding_version int"},
       {"system_views", "local_read_latency", "", 0, 0,
+       "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
+       "p99th_ms double; per_second double"},
+      {"system_views", "local_scan_latency", "", 0, 0,
        "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
        "p99th_ms double; per_second double"},
       {"system_views", "local_write_latency", "", 0, 0,

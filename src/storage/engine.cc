@@ -87,7 +87,7 @@ Task<Status> EngineImpl::make_durable_directory(std::string path) {
   co_return Status();
 }
 
-Task<Status> EngineImpl::set_schema(SchemaPtr schema) {
+Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
   for (const std::string& directory : options_.data_directories) {
     Status made = co_await make_durable_directory(directory);
     if (!made.ok()) co_return made;
@@ -107,7 +107,7 @@ Task<Status> EngineImpl::set_schema(SchemaPtr schema) {
     }
   }
   for (TableStorePtr& store : gone) {
-    Status dropped = co_await drop_table(store, before);
+    Status dropped = co_await drop_table(store, before, at_millis);
     if (!dropped.ok()) co_return dropped;
   }
   co_return Status();
@@ -161,11 +161,11 @@ Status EngineImpl::update_indexes(TableStore& store) {
   return {};
 }
 
-Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before) {
+Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
-    std::string tag = fmt::format("dropped-{}-{}", runtime_.clock.wall_millis(), store->table->name);
+    std::string tag = fmt::format("dropped-{}-{}", at_millis, store->table->name);
     SnapshotRequest request = automatic_snapshot(tag, *before, *store->table);
     Status kept = co_await snapshot_store(store, request);
     if (!kept.ok())
@@ -230,6 +230,8 @@ void add_sstable_numbers(TableStatistics& out, const TableStore& store) {
     out.estimated_partitions += info.partitions;
     out.bloom_false_positives += live.sstable->false_positives();
     out.bloom_bytes += live.sstable->memory_used();
+    for (const auto& [bytes, count] : info.partition_sizes) out.partition_bytes.record(bytes, count);
+    for (const auto& [cells, count] : info.cells_per_partition) out.cells_per_partition.record(cells, count);
     compressed += info.data_bytes;
     uncompressed += info.uncompressed_bytes;
   }
@@ -254,6 +256,7 @@ Result<TableStatistics> EngineImpl::table_statistics(const Uuid& table) const {
   out.reads = counters.reads;
   out.writes = counters.writes;
   out.read_micros = counters.read_micros;
+  out.range_micros = counters.range_micros;
   out.write_micros = counters.write_micros;
   out.sstables_per_read = counters.sstables_per_read;
   out.tombstones_per_read = counters.tombstones_per_read;

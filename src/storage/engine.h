@@ -56,15 +56,15 @@ struct TableStatistics {
   uint64_t memtable_rows = 0;
   uint64_t memtable_bytes = 0;
   uint64_t memtable_switches = 0;
-  uint64_t reads = 0;
+  uint64_t reads = 0;  // of keys, as read_micros
   uint64_t writes = 0;
   uint64_t pending_flushes = 0;
   uint64_t bloom_false_positives = 0;
   uint64_t bloom_bytes = 0;
   uint64_t index_summary_bytes = 0;
   uint64_t compression_metadata_bytes = 0;
-  Histogram read_micros, write_micros, sstables_per_read, partition_bytes, cells_per_partition, tombstones_per_read,
-      live_rows_per_read;
+  Histogram read_micros, range_micros, write_micros, sstables_per_read, partition_bytes, cells_per_partition,
+      tombstones_per_read, live_rows_per_read;
 };
 
 struct EngineStatistics {
@@ -117,7 +117,8 @@ class Engine {
   // Start, in this order: set_schema(system tables), replay() of those, set_schema(all), replay() of the rest,
   // start(). Tables that the schema has and had not before are opened (directories made, SSTables loaded); those that it
   // no longer has are dropped: memtable discarded, SSTables removed from disk after a snapshot if auto_snapshot.
-  virtual Task<Status> set_schema(SchemaPtr schema) = 0;
+  // `at_millis` names the snapshots of dropped tables, for all shards alike.
+  virtual Task<Status> set_schema(SchemaPtr schema, int64_t at_millis = 0) = 0;
   // Applies what old commit log segments hold of the tables that `wanted` accepts and of this shard's keys. Records
   // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments of this shard stay
   // until their tables flush; nothing is flushed or rewritten for them.

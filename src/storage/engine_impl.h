@@ -20,7 +20,7 @@ class EngineImpl final : public Engine {
   EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
   ~EngineImpl() override;
 
-  Task<Status> set_schema(SchemaPtr schema) override;
+  Task<Status> set_schema(SchemaPtr schema, int64_t at_millis) override;
   Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) override;
   Task<Status> start() override;
   void set_host_id(const Uuid& id) override { options_.host_id = id; }
@@ -54,7 +54,7 @@ class EngineImpl final : public Engine {
   Task<Status> make_durable_directory(std::string path);
   Status open_table(const TablePtr& table, bool durable);
   Status update_indexes(TableStore& store);
-  Task<Status> drop_table(TableStorePtr store, SchemaPtr before);
+  Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;
   Stores select(const Selection& selection) const;
 

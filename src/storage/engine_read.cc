@@ -62,8 +62,9 @@ Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistic
   numbers.tombstones = feed.tombstones();
   if (statistics != nullptr) *statistics = numbers;
   TableCounters& counters = store->counters;
-  ++counters.reads;
-  counters.read_micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+  if (!command.range) ++counters.reads;
+  Histogram& micros = command.range ? counters.range_micros : counters.read_micros;
+  micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
   counters.sstables_per_read.record(numbers.sstables);
   counters.tombstones_per_read.record(numbers.tombstones);
   counters.live_rows_per_read.record(numbers.rows);

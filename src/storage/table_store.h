@@ -28,7 +28,7 @@ struct LiveSSTable {
 // What reads record, of a table and of nothing else.
 struct TableCounters {
   uint64_t reads = 0, writes = 0, memtable_switches = 0;
-  Histogram read_micros, write_micros, sstables_per_read, tombstones_per_read, live_rows_per_read;
+  Histogram read_micros, range_micros, write_micros, sstables_per_read, tombstones_per_read, live_rows_per_read;
 };
 
 class TableStore {

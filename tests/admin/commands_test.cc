@@ -177,6 +177,16 @@ TEST_F(Commands, TableHistograms) {
   EXPECT_EQ(all[0]["sstables_per_read"],
             Json::parse(R"({"p50": 0, "p75": 0, "p95": 0, "p98": 0, "p99": 0, "min": 0, "max": 0})"));
   EXPECT_GT(get("/v1/table_histograms").json["tables"].size(), 20u);
+  // Cassandra says the same of such partitions: the least bucket from 18, a mean of at most 21, one cell each.
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  Json flushed = get("/v1/table_histograms", "keyspace=shop&table=orders").json["tables"][0];
+  EXPECT_EQ(flushed["cell_count"],
+            Json::parse(R"({"p50": 1, "p75": 1, "p95": 1, "p98": 1, "p99": 1, "min": 0, "max": 1})"));
+  EXPECT_EQ(flushed["partition_bytes"]["p50"], 20);
+  EXPECT_EQ(flushed["partition_bytes"]["min"], 18);
+  Json table = find(get("/v1/tables").json["tables"], "table", "orders");
+  EXPECT_EQ(table["partition_min_bytes"], 18);
+  EXPECT_EQ(table["partition_mean_bytes"], 20);
   EXPECT_EQ(get("/v1/table_histograms", "keyspace=shop&table=t").json, error("Unknown table shop.t"));
 }
 

@@ -10,6 +10,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 using SystemViews = AdminNodeTest;
 
 TEST_F(SystemViews, EveryDefinitionHasItsTable) {
@@ -56,6 +57,36 @@ TEST_F(SystemViews, NumbersOfTables) {
   EXPECT_THAT(cql("SELECT mebibytes FROM system_views.disk_usage" + orders), ElementsAre(ElementsAre("0")));
   EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
   EXPECT_THAT(cql("SELECT mebibytes FROM system_views.disk_usage" + orders), ElementsAre(ElementsAre("1")));
+}
+
+TEST_F(SystemViews, LatenciesOfRequestsAndOfTheirReplicas) {
+  make_shop();
+  for (unsigned shard : {0u, 1u}) cql("SELECT * FROM shop.orders WHERE id = 1", shard);
+  cql("SELECT * FROM shop.orders");
+  const std::string orders = " WHERE keyspace_name = 'shop' AND table_name = 'orders'";
+  auto count = [&](const std::string& view) { return cql("SELECT count FROM system_views." + view + orders)[0][0]; };
+  EXPECT_EQ(count("coordinator_read_latency"), "2");
+  EXPECT_EQ(count("coordinator_scan_latency"), "1");
+  EXPECT_EQ(count("coordinator_write_latency"), "10");
+  EXPECT_EQ(count("local_read_latency"), "2");
+  EXPECT_EQ(count("local_scan_latency"), "2");  // on each shard
+  EXPECT_EQ(count("local_write_latency"), "10");
+  cql("DROP TABLE shop.orders");
+  EXPECT_EQ(cql("SELECT count FROM system_views.coordinator_read_latency" + orders), Rows());
+}
+
+TEST_F(SystemViews, BatchMetrics) {
+  make_shop();
+  cql("CREATE TABLE shop.sold (id int PRIMARY KEY, n counter)");
+  const std::string insert = " INSERT INTO shop.orders (id) VALUES (1); INSERT INTO shop.orders (id) VALUES (2);";
+  cql("BEGIN BATCH" + insert + " APPLY BATCH");
+  cql("BEGIN UNLOGGED BATCH" + insert + " INSERT INTO shop.orders (id) VALUES (3); APPLY BATCH");
+  cql("BEGIN COUNTER BATCH UPDATE shop.sold SET n = n + 1 WHERE id = 1; UPDATE shop.sold SET n = n + 1 WHERE id = 2; "
+      "APPLY BATCH");
+  EXPECT_THAT(cql("SELECT name, max, p50th, p99th, p999th FROM system_views.batch_metrics"),
+              UnorderedElementsAre(ElementsAre("partitions_per_logged_batch", "2", "2.0", "2.0", "2.0"),
+                                   ElementsAre("partitions_per_unlogged_batch", "3", "3.0", "3.0", "3.0"),
+                                   ElementsAre("partitions_per_counter_batch", "2", "2.0", "2.0", "2.0")));
 }
 
 TEST_F(SystemViews, GossipInfo) {

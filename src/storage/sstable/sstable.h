@@ -59,6 +59,8 @@ struct SSTableInfo {
   Bytes first_key, last_key;
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
   Uuid originating_host;
+  // How many partitions have at most so many bytes, and so many cells (and more than the number before).
+  std::vector<std::pair<uint64_t, uint64_t>> partition_sizes, cells_per_partition;
 };
 
 struct SSTableWriterOptions {

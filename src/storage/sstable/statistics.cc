@@ -108,6 +108,19 @@ Bytes EstimatedHistogram::serialize() const {
   return out;
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> EstimatedHistogram::points(BytesView serialized) {
+  Reader in(serialized);
+  std::vector<std::pair<uint64_t, uint64_t>> points;
+  uint32_t size = in.u32();
+  uint64_t waiting = 0;  // the count of the bucket before, whose upper bound comes next
+  for (uint32_t i = 0; i < size && !in.failed(); ++i) {
+    auto bound = in.be<uint64_t>();
+    if (waiting > 0) points.emplace_back(bound, waiting);
+    waiting = in.be<uint64_t>();
+  }
+  return points;
+}
+
 bool EstimatedHistogram::skip(Reader& in) {
   uint64_t size = in.u32();
   in.skip(size * 16);
@@ -413,6 +426,8 @@ SSTableInfo make_sstable_info(const SSTableDescriptor& descriptor, const Statist
   info.last_key = statistics.last_key;
   info.commit_log_intervals = statistics.commit_log_intervals;
   if (statistics.host_id) info.originating_host = *statistics.host_id;
+  info.partition_sizes = EstimatedHistogram::points(statistics.partition_sizes);
+  info.cells_per_partition = EstimatedHistogram::points(statistics.cells_per_partition);
   return info;
 }
 

@@ -1,7 +1,9 @@
 """The daemon and nodetool as an operator meets them."""
+import datetime
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 
@@ -85,11 +87,12 @@ compactionstats listsnapshots getlogginglevels statusbinary help""".split()
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nodetool_answers_at_once(node, command):
-    began = time.time()
-    done = node.nodetool(command)
-    if command not in ("flush", "compact"):
-        assert time.time() - began < 0.25  # 50 ms on a quiet machine
-    assert done.stderr == ""
+    times = []
+    for _ in range(5):
+        began = time.time()
+        assert node.nodetool(command).stderr == ""
+        times.append(time.time() - began)
+    assert min(times) < 0.05  # the others may have met another process
 
 
 def test_nodetool_says_what_it_cannot_do(node):
@@ -123,6 +126,73 @@ def test_prometheus_metrics(node):
     import urllib.request
     text = urllib.request.urlopen(f"http://{ADDRESS}:7199/metrics", timeout=5).read().decode()
     assert "# TYPE" in text and "_bucket{" in text
+
+
+def test_traces_and_dropped_tables_say_what_they_were(node):
+    cluster = Cluster([ADDRESS])
+    session = cluster.connect()
+    session.execute("CREATE KEYSPACE traced WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    session.execute("CREATE TABLE traced.t (k int PRIMARY KEY, v text)")
+    text = "SELECT v FROM traced.t WHERE k = ?"
+    trace = session.execute(session.prepare(text), (1,), trace=True).get_query_trace(max_wait_sec=10)
+    assert trace.parameters["query"] == text and trace.parameters["bound_var_0_k"] == "1"
+    assert session.execute("DESCRIBE CLUSTER").one().snitch == "DynamicEndpointSnitch"
+    session.execute("DROP TABLE traced.t")
+    (schema,) = (node.home / "data" / "traced").glob("t-*/snapshots/dropped-*-t/schema.cql")
+    assert "CREATE TABLE IF NOT EXISTS traced.t (" in schema.read_text()
+    session.execute("DROP KEYSPACE traced")
+    cluster.shutdown()
+
+
+def test_a_snapshot_may_expire(node):
+    assert "at least 60 seconds" in node.nodetool("snapshot", "-t", "x", "--ttl", "5s", "system_schema", check=False).stdout
+    node.nodetool("snapshot", "-t", "brief", "--ttl", "2h", "-sf", "system_schema")
+    listed = [line for line in node.nodetool("listsnapshots").stdout.splitlines() if line.startswith("brief")]
+    created, expires = (datetime.datetime.fromisoformat(time.rstrip("Z")) for time in listed[0].split()[-2:])
+    assert expires - created == datetime.timedelta(hours=2)
+    node.nodetool("clearsnapshot", "-t", "brief")
+
+
+def supported(address, port, source_port):
+    """What OPTIONS is answered on a connection from a port of our choice."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind((address, source_port))
+        s.connect((address, port))
+        s.sendall(bytes([4, 0, 0, 0, 5, 0, 0, 0, 0]))
+        stream = s.makefile("rb")
+        body = stream.read(int.from_bytes(stream.read(9)[5:], "big"))
+    at = 2
+
+    def string():
+        nonlocal at
+        size = int.from_bytes(body[at:at + 2], "big")
+        at += 2 + size
+        return body[at - size:at].decode()
+
+    options = {}
+    for _ in range(int.from_bytes(body[:2], "big")):
+        name = string()
+        at += 2
+        options[name] = [string() for _ in range(int.from_bytes(body[at - 2:at], "big"))]
+    return options
+
+
+def test_drivers_may_choose_the_shard_by_their_port():
+    address = "127.0.0.49"
+    node = Node(address, shards=3, settings={"enable_shard_aware_drivers": "true"})
+    try:
+        node.start()
+        first = 20000 + os.getpid() % 1000 * 8  # not those of a run that has just ended
+        for port in range(first, first + 6):
+            options = supported(address, 19042, port)
+            assert options["SCYLLA_SHARD"] == [str(port % 3)]
+        assert options["SCYLLA_NR_SHARDS"] == ["3"] and options["SCYLLA_SHARD_AWARE_PORT"] == ["19042"]
+        assert options["SCYLLA_SHARDING_ALGORITHM"] == ["biased-token-round-robin"]
+        assert options["SCYLLA_SHARDING_IGNORE_MSB"] == ["12"]
+        assert "SCYLLA_SHARD" in supported(address, 9042, first + 6)
+    finally:
+        node.destroy()
 
 
 def test_sigterm_drains_and_exits_with_zero():
