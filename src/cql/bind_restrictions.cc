@@ -57,6 +57,15 @@ bool RestrictionsImpl::is_restricted_by_equality(const Column* column) const {
 
 // --- Partitions ---
 
+Status check_partition_key(const TableMetadata& table, BytesView key) {
+  if (key.empty() && table.partition_key.size() == 1) return invalid("Key may not be empty");
+  if (key.size() > kMaxKeyLength) {
+    return invalid("Key length of " + std::to_string(key.size()) + " is longer than maximum of " +
+                   std::to_string(kMaxKeyLength));
+  }
+  return {};
+}
+
 Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionContext& context) const {
   std::vector<Values> keys{{}};
   for (const auto& restriction : key_) {
@@ -66,11 +75,6 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   auto result = context.arena.make_span<BytesView>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     result[i] = keys[i].size() == 1 ? keys[i][0] : context.arena.copy(serialize_partition_key(keys[i]));
-    if (result[i].empty() && key_.size() == 1) return invalid("Key may not be empty");
-    if (result[i].size() > kMaxKeyLength) {
-      return invalid("Key length of " + std::to_string(result[i].size()) + " is longer than maximum of " +
-                     std::to_string(kMaxKeyLength));
-    }
   }
   if (result.size() <= 1) return std::span<const BytesView>(result);
   // Cassandra walks the keys of an IN in the order of their components, and each of them once.

@@ -11,6 +11,10 @@ namespace {
 
 using Elements = std::vector<Bytes>;
 
+bool has_null_elements(const Type& type) {
+  return type.kind() == TypeKind::kList && !type.is_multi_cell() && type.elements()[0]->is_empty_meaningless();
+}
+
 bool may_change(const Type& type) {
   switch (type.kind()) {
     case TypeKind::kSet:
@@ -20,7 +24,7 @@ bool may_change(const Type& type) {
     case TypeKind::kBoolean:
       return true;
     case TypeKind::kList:
-      return may_change(*type.elements()[0]);
+      return has_null_elements(type) || may_change(*type.elements()[0]);
     default:
       return false;
   }
@@ -53,6 +57,8 @@ Elements in_order(const Type& key, Elements elements, size_t stride, bool outerm
 
 Bytes rewritten_collection(const Type& type, BytesView value, bool outermost) {
   const std::vector<TypePtr>& types = type.elements();
+  // An empty number in a frozen list becomes null, which lists may hold as what IN compares with.
+  const bool nulls = outermost && has_null_elements(type);
   Elements elements;
   ElementReader in = ElementReader::collection(value);
   BytesView element;
@@ -60,7 +66,7 @@ Bytes rewritten_collection(const Type& type, BytesView value, bool outermost) {
   if (type.kind() != TypeKind::kList) elements = in_order(*types[0], std::move(elements), types.size(), outermost);
   Bytes out;
   append_be(out, static_cast<int32_t>(elements.size() / types.size()));
-  for (const Bytes& one : elements) append_element(out, one);
+  for (const Bytes& one : elements) append_element(out, nulls && one.empty() ? kNull : BytesView(one));
   return out;
 }
 

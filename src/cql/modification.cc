@@ -31,15 +31,6 @@ class ListCollector : public RowSink {
   }
 };
 
-Status check_key(BytesView key, bool single_component) {
-  if (key.empty() && single_component) return invalid("Key may not be empty");
-  if (key.size() > kMaxKeyLength) {
-    return invalid("Key length of " + std::to_string(key.size()) + " is longer than maximum of " +
-                   std::to_string(kMaxKeyLength));
-  }
-  return {};
-}
-
 }  // namespace
 
 struct Modification::Prefetched {
@@ -139,7 +130,7 @@ Status Modification::add_range_deletion(ExecutionContext& context, const Paramet
 
 Status Modification::add_partition(ExecutionContext& context, const DecoratedKey& key, const Parameters& parameters,
                                    UpdateCollector& collector) const {
-  TRY(check_key(key.key, table_->partition_key.size() == 1));
+  TRY(check_partition_key(*table_, key.key));
   PartitionUpdate update;
   update.table = table_.get();
   update.key = key;
@@ -149,6 +140,9 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
   }
   bool whole_rows = restrictions_ == nullptr ? clustering_terms_.size() == table_->clustering.size()
                                              : restrictions_->has_full_clusterings();
+  if (statement_kind_ == Kind::kDelete && !whole_rows && !regular_operations_.empty()) {
+    return invalid("Range deletions are not supported for specific columns");
+  }
   if (deletes_rows_ && (!whole_rows || table_->clustering.empty())) {
     TRY(add_range_deletion(context, parameters, update));
   } else if (whole_rows && (!regular_operations_.empty() || deletes_rows_ || statement_kind_ == Kind::kInsert)) {

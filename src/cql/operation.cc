@@ -74,8 +74,8 @@ Row RowBuilder::build() {
     // Of several cells for one element, the last assignment counts.
     size_t kept = 0;
     for (size_t i = 0; i < cells.size(); ++i) {
-      bool same = kept > 0 && cells[kept - 1].column == cells[i].column && cells[i].column->is_complex() &&
-                  cells[kept - 1].path == cells[i].path;
+      bool same = kept > 0 && cells[kept - 1].column == cells[i].column &&
+                  (!cells[i].column->is_complex() || cells[kept - 1].path == cells[i].path);
       cells[same ? kept - 1 : kept++] = cells[i];
     }
     cells = cells.first(kept);

@@ -114,14 +114,14 @@ Status check_clustering_given(ModificationBuilder& builder, bool sets_regular) {
 
 Status prepare_insert_columns(const ast::Insert& insert, ModificationBuilder& builder, PrepareContext& context) {
   const TableMetadata& table = builder.table();
-  std::vector<std::string> seen;
+  auto seen = insert.columns;
+  std::sort(seen.begin(), seen.end());
+  if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) {
+    return invalid("The column names contains duplicates");
+  }
   std::vector<std::pair<const Column*, const ast::Term*>> keys;
   for (size_t i = 0; i < insert.columns.size(); ++i) {
     ASSIGN_OR_RETURN(const Column* column, builder.column(insert.columns[i]));
-    if (std::find(seen.begin(), seen.end(), column->name) != seen.end()) {
-      return invalid("The column names contains duplicates");
-    }
-    seen.push_back(column->name);
     if (column->is_primary_key()) {
       keys.emplace_back(column, &insert.values[i]);
       continue;
@@ -177,20 +177,21 @@ PrepareResult prepare_delete(const ast::Delete& deletion, PrepareContext& contex
   TRY(check_unconditional(deletion.if_));
   ModificationBuilder builder(Modification::Kind::kDelete, context);
   TRY(builder.begin(deletion.table, deletion.using_));
+  std::vector<const Column*> whole;
   for (const ast::Deletion& part : deletion.deletions) {
     ASSIGN_OR_RETURN(const Column* column, builder.column(part.column));
     if (column->is_primary_key()) {
       return invalid("Invalid identifier " + column->name + " for deletion (should not be a PRIMARY KEY part)");
     }
     ASSIGN_OR_RETURN(OperationPtr operation, prepare_deletion(builder.table(), column, part, context));
+    // A row holds a column once, however often its deletion is asked for.
+    bool is_whole = std::holds_alternative<std::monostate>(part.part);
+    if (is_whole && std::find(whole.begin(), whole.end(), column) != whole.end()) continue;
+    if (is_whole) whole.push_back(column);
     builder.add(std::move(operation));
   }
   if (!builder.has_operations()) builder.set_deletes_rows();
   TRY(builder.where(deletion.where, Restrictions::Use::kDelete));
-  if (builder.has_operations() && !builder.only_static() && !builder.table().clustering.empty() &&
-      !builder.restrictions().has_full_clusterings()) {
-    return invalid("Range deletions are not supported for specific columns");
-  }
   return builder.finish();
 }
 

@@ -153,7 +153,7 @@ Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& req
   request.values.assign(variables.size(), kNull);
   for (size_t i = 0; i < variables.size(); ++i) {
     auto name = std::find(options.value_names.begin(), options.value_names.end(), variables[i].name);
-    if (name == options.value_names.end()) return invalid("Missing value for bind variable: " + variables[i].name);
+    if (name == options.value_names.end()) return invalid("Invalid amount of bind variables");
     request.values[i] = options.values[static_cast<size_t>(name - options.value_names.begin())];
   }
   return std::span<const BytesView>(request.values);

@@ -12,6 +12,9 @@
 
 namespace cassandra_like {
 
+// Errors: the key is empty, or longer than Cassandra's files allow.
+Status check_partition_key(const TableMetadata& table, BytesView key);
+
 class Restrictions {
  public:
   enum class Use { kSelect, kUpdate, kDelete };

@@ -29,6 +29,7 @@ class SelectStatement : public Statement {
   Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context) const;
   Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
   Status build_command(ExecutionContext& context, ReadCommand& command) const;
+  Status check_execution(ExecutionContext& context, const ReadCommand& command) const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
   Result<QueryResult> finish(Execution& execution) const;
@@ -140,8 +141,26 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   if (restrictions_->needs_filtering()) {
     ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
   }
+  for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
   command.index = restrictions_->index();
   command.index_expression = restrictions_->index_expression();
+  return {};
+}
+
+// What is only seen when the values are there.
+Status SelectStatement::check_execution(ExecutionContext& context, const ReadCommand& command) const {
+  if (selection_.has_aggregates() && !restrictions_->restricts_partition_key()) {
+    context.warnings.push_back("Aggregation query used without partition key");
+  } else if (selection_.has_aggregates() && restrictions_->key_has_in()) {
+    context.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
+  }
+  // What is sorted is read as a whole, whatever its LIMIT.
+  bool reads = command.range || !command.keys.empty();
+  if (orders_afterwards_ && context.options.page_size > 0 && reads) {
+    return invalid(
+        "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
+        "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
+  }
   return {};
 }
 
@@ -165,21 +184,11 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   } else if (context.options.page_size > 0) {
     limits.page = static_cast<uint64_t>(context.options.page_size);
   }
-  if (aggregates && !restrictions_->restricts_partition_key()) {
-    context.warnings.push_back("Aggregation query used without partition key");
-  } else if (aggregates && restrictions_->key_has_in()) {
-    context.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
-  }
-  bool pages = context.options.page_size > 0 && (aggregates || limits.rows > limits.page);
-  if (orders_afterwards_ && pages) {
-    return invalid(
-        "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
-        "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
-  }
   bool static_rows =
       table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
   auto execution = std::make_unique<Execution>(*this, context, limits, static_rows);
   TRY(build_command(context, execution->command));
+  TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
   command.limit = std::min(limits.rows, limits.page);
   command.per_partition_limit = distinct_ ? 1 : limits.per_partition;
@@ -273,7 +282,7 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
   RowsResult result;
   result.metadata = selection_.metadata();
   uint64_t count = e.sink.row_count();
-  if (orders_afterwards_) {
+  if (orders_afterwards_ && !selection_.has_aggregates()) {
     order_rows(e);
     count = std::min(count, e.limits.rows);
   }
@@ -293,7 +302,11 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
       state.remaining_in_partition = e.sink.partition_limit() - e.sink.partition_rows();
       if (state.remaining_in_partition == 0) state.partition_done = true;
     }
-    result.paging_state = serialize_paging_state(state);
+    // Of a partition that is done, or can have one row only, nothing is left when it was the last.
+    bool one_row = table_->clustering.empty() || distinct_;
+    bool last = !e.command.range && e.command.index == nullptr &&
+                (e.command.keys.empty() || e.command.keys.back().key == state.partition_key);
+    if (!last || !(state.partition_done || one_row)) result.paging_state = serialize_paging_state(state);
   }
   result.rows = e.sink.take_rows();
   QueryResult answer;
@@ -324,8 +337,11 @@ class SelectBuilder {
     TRY(check_order_columns());
     auto selection = Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_);
     if (selection.ok()) statement_->selection_ = std::move(*selection);
-    // What WHERE lacks is told first, unless static columns make Cassandra look at the selection before.
-    if (!selection.ok() && table().has_static_columns()) return std::move(selection.error());
+    // What WHERE lacks is told first, but for unknown columns: static columns make Cassandra look at those before.
+    if (!selection.ok() && table().has_static_columns() &&
+        selection.error().info().message.starts_with("Undefined column name")) {
+      return std::move(selection.error());
+    }
     Restrictions::Options options;
     options.allow_filtering = select_.allow_filtering;
     options.selects_only_static_columns =

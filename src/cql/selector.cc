@@ -145,7 +145,7 @@ class ElementSelector : public Selector {
       if (map) append_element(out, mapped);
       ++count;
     }
-    if (!range_ || count == 0) return kNull;
+    if (!range_ || (count == 0 && receiver_->type()->is_multi_cell())) return kNull;
     Bytes head;
     append_be<int32_t>(head, count);
     return input.context->arena.copy(head + out);
@@ -257,6 +257,9 @@ struct BuildSelector {
   SelectorBuilder& builder;
   const TypePtr& wanted;
 
+  static Error cannot_infer(const std::string& term) {
+    return invalid("Cannot infer type for term " + term + " in selection clause (try using a cast to force a type)");
+  }
   Error not_supported(const std::string& what) const {
     return invalid(what + " in a SELECT clause is not supported yet");
   }
@@ -365,8 +368,7 @@ struct BuildSelector {
       element = part->type();
       parts.push_back(std::move(part));
     }
-    if (element == nullptr)
-      return invalid("Cannot infer type for term [] in selection clause (try using a cast to force a type)");
+    if (element == nullptr) return cannot_infer("[]");
     if (wanted != nullptr && wanted->kind() == TypeKind::kVector) {
       size_t dimension = static_cast<const VectorType&>(wanted->base()).dimension();
       if (parts.size() == dimension) return SelectorPtr(std::make_unique<VectorSelector>(wanted, std::move(parts)));
@@ -383,10 +385,7 @@ struct BuildSelector {
  private:
   Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
     // Neither literals nor markers have a type of their own here.
-    if (type == nullptr) {
-      return invalid("Cannot infer type for term " + source(term, builder.context()) +
-                     " in selection clause (try using a cast to force a type)");
-    }
+    if (type == nullptr) return cannot_infer(source(term, builder.context()));
     ColumnSpec receiver{builder.table().keyspace, builder.table().name, "[selection]", type};
     ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, receiver, builder.context()));
     return SelectorPtr(std::make_unique<TermSelector>(type, std::move(prepared)));
@@ -400,7 +399,9 @@ struct BuildSelector {
     ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(selectable, nullptr));
     TypeKind kind = receiver->type()->kind();
     if (kind != TypeKind::kMap && kind != TypeKind::kSet) {
-      return invalid("Invalid " + what + ": " + builder.name(selectable) + " is not a collection");
+      return invalid("Invalid " + what + ": " + builder.name(selectable) +
+                     (what[0] == 's' ? " of type " : " is of type ") + receiver->type()->cql_name() +
+                     " is not a collection");
     }
     return receiver;
   }

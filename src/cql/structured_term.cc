@@ -170,7 +170,7 @@ struct Structured {
   Result<TermPtr> operator()(const ast::ArrayLiteral& array) const {
     bool vector = type().kind() == TypeKind::kVector;
     if (!vector && type().kind() != TypeKind::kList) {
-      return invalid("Invalid list literal for " + receiver.name + " of type " + type_name());
+      return invalid("Unexpected receiver type '" + type().cql_name() + "'; only list and vector are expected");
     }
     const char* kind = vector ? "vector" : "list";
     if (vector) {

@@ -26,7 +26,8 @@ class MarkerTerm : public Term {
   Result<BytesView> bind(ExecutionContext& context) const override {
     BytesView value = context.options.values[index_];
     if (is_null(value) || is_unset(value)) return value;
-    if (type_->is_collection()) return bound_collection(*type_, value, context.arena);
+    // In Cassandra the type of a descending column is no collection: such bytes are stored as they come.
+    if (type_->is_collection() && !type_->is_reversed()) return bound_collection(*type_, value, context.arena);
     if (Status status = type_->validate(value); !status.ok()) return std::move(status.error());
     return value;
   }

@@ -25,6 +25,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cases import Case
+from explained import explanation
 from node import Node, answers
 from session import Session, refused, shown
 
@@ -52,8 +53,8 @@ class Run:
         self.tool = os.environ.get("CASSANDRA_TOOL", "").split()
         self.theirs = os.environ["CASSANDRA_HOST"]
         self.node = Node(arguments.address, shards=2, settings=SETTINGS)
-        self.run = self.refused = 0
-        self.refusals = collections.Counter()
+        self.run = 0
+        self.skipped = collections.Counter()
         self.kinds = collections.Counter()
         self.found = []
 
@@ -88,10 +89,10 @@ class Run:
             return
         difference = await case.session.run(statement)
         ours, theirs = case.session.answers
-        if difference and refused(ours):
-            self.refused += 1
-            self.refusals[re.sub(r"'[^']*'", "'…'", ours.error[1])] += 1
-            case.open = theirs.kind in ("error", "rows", "prepared")
+        name = difference and (re.sub(r"'[^']*'", "'…'", ours.error[1]) if refused(ours) else explanation(shown(ours), shown(theirs)))
+        if name:
+            self.skipped[name] += 1
+            case.open = {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}
             return
         self.run += 1
         self.kinds[theirs.kind] += 1
@@ -214,12 +215,12 @@ def main():
         asyncio.run(run.all())
     finally:
         run.node.destroy()
-    for text, count in run.refusals.most_common():
-        print(f"refused {count} times: {text}")
+    for text, count in run.skipped.most_common():
+        print(f"skipped {count} times: {text}")
     for text, count in collections.Counter(map(kind_of, run.found)).most_common():
         print(f"{count} differences: {text}")
     print(f"seed {arguments.seed}: {run.run} statements in {time.time() - began:.0f} s: " + ", ".join(f"{count} {kind}" for kind, count in run.kinds.most_common()))
-    print(f"{run.run - len(run.found)} passed, {len(run.found)} failed, {run.refused} skipped")
+    print(f"{run.run - len(run.found)} passed, {len(run.found)} failed, {sum(run.skipped.values())} skipped")
     return 1 if run.found else 0
 
 

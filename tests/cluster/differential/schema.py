@@ -6,10 +6,12 @@ from values import NATIVE, collection, native, tuple_of, udt, vector
 LEGACY_INDEX = "'legacy_local_table'"
 KEY_NATIVES = [name for name in NATIVE if name not in ("counter", "duration")]
 NAMES = ['"Mixed Case"', '"select"', '"é"', "ttl", "json", '"a""b"', "key", "values", "type"]
+COMPACTIONS = ["compaction = {'class': 'SizeTieredCompactionStrategy'}", "compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 10}",
+               "compaction = {'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'T4'}"]
 OPTIONS = ["comment = 'it''s'", "gc_grace_seconds = 100000", "default_time_to_live = 100", "speculative_retry = '99p'", "caching = {'keys': 'NONE', 'rows_per_partition': '10'}",
            "compression = {'class': 'LZ4Compressor', 'chunk_length_in_kb': 4}", "compression = {'enabled': false}", "crc_check_chance = 0.5", "bloom_filter_fp_chance = 0.1",
-           "min_index_interval = 64", "memtable_flush_period_in_ms = 0", "compaction = {'class': 'SizeTieredCompactionStrategy'}", "additional_write_policy = '50ms'",
-           "compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 10}", "read_repair = 'NONE'"]
+           "min_index_interval = 64", "memtable_flush_period_in_ms = 0", "additional_write_policy = '50ms'",
+           "read_repair = 'NONE'"]
 
 
 @dataclasses.dataclass
@@ -138,7 +140,7 @@ class SchemaMaker:
         key = ", ".join(c.name for c in table.partition)
         clustering = "".join(", " + c.name for c in table.clustering)
         text = f"CREATE TABLE {table.name} ({', '.join(parts)}, PRIMARY KEY (({key}){clustering}))"
-        options = []
+        options = [self.random.choice(COMPACTIONS)] if self.chance(0.3) else []
         if any(c.descending for c in table.clustering):
             options.append("CLUSTERING ORDER BY (" + ", ".join(f"{c.name} {'DESC' if c.descending else 'ASC'}" for c in table.clustering) + ")")
         if self.chance(0.3):

@@ -7,7 +7,7 @@ from protocol import Answer, Connection
 
 MAX_PAGES = 300
 REFUSED = re.compile(r"(are|is) not supported yet")
-UNORDERED = re.compile(r"(?<=known type signatures: ).*|(?<=can be matched by following signatures: )[^)]*\).*")  # in the order of a Java hash table
+UNORDERED = re.compile(r" \(known type signatures: .*|(?<=can be matched by following signatures: ).*")  # in the order of a Java hash table
 INDEX_SECONDS = 20
 
 

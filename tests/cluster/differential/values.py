@@ -2,6 +2,7 @@
 import collections
 import dataclasses
 import ipaddress
+import re
 import struct
 import uuid
 
@@ -147,6 +148,9 @@ def unsigned_vint(n):
     return bytes([n]) if n < 128 else (0x8000 | n).to_bytes(2, "big")
 
 
+EQUAL_DECIMALS = re.compile(r"\b1\.00?\b")
+
+
 class Values:
     """Picks values. Few of each type, so that keys meet again and again."""
 
@@ -161,19 +165,24 @@ class Values:
         pool = NATIVE[type.name]
         return self.random.choice(pool[:3] if few else pool)
 
-    def _elements(self, type, few):
-        return [self.of(type.arguments[0], few) for _ in range(self.random.choice((0, 1, 1, 2, 2, 3)))]
+    def _elements(self, type, few, distinct=False):
+        """`distinct`: Cassandra keeps any one of equal keys in a literal, and it is left to chance which."""
+        elements = [self.of(type.arguments[0], few) for _ in range(self.random.choice((0, 1, 1, 2, 2, 3)))]
+        if not distinct:
+            return elements
+        elements = [e for e in elements if not EQUAL_DECIMALS.search(e.literal)]
+        return list({e.data: e for e in elements}.values())
 
     def _list(self, type, few):
         elements = self._elements(type, few)
         return Value("[" + ", ".join(e.literal for e in elements) + "]", struct.pack(">i", len(elements)) + b"".join(sized(e.data) for e in elements))
 
     def _set(self, type, few):
-        elements = self._elements(type, few)
+        elements = self._elements(type, few, True)
         return Value("{" + ", ".join(e.literal for e in elements) + "}", struct.pack(">i", len(elements)) + b"".join(sized(e.data) for e in elements))
 
     def _map(self, type, few):
-        pairs = [(key, self.of(type.arguments[1], few)) for key in self._elements(type, few)]
+        pairs = [(key, self.of(type.arguments[1], few)) for key in self._elements(type, few, True)]
         literal = "{" + ", ".join(f"{key.literal}: {value.literal}" for key, value in pairs) + "}"
         return Value(literal, struct.pack(">i", len(pairs)) + b"".join(sized(key.data) + sized(value.data) for key, value in pairs))
 

@@ -1,0 +1,24 @@
+"""Differences that are Cassandra's own, each with its name in docs/COMPATIBILITY.md. They are counted, and are no failures."""
+import re
+
+# name: what we answer, what Cassandra answers, both as `session.shown` has them
+EXPLAINED = {
+    "errors of user types are invalid requests": (r"^error 0x2200 ", r"^error 0x0000 .org\.apache\.cassandra\.serializers\.MarshalException"),
+    "{} for a map in a descending column": (r"", r"^error 0x0000 .java\.lang\.ClassCastException: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType"),
+    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 ", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
+    "null as the bound of a slice": (r"^error 0x2200 .Invalid null value in condition for column", r"^(rows|void|error 0x1500)"),
+    "CONTAINS and descending columns": (r"", r"Cannot use CONTAINS( KEY)? on non-(collection|map) column"),
+    "arithmetic for descending columns": (r"", r"^error 0x2200 .Ambiguous .* operation with args"),
+    "numbers beyond a double": (r"", r"reason: NumberFormatException"),
+    "order of fields in messages": (r"\{.*: ", r"\{.*: "),
+}
+
+
+def explanation(ours, theirs):
+    """The name of a difference that is explained, or None. `ours` and `theirs` are answers as text."""
+    for name, (our_pattern, their_pattern) in EXPLAINED.items():
+        if not re.search(our_pattern, ours) or not re.search(their_pattern, theirs):
+            continue
+        if name != "order of fields in messages" or sorted(re.findall(r"\S", ours)) == sorted(re.findall(r"\S", theirs)):
+            return name
+    return None

@@ -1,0 +1,70 @@
+// What is stored of a bound collection: bytes and messages are those of Cassandra 5.0.9 for INSERT … VALUES (1, ?) and SELECT.
+#include "cql/bound_collection.h"
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "model/types.h"
+
+namespace cassandra_like {
+namespace {
+
+// The stored bytes in hexadecimal, or the message of the refusal.
+std::string stored(const std::string& type_name, const std::string& hex) {
+  auto type = types::parse_cql(type_name, "ks", [](std::string_view, std::string_view) { return UserTypePtr(); });
+  CHECK(type.ok());
+  Bytes value;
+  CHECK(from_hex(hex, &value));
+  Arena arena;
+  auto bound = bound_collection(**type, value, arena);
+  return bound.ok() ? to_hex(*bound) : bound.error().info().message;
+}
+
+TEST(BoundCollection, KeysAreOrderedAndOnce) {
+  EXPECT_EQ(stored("frozen<set<int>>", "00000003000000040000000200000004000000000000000400000002"),
+            "0000000200000004000000000000000400000002");
+  EXPECT_EQ(stored("frozen<map<int, text>>",
+                   "00000003000000040000000200000001620000000400000001000000016100000004000000020000000163"),
+            "000000020000000400000001000000016100000004000000020000000163");
+  EXPECT_EQ(stored("frozen<list<int>>", "00000003000000040000000200000004000000000000000400000002"),
+            "00000003000000040000000200000004000000000000000400000002");
+}
+
+TEST(BoundCollection, SoAreThoseInsideButNotInTuples) {
+  EXPECT_EQ(stored("frozen<list<frozen<set<int>>>>",
+                   "000000020000001c000000030000000400000002000000040000000000000004000000020000000400000000"),
+            "000000020000001400000002000000040000000000000004000000020000000400000000");
+  EXPECT_EQ(stored("frozen<map<text, frozen<set<int>>>>",
+                   "00000002000000016200000014000000020000000400000001000000040000000000000001610000000400000000"),
+            "00000002000000016100000004000000000000000162000000140000000200000004000000000000000400000001");
+  const std::string tuple = "0000000100000018000000140000000200000004000000010000000400000000";
+  EXPECT_EQ(stored("frozen<list<frozen<tuple<frozen<set<int>>>>>>", tuple), tuple);
+}
+
+TEST(BoundCollection, NumbersHaveTheirShortestForm) {
+  EXPECT_EQ(stored("frozen<set<varint>>", "0000000300000003000001000000010100000002ffff"),
+            "0000000200000001ff0000000101");
+  EXPECT_EQ(stored("frozen<list<decimal>>", "00000001000000070000000100000a"), "0000000100000005000000010a");
+  EXPECT_EQ(stored("frozen<list<boolean>>", "000000030000000102000000010000000000"),
+            "0000000300000001010000000100ffffffff");
+}
+
+TEST(BoundCollection, DecimalsOfOneValueAreOneKeyAtTheTopOnly) {
+  EXPECT_EQ(stored("frozen<set<decimal>>", "0000000200000005000000026400000005000000010a"),
+            "00000001000000050000000264");
+  const std::string inside = "00000001000000160000000200000005000000026400000005000000010a";
+  EXPECT_EQ(stored("frozen<list<frozen<set<decimal>>>>", inside), inside);
+}
+
+TEST(BoundCollection, WhatIsNone) {
+  EXPECT_EQ(stored("frozen<set<int>>", "ffffffff"), "The data cannot be deserialized as a set");
+  EXPECT_EQ(stored("frozen<map<int, int>>", "ffffffff"), "The data cannot be deserialized as a map");
+  EXPECT_EQ(stored("frozen<list<int>>", "ffffffff"), "The data cannot be deserialized as a list");
+  EXPECT_EQ(stored("frozen<set<int>>", "000000010000000101"), "Expected 4 or 0 byte int (1)");
+  EXPECT_EQ(stored("frozen<set<int>>", "0000"), "Not enough bytes to read a set");
+  EXPECT_EQ(stored("frozen<set<int>>", "00000001ffffffff"), "Null value read when not allowed");
+  EXPECT_EQ(stored("frozen<set<int>>", "00000001000000040000000100"), "Unexpected extraneous bytes after set value");
+}
+
+}  // namespace
+}  // namespace cassandra_like
