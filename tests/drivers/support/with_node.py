@@ -14,6 +14,7 @@ With CASSANDRA_HOST the node is the Cassandra there, and SCENARIO_CONTROL is mis
 """
 import os
 import pathlib
+import signal
 import socketserver
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def main(address, *command):
     if "CASSANDRA_HOST" in os.environ:
         return subprocess.run(command, env=dict(environment, SCENARIO_HOST=os.environ["CASSANDRA_HOST"])).returncode
     nodes = Nodes(address)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no node behind
     try:
         nodes.main.start()
         return subprocess.run(command, env=dict(environment, SCENARIO_HOST=address, SCENARIO_CONTROL=serve(nodes))).returncode
