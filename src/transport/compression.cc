@@ -78,6 +78,12 @@ void compress_body(Compression compression, BytesView body, Bytes& out) {
   out.resize(begin + size);
 }
 
+size_t decompressed_size(Compression compression, BytesView compressed) {
+  size_t size = 0;
+  if (compression == Compression::kLz4) return compressed.size() < 4 ? 0 : load_be<uint32_t>(compressed.data());
+  return snappy::GetUncompressedLength(compressed.data(), compressed.size(), &size) ? size : 0;
+}
+
 bool decompress_body(Compression compression, BytesView compressed, Bytes& out) {
   if (compression == Compression::kLz4) {
     if (compressed.size() < 4) return false;

@@ -73,10 +73,7 @@ size_t ServerConnection::receive_frame(BytesView data) {
     const size_t n = std::min<uint64_t>(discard_, data.size());
     discard_ -= n;
     if (discard_ == 0) {
-      respond_error(discarded_.stream,
-                    invalid(fmt::format("Request is too big: length {} exceeds maximum allowed length {}.",
-                                        uint64_t{static_cast<uint32_t>(discarded_.length)} + kFrameHeaderSize,
-                                        core_->options.max_frame_size)));
+      respond_too_big(discarded_.stream, uint64_t{static_cast<uint32_t>(discarded_.length)} + kFrameHeaderSize);
     }
     return n;
   }
@@ -98,9 +95,31 @@ size_t ServerConnection::receive_frame(BytesView data) {
     discarded_ = header;
     return receive_frame(data);
   }
-  if (data.size() < size) return 0;
+  if (data.size() < size) {
+    expect(size);
+    return 0;
+  }
+  expected_came();
   serve_frame(header, data.substr(kFrameHeaderSize, static_cast<size_t>(header.length)));
   return size;
+}
+
+// Counts a large frame before it is here, or stops reading until there is room for it; false then.
+bool ServerConnection::expect(uint64_t size) {
+  if (expected_ > 0 || size <= kKeptBuffer) return true;
+  if (!core_->request_limits.may_expect(usage_, size)) {
+    wanted_ = size;
+    pause(kBytes);
+    return false;
+  }
+  core_->request_limits.hold(usage_, size);
+  expected_ = size;
+  return true;
+}
+
+// From here on the request counts by itself.
+void ServerConnection::expected_came() {
+  if (expected_ > 0) core_->release_bytes(usage_, std::exchange(expected_, 0));
 }
 
 void ServerConnection::serve_frame(const FrameHeader& header, BytesView body) {
@@ -120,6 +139,10 @@ void ServerConnection::serve_frame(const FrameHeader& header, BytesView body) {
   request->header = header;
   request->body.clear();
   if ((header.flags & kFlagCompressed) != 0 && compression_ != Compression::kNone) {
+    if (decompressed_size(compression_, body) + kFrameHeaderSize > core_->options.max_frame_size) {
+      core_->pool.give_back(std::move(request));
+      return respond_too_big(header.stream, decompressed_size(compression_, body) + kFrameHeaderSize);
+    }
     if (!decompress_body(compression_, body, request->body)) {
       return fail(header.stream, fmt::format("Provided frame does not appear to be {} compressed",
                                              compression_ == Compression::kLz4 ? "LZ4" : "Snappy"));
@@ -194,6 +217,11 @@ size_t ServerConnection::receive_segment(BytesView data) {
     return 0;
   }
   if (!segment.self_contained) {
+    if (large_missing_ == 0 && segment.payload.size() >= kFrameHeaderSize) {
+      const int32_t length = read_frame_header(segment.payload.data()).length;
+      const bool too_big = length < 0 || static_cast<uint64_t>(length) > core_->options.max_message_size;
+      if (!too_big && !expect(kFrameHeaderSize + static_cast<uint64_t>(length))) return 0;
+    }
     receive_large(segment);
   } else if (large_missing_ > 0) {
     fail(large_header_.stream, "A message that spans segments was interrupted by another");
@@ -279,6 +307,7 @@ void ServerConnection::receive_large(const Segment& segment) {
   large_missing_ -= payload.size();
   if (!large_too_big_) large_.append(payload);
   if (large_missing_ > 0) return;
+  expected_came();
 
   if (large_too_big_) {
     ++core_->metrics.requests_discarded;
@@ -298,6 +327,12 @@ void ServerConnection::receive_large(const Segment& segment) {
 
 void ServerConnection::respond_error(int16_t stream, const Error& error) {
   respond(Opcode::kError, stream, {}, [&](Bytes& out) { append_error(out, version_, error.info()); });
+}
+
+void ServerConnection::respond_too_big(int16_t stream, uint64_t size) {
+  ++core_->metrics.requests_discarded;
+  respond_error(stream, invalid(fmt::format("Request is too big: length {} exceeds maximum allowed length {}.", size,
+                                            core_->options.max_frame_size)));
 }
 
 void ServerConnection::respond_protocol_error(int16_t stream, std::string message) {
@@ -374,6 +409,9 @@ void ServerConnection::resume(PauseReason reason) {
 }
 
 void ServerConnection::reconsider_bytes() {
+  if ((paused_ & kBytes) == 0) return;
+  if (wanted_ > 0 && !core_->request_limits.may_expect(usage_, wanted_)) return;
+  wanted_ = 0;
   if (bytes_in_flight_ == 0 || core_->request_limits.fits(usage_, 1)) resume(kBytes);
 }
 
@@ -417,6 +455,7 @@ void ServerConnection::on_closed(const Status&) {
   events_ = 0;
   large_ = Bytes();
   pending_ = Bytes();
+  expected_came();
   core_->connections.erase(id_);
   core_->connection_limits.closed(client_.address.host);
   if (core_->on_connection_closed) core_->on_connection_closed(client_.address.host);

@@ -3,7 +3,8 @@
 //
 // A request that must wait is answered when it completes; answers then leave in the order of completion, and those of
 // one turn of the loop in one write. Reading stops while there is a reason to (PauseReason); what was not consumed
-// is offered again.
+// is offered again. A large frame counts as in flight from its first bytes on, so that many halves of frames cannot
+// fill the memory.
 //
 // Until a STARTUP arrives, frames may be of any version. It fixes the version, and after its answer v5 continues in
 // segments. Errors in frames are answered and survived as Cassandra does it: v3 and v4 go on with the next frame,
@@ -56,6 +57,8 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   size_t receive_frame(BytesView data);
   size_t receive_segment(BytesView data);
   void receive_large(const Segment& segment);
+  bool expect(uint64_t size);
+  void expected_came();
   bool serve_segment(BytesView payload);
   size_t serve_enveloped(BytesView rest);
   void serve_frame(const FrameHeader& header, BytesView body);
@@ -90,6 +93,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   void respond(Opcode opcode, int16_t stream, const Extras& extras, AppendBody&& append_body);
   void respond_error(int16_t stream, const Error& error);
   void respond_protocol_error(int16_t stream, std::string message);
+  void respond_too_big(int16_t stream, uint64_t size);
   // Of another version than the connection's: a client that speaks none of ours must be able to read it.
   void respond_version_error(const FrameHeader& header, const char* data);
   void respond_supported(int version, int16_t stream);
@@ -122,6 +126,8 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
 
   uint64_t discard_ = 0;          // bytes of a frame that is too big
   FrameHeader discarded_;         // whose header this was
+  uint64_t expected_ = 0;         // bytes held for a large frame of which a part has come
+  uint64_t wanted_ = 0;           // for one that has to wait for room
   size_t served_of_segment_ = 0;  // of the front segment's payload, when reading stopped within it
   uint32_t errors_in_a_row_ = 0;
   Bytes large_;  // a message spread over segments: its body so far

@@ -31,6 +31,11 @@ class RequestLimits {
     return (max_bytes_ == 0 || bytes_ + size <= max_bytes_) &&
            (max_bytes_per_host_ == 0 || host.bytes + size <= max_bytes_per_host_);
   }
+  // The same for a frame that is yet to come whole: one that is larger than all that there is may come alone.
+  bool may_expect(const HostUsage& host, size_t size) const {
+    return (max_bytes_ == 0 || bytes_ == 0 || bytes_ + size <= max_bytes_) &&
+           (max_bytes_per_host_ == 0 || host.bytes == 0 || host.bytes + size <= max_bytes_per_host_);
+  }
   void hold(HostUsage& host, size_t size) {
     bytes_ += size;
     host.bytes += size;

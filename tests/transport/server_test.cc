@@ -539,5 +539,63 @@ TEST(Stopping, DoesNotWaitForever) {
   later.finish(0);  // nobody is left to be told
 }
 
+Bytes large_query(size_t size) {
+  Bytes frame;
+  const size_t begin = begin_frame(frame, 4, Opcode::kQuery, 1);
+  frame += query_body(4, std::string(size, 'x'), {});
+  end_frame(frame, begin);
+  return frame;
+}
+
+TEST(BytesInFlight, ALargeFrameCountsBeforeItIsWhole) {
+  TransportOptions options;
+  options.max_request_bytes_in_flight = 300'000;
+  TestServer test(options);
+  TestClient first(test, 4), second(test, 4), small(test, 4);
+  const Bytes frame = large_query(200'000);
+  first.connection->arrive(BytesView(frame).substr(0, 100'000));
+  EXPECT_FALSE(first.connection->paused);
+  second.connection->arrive(BytesView(frame).substr(0, 100'000));
+  EXPECT_TRUE(second.connection->paused);
+  small.query("INSERT", 1);
+  EXPECT_TRUE(small.response()->get<ClientVoid>());
+  // Closed, it counts no more.
+  first.connection->client_closes();
+  test.executor.run();
+  EXPECT_FALSE(second.connection->paused);
+  second.connection->arrive(BytesView(frame).substr(100'000));
+  EXPECT_TRUE(second.response()->get<ClientVoid>());
+  EXPECT_EQ(test.server->metrics().paused_connections, 0u);
+}
+
+TEST(BytesInFlight, AFrameLargerThanTheLimitMayComeAlone) {
+  TransportOptions options;
+  options.max_request_bytes_in_flight = 100'000;
+  TestServer test(options);
+  TestClient client(test, 4);
+  const Bytes frame = large_query(200'000);
+  client.connection->arrive(BytesView(frame).substr(0, 100'000));
+  EXPECT_FALSE(client.connection->paused);
+  client.connection->arrive(BytesView(frame).substr(100'000));
+  EXPECT_TRUE(client.response()->get<ClientVoid>());
+}
+
+TEST(Frames, OneThatExpandsBeyondTheLimitIsRefused) {
+  TransportOptions options;
+  options.max_frame_size = 1 << 20;
+  TestServer test(options);
+  TestClient client(test, 4, Compression::kLz4);
+  Bytes body;
+  compress_body(Compression::kLz4, Bytes(2 << 20, '\0'), body);
+  Bytes frame;
+  const size_t begin = begin_frame(frame, 4, Opcode::kQuery, 1, kFlagCompressed);
+  frame += body;
+  end_frame(frame, begin);
+  client.connection->arrive(frame);
+  EXPECT_EQ(client.error(), "2200 Request is too big: length 2097161 exceeds maximum allowed length 1048576.");
+  client.query("INSERT", 2);
+  EXPECT_TRUE(client.response()->get<ClientVoid>());
+}
+
 }  // namespace
 }  // namespace cassandra_like::transport_test
