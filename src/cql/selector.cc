@@ -61,12 +61,22 @@ class CellTimeSelector : public Selector {
     if (row == nullptr) return kNull;
     std::vector<Bytes> values;
     int64_t maximum = kNoTimestamp;
+    bool any = false;
+    const bool by_field = column_->is_complex() && column_->type->is_udt();  // then those that have no cell are null
+    if (by_field) values.resize(column_->type->elements().size());
     for (const Cell& cell : row->cells) {
       if (compare_columns(cell.column, column_) != 0) continue;
+      any = true;
       maximum = std::max(maximum, cell.timestamp);
-      values.push_back(value_of(cell, input.context->now_seconds));
+      Bytes value = value_of(cell, input.context->now_seconds);
+      if (by_field) {
+        const size_t field = load_be<uint16_t>(cell.path.data());
+        if (field < values.size()) values[field] = std::move(value);
+      } else {
+        values.push_back(std::move(value));
+      }
     }
-    if (values.empty()) return kNull;
+    if (!any) return kNull;
     Arena& arena = input.context->arena;
     if (kind_ == Kind::kMaxWritetime) return arena.copy(encode_bigint(maximum));
     if (!column_->is_complex()) return values[0].empty() ? kNull : arena.copy(values[0]);

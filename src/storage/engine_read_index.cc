@@ -63,8 +63,11 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Row
   DecoratedKey key = DecoratedKey::of(value);
   std::vector<Slice> slices;
   if (command.range) {
-    slices.push_back({entry_bound(*index, command.range->start, true, command.range->start_inclusive),
-                      entry_bound(*index, command.range->end, false, command.range->end_inclusive)});
+    Slice slice{entry_bound(*index, command.range->start, true, command.range->start_inclusive),
+                entry_bound(*index, command.range->end, false, command.range->end_inclusive)};
+    // Tokens that exclude each other.
+    if (!slice.end.empty() && slice.end <= slice.start) return {};
+    slices.push_back(std::move(slice));
   } else {
     std::vector<DecoratedKey> keys = command.keys;
     std::sort(keys.begin(), keys.end());

@@ -10,6 +10,7 @@ EXPLAINED = {
     "CONTAINS and descending columns": (r"", r"Cannot use CONTAINS( KEY)? on non-(collection|map) column"),
     "arithmetic for descending columns": (r"", r"^error 0x2200 .Ambiguous .* operation with args"),
     "numbers beyond a double": (r"", r"reason: NumberFormatException"),
+    "functions of timeuuids": (r"", r"^(rows|prepared) .*LegacyTimeUUIDType"),
     "order of fields in messages": (r"\{.*: ", r"\{.*: "),
 }
 
