@@ -24,12 +24,13 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!log_lines) set_log_sink([](const LogRecord&) {});
 
-  uint64_t first = options.seed, acknowledged = 0, restarts = 0, failed = 0;
+  uint64_t first = options.seed, acknowledged = 0, restarts = 0, truncations = 0, failed = 0;
   for (uint64_t i = 0; i < runs; ++i) {
     options.seed = first + i;
     SimulationResult result = run_simulation(options);
     acknowledged += result.acknowledged;
     restarts += result.restarts;
+    truncations += result.truncations;
     // The first seed shows each time that a seed is a whole run: the same steps, the same trace.
     if (i == 0 && result.failure.empty()) {
       SimulationResult again = run_simulation(options);
@@ -50,7 +51,8 @@ int main(int argc, char** argv) {
       if (options.plant_early_acknowledgement) break;
     }
   }
-  fmt::print("{} seeds, {} writes acknowledged, {} starts of a node\n", runs, acknowledged, restarts);
+  fmt::print("{} seeds, {} writes and {} truncations acknowledged, {} starts of a node\n", runs, acknowledged,
+             truncations, restarts);
   fmt::print("{} passed, {} failed, 0 skipped\n", runs - failed, failed);
   return failed == 0 ? 0 : 1;
 }

@@ -1,5 +1,7 @@
 #include "tests/simulation/checker.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cassandra_like {
@@ -7,9 +9,27 @@ namespace cassandra_like {
 void Checker::tried_write(int key, int64_t number) { keys_[key].tried[number] = false; }
 void Checker::tried_delete(int key, int64_t number) { keys_[key].tried[number] = true; }
 
-void Checker::acknowledged(int key, int64_t number, int64_t at) {
+void Checker::acknowledged(int key, int64_t number, int64_t at, int64_t now) {
   keys_[key].acknowledged[number] = at;
+  keys_[key].over[number] = now;
   ++acknowledged_count_;
+}
+
+void Checker::truncation_started(int64_t number) { truncations_.push_back({number, life_}); }
+
+void Checker::truncation_ended(int64_t now, bool acknowledged) {
+  truncations_.back().ended = now;
+  truncations_.back().acknowledged = acknowledged;
+}
+
+uint64_t Checker::truncations_acknowledged() const {
+  return static_cast<uint64_t>(
+      std::count_if(truncations_.begin(), truncations_.end(), [](const Truncation& t) { return t.acknowledged; }));
+}
+
+void Checker::life_ended(int64_t now) {
+  if (truncating()) truncation_ended(now, false);
+  life_ = now;
 }
 
 void Checker::forget_acknowledged_after(int64_t safe_until) {
@@ -17,10 +37,21 @@ void Checker::forget_acknowledged_after(int64_t safe_until) {
     std::erase_if(state.acknowledged, [&](const auto& a) { return a.second > safe_until; });
 }
 
-int64_t Checker::must_show(int key) const {
+Checker::Expectation Checker::must_show(int key) const {
+  Expectation out;
+  out.truncations_done = truncations_.size() - (truncating() ? 1 : 0);
   auto it = keys_.find(key);
-  if (it == keys_.end() || it->second.acknowledged.empty()) return 0;
-  return it->second.acknowledged.rbegin()->first;
+  if (it == keys_.end() || it->second.acknowledged.empty()) return out;
+  const int64_t last = it->second.acknowledged.rbegin()->first;
+  if (truncations_.empty() || last > truncations_.back().ended) out.at_least = last;
+  return out;
+}
+
+bool Checker::was_over(int key, int64_t number, const Truncation& truncation) const {
+  if (number <= truncation.life) return true;
+  const auto& over = keys_.at(key).over;
+  auto it = over.find(number);
+  return it != over.end() && it->second < truncation.started;
 }
 
 const std::map<int64_t, bool>& Checker::history(int key) const {
@@ -29,8 +60,9 @@ const std::map<int64_t, bool>& Checker::history(int key) const {
   return it == keys_.end() ? kNone : it->second.tried;
 }
 
-std::string Checker::check(int key, int64_t at_least, std::optional<int64_t> first,
+std::string Checker::check(int key, const Expectation& expected, std::optional<int64_t> first,
                            std::optional<int64_t> second) const {
+  const int64_t at_least = expected.at_least;
   auto show = [](const std::optional<int64_t>& n) { return n ? std::to_string(*n) : std::string("nothing"); };
   if (first != second) {
     return fmt::format("key {} shows half a write: {} and {}", key, show(first), show(second));
@@ -47,6 +79,12 @@ std::string Checker::check(int key, int64_t at_least, std::optional<int64_t> fir
   auto it = tried.find(*first);
   if (it == tried.end() || it->second) return fmt::format("key {} shows {}, which nobody wrote", key, *first);
   if (*first < at_least) return fmt::format("key {} shows {}, but {} was acknowledged", key, *first, at_least);
+  for (size_t i = 0; i < expected.truncations_done; ++i) {
+    const Truncation& t = truncations_[i];
+    if (t.acknowledged && was_over(key, *first, t)) {
+      return fmt::format("key {} shows {}, which truncation {} removed", key, *first, t.started);
+    }
+  }
   return "";
 }
 

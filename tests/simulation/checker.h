@@ -4,41 +4,72 @@
 // operation with the highest number among those that took effect. A write sets two rows of a partition in one mutation:
 // both show its number, or the mutation was torn. Let A be the highest number that has to be there: then a read must show
 // an operation that was tried, with a number of at least A.
+//
+// A truncation has a number, too, and takes effect somewhere between its start and its end: what began after its end has to
+// be there, what was over before its start must not show once it is acknowledged, and what lies between may be either.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace cassandra_like {
 
 class Checker {
  public:
+  // What a read that starts now has to show.
+  struct Expectation {
+    int64_t at_least = 0;         // an operation of this number or a later one
+    size_t truncations_done = 0;  // of those that were started
+  };
+
   void tried_write(int key, int64_t number);
   void tried_delete(int key, int64_t number);
-  // at: virtual time in nanoseconds.
-  void acknowledged(int key, int64_t number, int64_t at);
+  // at: virtual time in nanoseconds. Numbers up to `now` were given out.
+  void acknowledged(int key, int64_t number, int64_t at, int64_t now);
 
+  // One at a time.
+  void truncation_started(int64_t number);
+  // acknowledged: false when it failed, so that nobody knows.
+  void truncation_ended(int64_t now, bool acknowledged);
+  bool truncating() const { return !truncations_.empty() && truncations_.back().ended == kNever; }
+  uint64_t truncations_acknowledged() const;
+
+  // The node is gone: what was not answered is done now, or never will be.
+  void life_ended(int64_t now);
   // The power failed, and what was acknowledged after `safe_until` may be gone (periodic mode).
   void forget_acknowledged_after(int64_t safe_until);
 
-  // The highest number that a read that starts now has to show.
-  int64_t must_show(int key) const;
-  // What a read that was asked for when must_show() was `at_least` found: the numbers of both rows, nullopt for none.
+  Expectation must_show(int key) const;
+  // What a read that was asked for when must_show() was `expected` found: the numbers of both rows, nullopt for none.
   // Empty when that is possible, else what is wrong.
-  std::string check(int key, int64_t at_least, std::optional<int64_t> first, std::optional<int64_t> second) const;
+  std::string check(int key, const Expectation& expected, std::optional<int64_t> first,
+                    std::optional<int64_t> second) const;
 
   const std::map<int64_t, bool>& history(int key) const;
   uint64_t acknowledged_count() const { return acknowledged_count_; }
 
  private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   struct Key {
     std::map<int64_t, bool> tried;            // number, whether it was a delete
-    std::map<int64_t, int64_t> acknowledged;  // number, when
+    std::map<int64_t, int64_t> acknowledged;  // number, when; those that have to last
+    std::map<int64_t, int64_t> over;          // number, the last number that was given out when it was acknowledged
   };
+  struct Truncation {
+    int64_t started;
+    int64_t life;  // all up to this number was tried in an earlier life of the node
+    int64_t ended = kNever;
+    bool acknowledged = false;
+  };
+  bool was_over(int key, int64_t number, const Truncation& truncation) const;
+
   std::map<int, Key> keys_;
+  std::vector<Truncation> truncations_;
+  int64_t life_ = 0;
   uint64_t acknowledged_count_ = 0;
 };
 

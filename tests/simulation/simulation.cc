@@ -25,6 +25,7 @@ class Simulation {
     shards_ = 1 + static_cast<unsigned>(random(4));
     mode_ = options.plant_early_acknowledgement ? "batch" : pick({"batch", "group", "periodic"});
     memtable_kib_ = 256 << random(4);
+    truncates_ = chance(50);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
       clients_.push_back(
@@ -47,6 +48,7 @@ class Simulation {
     result_.steps = world_->steps();
     result_.trace_hash = world_->trace_hash();
     result_.acknowledged = checker_.acknowledged_count();
+    result_.truncations = checker_.truncations_acknowledged();
     return result_;
   }
 
@@ -110,12 +112,20 @@ class Simulation {
     faults.disk_full_ppm = chance(20) ? 200 : 0;
     faults.reset_ppm = chance(50) ? 2000 : 0;
     faults.max_network_delay = milliseconds(chance(20) ? 50 : 1);
-    faults.max_sync_delay = milliseconds(chance(30) ? 100 : 5);
+    faults.max_sync_delay = milliseconds(chance(30) ? 100 : chance(10) ? 1000 : 5);
+    if (chance(10)) limit_disk(random(4 << 20));
+  }
+
+  // Room for so many bytes more.
+  void limit_disk(uint64_t free) {
+    auto space = runtime_->shard(0).disk.space("/");
+    if (space.ok()) machine_.set_disk_capacity(space->total - space->available + free);
   }
 
   bool start_node() {
     set_faults(false);
     Runtime& runtime = machine_.boot(shards_);
+    runtime_ = &runtime;
     starting_ = true;
     stop_requested_ = false;
     runtime.shard(0).executor.post([this, &runtime] { spawn(start_task(this, &runtime)); });
@@ -157,6 +167,7 @@ class Simulation {
     }
     node_.reset();
     world_->run_for(milliseconds(100));
+    checker_.life_ended(last_number_);
     // Also answers that were still on their way when the power went.
     if (safe_until) checker_.forget_acknowledged_after(*safe_until);
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
@@ -220,16 +231,29 @@ class Simulation {
   }
 
   void judge_write(int key, int64_t number, const ClientResponse& response) {
-    if (response.get<ClientVoid>() != nullptr) checker_.acknowledged(key, number, now());
+    if (response.get<ClientVoid>() != nullptr) checker_.acknowledged(key, number, now(), last_number_);
+  }
+
+  // Unanswered, it may take effect until the node's life ends.
+  void issue_truncate() {
+    int64_t number = ++last_number_;
+    auto& client = *clients_[random(clients_.size())];
+    bool sent = client.query("TRUNCATE s.t", {}, [this](std::optional<ClientResponse> response) {
+      if (!response || !checker_.truncating()) return;
+      bool done = response->get<ClientVoid>() != nullptr;
+      say(done ? "truncated" : "answer: not truncated");
+      if (done) checker_.truncation_ended(last_number_, true);
+    });
+    if (sent) checker_.truncation_started(number);
   }
 
   void issue_read(int key) {
-    int64_t at_least = checker_.must_show(key);
+    Checker::Expectation expected = checker_.must_show(key);
     issue(fmt::format("SELECT c, n FROM s.t WHERE k = {}", key),
-          [this, key, at_least](const ClientResponse& response) { judge_read(key, at_least, response); });
+          [this, key, expected](const ClientResponse& response) { judge_read(key, expected, response); });
   }
 
-  void judge_read(int key, int64_t at_least, const ClientResponse& response) {
+  void judge_read(int key, const Checker::Expectation& expected, const ClientResponse& response) {
     const auto* rows = response.get<ClientRows>();
     if (rows == nullptr) return;  // an error says nothing
     std::optional<int64_t> found[2];
@@ -239,7 +263,7 @@ class Simulation {
       if (c < 0 || c > 1) return fail("a clustering that nobody wrote");
       found[c] = decode_bigint(*row[1]);
     }
-    std::string problem = checker_.check(key, at_least, found[0], found[1]);
+    std::string problem = checker_.check(key, expected, found[0], found[1]);
     if (!problem.empty()) fail(problem);
     ++judged_reads_;
   }
@@ -264,7 +288,9 @@ class Simulation {
         if (client->in_flight() > 30) continue;
         int key = static_cast<int>(random(kKeys));
         uint64_t kind = random(10);
-        if (kind < 6)
+        if (truncates_ && !checker_.truncating() && random(1000) == 0)
+          issue_truncate();
+        else if (kind < 6)
           issue_write(key);
         else if (kind < 7)
           issue_delete(key);
@@ -291,9 +317,11 @@ class Simulation {
   SimulationResult result_;
   std::unique_ptr<SimWorld> world_;
   SimMachine& machine_;
+  Runtime* runtime_ = nullptr;  // of this life
   unsigned shards_ = 1;
   std::string mode_;
   uint64_t memtable_kib_ = 0;
+  bool truncates_ = false;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;
   bool starting_ = false, stopping_ = false, stop_requested_ = false;

@@ -1,6 +1,6 @@
 // One simulated life of a node and its clients, drawn from a seed: load, faults, crashes, restarts, checks.
 //
-// Rounds alternate between load (clients write, delete and read while the disk and the network misbehave) and an end of
+// Rounds alternate between load (clients write, delete, truncate and read while the disk and the network misbehave) and an end of
 // the node's life (power cut, kill, clean stop); after each restart everything is read and judged by the Checker. Faults
 // are off while the node starts and while everything is checked: safety is judged under faults, progress without them.
 #pragma once
@@ -24,7 +24,8 @@ struct SimulationResult {
   uint64_t trace_hash = 0;
   uint64_t acknowledged = 0;
   uint64_t restarts = 0;
-  std::string description;  // shards, commit log mode, …
+  uint64_t truncations = 0;  // acknowledged
+  std::string description;   // shards, commit log mode, …
 };
 
 SimulationResult run_simulation(const SimulationOptions& options);
