@@ -230,6 +230,7 @@ TEST(CommitLogTest, AMutationLargerThanHalfASegmentIsRefused) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), ErrorCode::kInvalid);
   EXPECT_TRUE(status.error().message().starts_with("Rejected an oversized mutation (40")) << status.error().message();
+  EXPECT_TRUE(status.error().message().ends_with("for keyspace: ks. Top keys are: t.key")) << status.error().message();
 }
 
 TEST(CommitLogTest, AnotherNumberOfShardsReplaysEverythingOnce) {
