@@ -1,7 +1,26 @@
-// to_json; from_json is refused (cql3.functions.ToJsonFct).
+// to_json and from_json (cql3.functions.ToJsonFct, FromJsonFct).
 #include "cql/functions_internal.h"
+#include "cql/json.h"
 
 namespace cassandra_like::functions {
+namespace {
+
+Result<BytesView> from_json(ExecutionContext& context, const std::string& name, const Type& type, BytesView text) {
+  auto json = parse_json(text);
+  if (!json.ok()) {
+    return function_failure(name, {types::text()},
+                            "execution of 'system." + name + "[text]' failed: Could not decode JSON string '" +
+                                std::string(text) +
+                                "': com.fasterxml.jackson.core.JsonParseException: " + json.error().message());
+  }
+  if (json->is_null()) return kNull;
+  auto value = value_from_json(type, *json);
+  if (value.ok()) return in_arena(context, *value);
+  return function_failure(name, {types::text()},
+                          "org.apache.cassandra.serializers.MarshalException: " + value.error().message());
+}
+
+}  // namespace
 
 void add_json_functions(Registry& registry) {
   using Types = std::vector<TypePtr>;
@@ -24,7 +43,11 @@ void add_json_functions(Registry& registry) {
           if (receiver == nullptr) {
             return invalid(function + "() cannot be used in the selection clause of a SELECT statement");
           }
-          return invalid("Function " + function + " is not supported yet");
+          Body body = [function, receiver](ExecutionContext& context, Arguments values) -> Result<BytesView> {
+            return from_json(context, function, *receiver, values[0]);
+          };
+          return FunctionPtr(
+              std::make_shared<NativeFunction>(function, Types{types::text()}, receiver, std::move(body)));
         });
   }
 }

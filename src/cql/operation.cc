@@ -471,6 +471,10 @@ Result<OperationPtr> prepare_set_value(const TableMetadata& table, const Column*
                                        PrepareContext& context) {
   ColumnSpec receiver{table.keyspace, table.name, column->name, column->type};
   ASSIGN_OR_RETURN(TermPtr term, prepare_term(value, receiver, context));
+  return set_value(column, std::move(term));
+}
+
+Result<OperationPtr> set_value(const Column* column, TermPtr term) {
   if (column->type->is_counter()) {
     return invalid("Cannot set the value of counter column " + column->name +
                    " (counters can only be incremented/decremented, not set)");

@@ -88,6 +88,8 @@ class Operation {
 };
 using OperationPtr = std::unique_ptr<Operation>;
 
+// column = value, where the value is prepared already.
+Result<OperationPtr> set_value(const Column* column, TermPtr value);
 Result<OperationPtr> prepare_set_value(const TableMetadata& table, const Column* column, const ast::Term& value,
                                        PrepareContext& context);
 Result<OperationPtr> prepare_assignment(const TableMetadata& table, const Column* column,

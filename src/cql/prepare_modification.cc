@@ -1,6 +1,7 @@
 // Checks INSERT, UPDATE and DELETE against the schema (UpdateStatement, DeleteStatement, ModificationStatement).
 #include <algorithm>
 
+#include "cql/insert_json.h"
 #include "cql/modification.h"
 #include "model/values.h"
 
@@ -157,7 +158,23 @@ PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context)
   return builder.finish();
 }
 
-PrepareResult prepare_insert_json(const ast::InsertJson&, PrepareContext&) { return not_supported("INSERT JSON"); }
+PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext& context) {
+  if (insert.if_not_exists) return not_supported("A conditional insert (IF NOT EXISTS)");
+  ModificationBuilder builder(Modification::Kind::kInsert, context);
+  TRY(builder.begin(insert.table, insert.using_));
+  const TableMetadata& table = builder.table();
+  if (table.is_counter()) return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
+  ASSIGN_OR_RETURN(auto columns, JsonColumns::prepare(builder.table_ptr(), insert, context));
+  for (const ColumnPtr& column : table.partition_key) builder.key_terms().push_back(columns->term(column.get()));
+  for (const ColumnPtr& column : table.clustering) builder.clustering_terms().push_back(columns->term(column.get()));
+  for (const auto* others : {&table.static_columns, &table.regular_columns}) {
+    for (const ColumnPtr& column : *others) {
+      ASSIGN_OR_RETURN(OperationPtr operation, set_value(column.get(), columns->term(column.get())));
+      builder.add(std::move(operation));
+    }
+  }
+  return builder.finish();
+}
 
 PrepareResult prepare_update(const ast::Update& update, PrepareContext& context) {
   TRY(check_unconditional(update.if_));

@@ -9,8 +9,8 @@
 namespace cassandra_like {
 namespace {
 
-// Aggregates over ranges read this many rows at a time, so that other requests get their turn.
-constexpr uint64_t kAggregatePage = 10000;
+// Groups read this many rows at a time, so that other requests get their turn.
+constexpr uint64_t kGroupPage = 10000;
 
 }  // namespace
 
@@ -26,6 +26,10 @@ class SelectStatement : public Statement {
   friend class SelectBuilder;
   struct Execution;
 
+  bool has_groups() const { return grouping_ || selection_.has_aggregates(); }
+  // One result row, whatever the limits.
+  bool is_one_group() const { return !grouping_ && selection_.has_aggregates(); }
+
   Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context) const;
   Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
   Status build_command(ExecutionContext& context, ReadCommand& command) const;
@@ -37,6 +41,7 @@ class SelectStatement : public Statement {
 
   TablePtr table_;
   Selection selection_;
+  std::optional<Grouping> grouping_;
   std::unique_ptr<Restrictions> restrictions_;
   TermPtr limit_, per_partition_limit_;
   bool distinct_ = false;
@@ -47,8 +52,11 @@ class SelectStatement : public Statement {
 
 // One run of the statement: what is asked, what has come.
 struct SelectStatement::Execution {
-  Execution(const SelectStatement& statement, ExecutionContext& c, SelectLimits l, bool static_rows)
-      : context(c), limits(l), sink(*statement.table_, statement.selection_, c, l, statement.distinct_, static_rows) {}
+  Execution(const SelectStatement& statement, ExecutionContext& c, SelectLimits l, SelectLimits of_sink,
+            bool static_rows)
+      : context(c),
+        limits(l),
+        sink(*statement.table_, statement.selection_, c, of_sink, statement.distinct_, static_rows) {}
 
   ExecutionContext& context;
   SelectLimits limits;
@@ -149,9 +157,9 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
 
 // What is only seen when the values are there.
 Status SelectStatement::check_execution(ExecutionContext& context, const ReadCommand& command) const {
-  if (selection_.has_aggregates() && !restrictions_->restricts_partition_key()) {
+  if (has_groups() && !restrictions_->restricts_partition_key()) {
     context.warnings.push_back("Aggregation query used without partition key");
-  } else if (selection_.has_aggregates() && restrictions_->key_has_in()) {
+  } else if (has_groups() && restrictions_->key_has_in()) {
     context.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
   }
   // What is sorted is read as a whole, whatever its LIMIT.
@@ -170,32 +178,29 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
   limits.in_first_partition = limits.per_partition;
   std::optional<PagingState> state;
-  if (!is_null(context.options.paging_state) && !selection_.has_aggregates()) {
+  if (!is_null(context.options.paging_state) && !is_one_group()) {
     state = parse_paging_state(context.options.paging_state);
     if (!state) return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
     limits.rows = std::min(limits.rows, state->remaining);
     limits.in_first_partition = std::min(limits.per_partition, state->remaining_in_partition);
   }
-  bool aggregates = selection_.has_aggregates();
-  // LIMIT counts result rows; an aggregate has one.
-  if (aggregates) {
-    limits.rows = std::numeric_limits<uint64_t>::max();
-    limits.page = kAggregatePage;
-  } else if (context.options.page_size > 0) {
-    limits.page = static_cast<uint64_t>(context.options.page_size);
-  }
+  bool pages = context.options.page_size > 0 && !is_one_group();
+  if (is_one_group()) limits.rows = std::numeric_limits<uint64_t>::max();
+  auto page_size = static_cast<uint64_t>(std::max(context.options.page_size, 0));
+  if (pages) limits.page = page_size;
   bool static_rows =
       table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
-  auto execution = std::make_unique<Execution>(*this, context, limits, static_rows);
+  SelectLimits of_sink = limits;
+  // Which rows LIMIT leaves is known when all are there.
+  if (orders_afterwards_) of_sink.rows = of_sink.page = std::numeric_limits<uint64_t>::max();
+  auto execution = std::make_unique<Execution>(*this, context, limits, of_sink, static_rows);
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
-  command.limit = std::min(limits.rows, limits.page);
-  command.per_partition_limit = distinct_ ? 1 : limits.per_partition;
-  if (orders_afterwards_) {
-    command.limit = std::numeric_limits<uint64_t>::max();
-    execution->sink.keep_positions();
-  }
+  command.limit = has_groups() ? kGroupPage : std::min(of_sink.rows, of_sink.page);
+  command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
+  if (orders_afterwards_) execution->sink.keep_positions();
+  if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
   if (state) {
     bool more = !state->partition_key.empty();
     execution->resume(state->partition_key, state->partition_done || !more ? Bytes() : state->clustering);
@@ -215,7 +220,7 @@ Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) co
                          table_->name);
   }
   // The common case: one read that completes at once.
-  if (!selection_.has_aggregates() && !e.partial && (e.command.range || !e.command.keys.empty())) {
+  if (!has_groups() && !e.partial && (e.command.range || !e.command.keys.empty())) {
     auto read = context.coordinator.read(e.command, context.options.consistency, e.sink);
     if (!read.ready()) return finish_later(std::move(*execution), std::move(read));
     auto statistics = read.take();
@@ -236,21 +241,21 @@ Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Executio
 Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
   Execution& e = *execution;
   Consistency consistency = e.context.options.consistency;
-  bool aggregates = selection_.has_aggregates();
   while (true) {
+    uint64_t before = e.sink.rows_seen();
     if (e.partial) {
       e.sink.resume_partition();
       CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
       e.tombstones += statistics.tombstones;
     }
-    bool full = e.sink.page_full() || e.sink.limit_reached();
+    bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= kGroupPage;
     if (!full && (e.command.range || !e.command.keys.empty())) {
       CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(e.command, consistency, e.sink));
       e.tombstones += statistics.tombstones;
     }
-    if (!aggregates || !e.sink.page_full()) break;
+    bool more = has_groups() && !e.sink.stopped() && e.sink.rows_seen() - before >= kGroupPage;
+    if (!more) break;
     e.resume(e.sink.last_key(), e.sink.last_clustering());
-    e.sink.extend_page(kAggregatePage);
     co_await e.context.runtime.executor.yield();
   }
   co_return finish(e);
@@ -291,7 +296,7 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
     e.context.trace->event("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
                            " tombstone cells");
   }
-  if (!selection_.has_aggregates() && e.sink.page_full() && !e.sink.limit_reached()) {
+  if (e.sink.page_full() && !e.sink.limit_reached()) {
     PagingState state;
     state.partition_key = e.sink.last_key();
     state.clustering = e.sink.last_clustering();
@@ -299,7 +304,7 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
     constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
     if (e.limits.rows != kNone) state.remaining = e.limits.rows - count;
     if (e.limits.per_partition != kNone) {
-      state.remaining_in_partition = e.sink.partition_limit() - e.sink.partition_rows();
+      state.remaining_in_partition = e.sink.left_in_partition();
       if (state.remaining_in_partition == 0) state.partition_done = true;
     }
     // Of a partition that is done, or can have one row only, nothing is left when it was the last.
@@ -327,8 +332,6 @@ class SelectBuilder {
       : select_(select), context_(context), statement_(std::make_unique<SelectStatement>()) {}
 
   PrepareResult build() {
-    if (select_.json) return invalid("SELECT JSON is not supported yet");
-    if (!select_.group_by.empty()) return invalid("GROUP BY is not supported yet");
     for (const ast::OrderBy& order : select_.order_by) {
       if (order.ann_of) return invalid("ORDER BY … ANN OF is not supported yet");
     }
@@ -351,7 +354,11 @@ class SelectBuilder {
                      Restrictions::prepare(statement_->table_, select_.where, options, context_));
     if (!selection.ok()) return std::move(selection.error());
     if (select_.distinct) TRY(check_distinct());
-    if (statement_->selection_.has_aggregates() && select_.per_partition_limit) {
+    if (!select_.group_by.empty()) {
+      ASSIGN_OR_RETURN(statement_->grouping_,
+                       prepare_grouping(select_, statement_->table_, *statement_->restrictions_, context_));
+    }
+    if (statement_->is_one_group() && select_.per_partition_limit) {
       return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
     }
     if (!select_.order_by.empty()) TRY(prepare_order());
@@ -360,6 +367,7 @@ class SelectBuilder {
       const Column* column = table().column(relation.columns[0]);
       if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = true;
     }
+    if (select_.json) statement_->selection_.make_json();
     return std::unique_ptr<Statement>(std::move(statement_));
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/values.h"
+
 namespace cassandra_like {
 
 SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context,
@@ -21,13 +23,7 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    context.now_seconds},
       limits_(limits),
       one_row_per_partition_(one_row_per_partition),
-      static_rows_(static_rows) {
-  if (!selection.has_aggregates()) return;
-  for (const SelectedColumn& column : selection.columns()) {
-    states_.push_back(column.aggregate == nullptr ? nullptr : column.aggregate->start());
-  }
-  first_values_.resize(selection.columns().size());
-}
+      static_rows_(static_rows) {}
 
 InputRow SelectSink::input(const Row* row) { return {&row_context_, key_components_, key_, &static_row_, row}; }
 
@@ -38,12 +34,13 @@ RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& st
     partition_arena_.reset();
     static_row_ = copy_row(static_row, partition_arena_);
   }
-  rows_in_partition_ = 0;
+  rows_in_partition_ = groups_in_partition_ = 0;
   partition_limit_ = resumed_ ? limits_.in_first_partition : limits_.per_partition;
   if (table_.partition_key.size() == 1) {
     key_components_.assign(1, key.key);
   } else {
-    key_components_ = split_partition_key(table_, key.key);
+    auto components = split_partition_key(table_, key.key);
+    key_components_.assign(components.begin(), components.end());
   }
   if (!one_row_per_partition_) return Next::kContinue;
   Next next = emit(nullptr);
@@ -53,7 +50,7 @@ RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& st
 RowSink::Next SelectSink::row(const Row& row) {
   if (one_row_per_partition_) return Next::kSkipPartition;
   Next next = emit(&row);
-  if (next == Next::kContinue && rows_in_partition_ >= partition_limit_) return Next::kSkipPartition;
+  if (next == Next::kContinue && !groups_ && rows_in_partition_ >= partition_limit_) return Next::kSkipPartition;
   return next;
 }
 
@@ -64,8 +61,20 @@ RowSink::Next SelectSink::end_partition() {
   return only_static ? emit(nullptr) : Next::kContinue;
 }
 
+void SelectSink::keep_place(const Row* row) {
+  last_key_.assign(key_.key);
+  last_clustering_.assign(row == nullptr ? BytesView() : row->clustering.comparable);
+  left_in_partition_ = partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
+}
+
 RowSink::Next SelectSink::emit(const Row* row) {
-  Status status = selection_.has_aggregates() ? aggregate(input(row)) : write_row(input(row));
+  if (groups_) {
+    auto next = emit_to_group(row);
+    if (next.ok()) return *next;
+    status_ = std::move(next.error());
+    return Next::kStop;
+  }
+  Status status = write_row(input(row));
   if (!status.ok()) {
     status_ = std::move(status);
     return Next::kStop;
@@ -73,65 +82,89 @@ RowSink::Next SelectSink::emit(const Row* row) {
   ++rows_;
   ++rows_in_partition_;
   if (rows_ < limits_.page && rows_ < limits_.rows) return Next::kContinue;
-  last_key_.assign(key_.key);
-  last_clustering_.assign(row == nullptr ? BytesView() : row->clustering.comparable);
+  keep_place(row);
   return Next::kStop;
+}
+
+Result<RowSink::Next> SelectSink::emit_to_group(const Row* row) {
+  InputRow in = input(row);
+  ASSIGN_OR_RETURN(bool begins, groups_->begins_group(in));
+  if (begins) {
+    if (groups_->is_open()) TRY(close_group());
+    full_ = rows_ >= limits_.page || rows_ >= limits_.rows;
+    if (full_) return Next::kStop;
+    drops_group_ = groups_in_partition_ >= partition_limit_;
+    if (!drops_group_) ++groups_in_partition_;
+  }
+  ++rows_seen_;
+  ++rows_in_partition_;
+  // Rows of groups beyond the partition's limit are read, and dropped.
+  if (!drops_group_) TRY(groups_->add(in));
+  keep_place(row);
+  row_arena_.reset();
+  return Next::kContinue;
+}
+
+Status SelectSink::close_group() {
+  ASSIGN_OR_RETURN(InputRow group, groups_->close(row_context_));
+  TRY(write_row(group));
+  ++rows_;
+  return {};
 }
 
 Status SelectSink::write_row(const InputRow& input) {
   if (keep_positions_) {
     positions_.push_back({out_.size(), input.row == nullptr ? Bytes() : Bytes(input.row->clustering.comparable)});
   }
+  row_values_.clear();
   for (const SelectedColumn& column : selection_.columns()) {
     if (column.column != nullptr) {
-      append_element(out_, column_value(*column.column, input));
+      row_values_.push_back(column_value(*column.column, input));
       continue;
     }
     ASSIGN_OR_RETURN(BytesView value, column.selector->evaluate(input));
-    append_element(out_, value);
+    row_values_.push_back(value);
+  }
+  if (selection_.is_json()) {
+    append_json();
+  } else {
+    append_values();
   }
   row_arena_.reset();
   return {};
 }
 
-Status SelectSink::aggregate(const InputRow& input) {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const SelectedColumn& column = selection_.columns()[i];
-    if (states_[i] == nullptr) {
-      if (aggregated_any_) continue;
-      // Beside aggregates, a column shows the value of the first row.
-      BytesView value = kNull;
-      if (column.column != nullptr) {
-        value = column_value(*column.column, input);
-      } else {
-        ASSIGN_OR_RETURN(value, column.selector->evaluate(input));
-      }
-      if (!is_null(value)) first_values_[i] = Bytes(value);
-      continue;
-    }
-    BytesView values[2];
-    for (size_t k = 0; k < column.arguments.size(); ++k) {
-      ASSIGN_OR_RETURN(values[k], column.arguments[k]->evaluate(input));
-    }
-    TRY(states_[i]->add(std::span(values, column.arguments.size())));
+// As append_element() would, one after the other, but with one growth of the output for the whole row.
+void SelectSink::append_values() {
+  size_t size = 0;
+  for (BytesView value : row_values_) size += sizeof(int32_t) + value.size();
+  const size_t begin = out_.size();
+  out_.resize(begin + size);
+  char* p = out_.data() + begin;
+  for (BytesView value : row_values_) {
+    store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));
+    p += sizeof(int32_t);
+    if (!value.empty()) std::memcpy(p, value.data(), value.size());
+    p += value.size();
   }
-  aggregated_any_ = true;
-  row_arena_.reset();
-  return {};
+}
+
+void SelectSink::append_json() {
+  std::string json = "{";
+  for (size_t i = 0; i < row_values_.size(); ++i) {
+    const ColumnSpec& spec = selection_.columns()[i].spec;
+    bool lower = std::none_of(spec.name.begin(), spec.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    if (i > 0) json += ", ";
+    json += json_quote(lower ? spec.name : '"' + spec.name + '"') + ": ";
+    json += is_null(row_values_[i]) ? "null" : spec.type->to_json(row_values_[i]);
+  }
+  append_element(out_, json + "}");
 }
 
 Status SelectSink::finish() {
-  if (!selection_.has_aggregates()) return {};
-  for (size_t i = 0; i < states_.size(); ++i) {
-    if (states_[i] == nullptr) {
-      append_element(out_, first_values_[i] ? BytesView(*first_values_[i]) : kNull);
-      continue;
-    }
-    bool null = false;
-    ASSIGN_OR_RETURN(Bytes value, states_[i]->result(&null));
-    append_element(out_, null ? kNull : BytesView(value));
-  }
-  rows_ = 1;
+  if (!groups_) return {};
+  // Aggregates of no rows have a value too.
+  if (groups_->is_open() || groups_->is_one_group()) return close_group();
   return {};
 }
 

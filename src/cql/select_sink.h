@@ -1,9 +1,9 @@
-// Turns the rows of a read into the rows of a result: encodes values, counts limits and pages, feeds aggregates.
+// Turns the rows of a read into the rows of a result: encodes values, counts limits and pages, feeds groups.
 #pragma once
 
 #include <limits>
 
-#include "cql/selection.h"
+#include "cql/grouping.h"
 #include "model/read_command.h"
 
 namespace cassandra_like {
@@ -21,6 +21,8 @@ class SelectSink : public RowSink {
   // static_rows: a partition without rows but with static values is a result (no clustering restriction asked for rows).
   SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context, SelectLimits limits,
              bool one_row_per_partition, bool static_rows);
+  // Rows of the result are groups, and limits and pages count them. Without a grouping, there is one of all rows.
+  void group_by(const Grouping* grouping) { groups_.emplace(table_, selection_, grouping); }
 
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
@@ -32,17 +34,18 @@ class SelectSink : public RowSink {
   // An error of a function stops the read; it is asked for afterwards.
   Status take_status() { return std::move(status_); }
   uint64_t row_count() const { return rows_; }
-  uint64_t partition_rows() const { return rows_in_partition_; }
-  uint64_t partition_limit() const { return partition_limit_; }
-  bool page_full() const { return rows_ >= limits_.page; }
-  // The rows of another page are wanted of the same sink (aggregates).
-  void extend_page(uint64_t rows) { limits_.page += rows; }
+  // What is left of PER PARTITION LIMIT in the partition of the last row.
+  uint64_t left_in_partition() const { return left_in_partition_; }
+  bool page_full() const { return groups_ ? full_ : rows_ >= limits_.page; }
   bool limit_reached() const { return rows_ >= limits_.rows; }
+  // Rows that came in, of groups too.
+  uint64_t rows_seen() const { return rows_seen_; }
+  bool stopped() const { return full_ || !status_.ok(); }
   // Where the last row was: its key, its clustering (empty: the partition is done).
   const Bytes& last_key() const { return last_key_; }
   const Bytes& last_clustering() const { return last_clustering_; }
 
-  // The encoded rows. With aggregates, finish() writes their one row first.
+  // The encoded rows; finish() writes the last group's first.
   Status finish();
   Bytes take_rows() { return std::move(out_); }
   // For ORDER BY over several partitions: where each row starts in the output, and its clustering.
@@ -56,8 +59,12 @@ class SelectSink : public RowSink {
 
  private:
   Next emit(const Row* row);
+  Result<Next> emit_to_group(const Row* row);
+  Status close_group();
+  void keep_place(const Row* row);
   Status write_row(const InputRow& input);
-  Status aggregate(const InputRow& input);
+  void append_values();
+  void append_json();
   InputRow input(const Row* row);
 
   const TableMetadata& table_;
@@ -77,13 +84,17 @@ class SelectSink : public RowSink {
   Row static_row_;
   uint64_t rows_in_partition_ = 0;
   uint64_t partition_limit_ = 0;
+  uint64_t left_in_partition_ = 0;
   uint64_t rows_ = 0;
+  uint64_t rows_seen_ = 0;
   Bytes last_key_, last_clustering_;
   Bytes out_;
+  std::vector<BytesView> row_values_;
   std::vector<Position> positions_;
-  std::vector<std::unique_ptr<AggregateFunction::State>> states_;  // by column; nullptr where it is no aggregate
-  std::vector<std::optional<Bytes>> first_values_;                 // of columns beside aggregates
-  bool aggregated_any_ = false;
+  std::optional<GroupCollector> groups_;
+  uint64_t groups_in_partition_ = 0;
+  bool drops_group_ = false;  // the group is beyond PER PARTITION LIMIT
+  bool full_ = false;         // the next group is for another page, or beyond the limit
 };
 
 }  // namespace cassandra_like

@@ -7,10 +7,6 @@
 namespace cassandra_like {
 namespace {
 
-const ast::FunctionSelectable* as_call(const ast::Selectable& selectable) {
-  return std::get_if<ast::FunctionSelectable>(&selectable.value);
-}
-
 // Fills in one result column.
 Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, SelectedColumn& out) {
   const ast::Selectable& selectable = tree.selectable;
@@ -20,22 +16,6 @@ Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, Selec
     ASSIGN_OR_RETURN(out.column, builder.column(column->name));
     out.spec.type = out.column->type;
     return {};
-  }
-  const auto* call = as_call(selectable);
-  std::vector<const ast::Selectable*> arguments;
-  ast::QualifiedName name{"", "count"};
-  if (call != nullptr) {
-    name = call->function;
-    for (const auto& argument : call->arguments) arguments.push_back(&argument);
-  }
-  if (call != nullptr || std::holds_alternative<ast::CountAllSelectable>(selectable.value)) {
-    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve(name, arguments));
-    if (function->is_aggregate()) {
-      ASSIGN_OR_RETURN(out.arguments, builder.arguments(*function, arguments));
-      out.aggregate = std::static_pointer_cast<const AggregateFunction>(function);
-      out.spec.type = function->return_type();
-      return {};
-    }
   }
   // Of one element it cannot be known whether it is in parentheses or a tuple.
   if (const auto* one = std::get_if<ast::ParenthesesSelectable>(&selectable.value);
@@ -69,15 +49,22 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
     selection.columns_.emplace_back();
     TRY(prepare_column(tree, builder, selection.columns_.back()));
   }
+  selection.aggregates_ = builder.take_aggregates();
   for (const Column* column : builder.used()) selection.used_.push_back(column);
   std::vector<ColumnSpec> specs;
   for (const SelectedColumn& column : selection.columns_) {
     selection.is_plain_ = selection.is_plain_ && column.column != nullptr;
-    selection.has_aggregates_ = selection.has_aggregates_ || column.aggregate != nullptr;
     specs.push_back(column.spec);
   }
   selection.metadata_ = make_result_metadata(std::move(specs));
   return selection;
+}
+
+void Selection::make_json() {
+  is_json_ = true;
+  is_plain_ = false;
+  const ColumnSpec& first = columns_[0].spec;
+  metadata_ = make_result_metadata({{first.keyspace, first.table, "[json]", types::text()}});
 }
 
 bool Selection::only_static_and_key() const {

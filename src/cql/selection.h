@@ -19,6 +19,7 @@ struct InputRow {
   DecoratedKey decorated_key;
   const Row* static_row;
   const Row* row;
+  std::span<const BytesView> aggregates = {};  // of the group whose first row this is, by their place in the Selection
 };
 
 // A column's value: kNull when absent. Multi-cell collections and UDTs in their frozen form, counters as bigint.
@@ -29,7 +30,6 @@ class Selector {
   virtual ~Selector() = default;
   const TypePtr& type() const { return type_; }
   virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
-  virtual bool has_aggregate() const { return false; }
 
  protected:
   explicit Selector(TypePtr type) : type_(std::move(type)) {}
@@ -40,9 +40,12 @@ using SelectorPtr = std::unique_ptr<Selector>;
 struct SelectedColumn {
   ColumnSpec spec;
   const Column* column = nullptr;  // a plain column
-  SelectorPtr selector;            // anything else but an aggregate
-  // An aggregate at the top; its arguments are evaluated for each row.
-  std::shared_ptr<const AggregateFunction> aggregate;
+  SelectorPtr selector;            // anything else
+};
+
+// One call of an aggregate; its arguments are evaluated for each row.
+struct AggregateCall {
+  std::shared_ptr<const AggregateFunction> function;
   std::vector<SelectorPtr> arguments;
 };
 
@@ -50,11 +53,15 @@ class Selection {
  public:
   static Result<Selection> prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
                                    PrepareContext& context);
+  // SELECT JSON: the columns become one, whose values are JSON objects of theirs.
+  void make_json();
 
   const std::vector<SelectedColumn>& columns() const { return columns_; }
   const ResultMetadataPtr& metadata() const { return metadata_; }
   bool is_plain() const { return is_plain_; }  // columns only
-  bool has_aggregates() const { return has_aggregates_; }
+  bool is_json() const { return is_json_; }
+  bool has_aggregates() const { return !aggregates_.empty(); }
+  const std::vector<AggregateCall>& aggregates() const { return aggregates_; }
   bool is_wildcard() const { return is_wildcard_; }
   // Of the columns that occur anywhere in the clause.
   const std::vector<const Column*>& used_columns() const { return used_; }
@@ -62,10 +69,11 @@ class Selection {
 
  private:
   std::vector<SelectedColumn> columns_;
+  std::vector<AggregateCall> aggregates_;
   ResultMetadataPtr metadata_;
   std::vector<const Column*> used_;
   bool is_plain_ = true;
-  bool has_aggregates_ = false;
+  bool is_json_ = false;
   bool is_wildcard_ = false;
 };
 

@@ -45,6 +45,15 @@ class FunctionSelector : public Selector {
   std::vector<SelectorPtr> arguments_;
 };
 
+class AggregateSelector : public Selector {
+ public:
+  AggregateSelector(TypePtr type, size_t index) : Selector(std::move(type)), index_(index) {}
+  Result<BytesView> evaluate(const InputRow& input) const override { return input.aggregates[index_]; }
+
+ private:
+  size_t index_;
+};
+
 // writetime, maxwritetime and ttl of a column. Of a multi-cell column: a list of its cells' (the maximum for the latter).
 class CellTimeSelector : public Selector {
  public:
@@ -224,7 +233,9 @@ Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
     ASSIGN_OR_RETURN(TypePtr element, type_of(array->elements[0]));
     return element == nullptr ? element : types::list(element, false);
   }
+  size_t aggregates = aggregates_.size();
   ASSIGN_OR_RETURN(SelectorPtr selector, build(selectable, nullptr));
+  aggregates_.resize(aggregates);
   return selector->type();
 }
 
@@ -261,6 +272,20 @@ Result<std::vector<SelectorPtr>> SelectorBuilder::arguments(const Function& func
   return result;
 }
 
+Result<SelectorPtr> SelectorBuilder::aggregate(const FunctionPtr& function,
+                                               const std::vector<const ast::Selectable*>& arguments) {
+  if (in_aggregate_) return invalid("aggregate functions cannot be used as arguments of aggregate functions");
+  AggregateCall call;
+  call.function = std::static_pointer_cast<const AggregateFunction>(function);
+  in_aggregate_ = true;
+  auto prepared = this->arguments(*function, arguments);
+  in_aggregate_ = false;
+  if (!prepared.ok()) return std::move(prepared.error());
+  call.arguments = std::move(*prepared);
+  aggregates_.push_back(std::move(call));
+  return SelectorPtr(std::make_unique<AggregateSelector>(function->return_type(), aggregates_.size() - 1));
+}
+
 namespace {
 
 struct BuildSelector {
@@ -280,7 +305,8 @@ struct BuildSelector {
   }
   Result<SelectorPtr> operator()(const ast::TermSelectable& s) const { return term(s.term, wanted); }
   Result<SelectorPtr> operator()(const ast::CountAllSelectable&) const {
-    return invalid("aggregate functions cannot be used as arguments of aggregate functions");
+    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve({"", "count"}, {}));
+    return builder.aggregate(function, {});
   }
   Result<SelectorPtr> operator()(const ast::WritetimeOrTtlSelectable& s) const {
     using Kind = ast::WritetimeOrTtlSelectable::Kind;
@@ -298,9 +324,7 @@ struct BuildSelector {
     std::vector<const ast::Selectable*> arguments;
     for (const auto& argument : s.arguments) arguments.push_back(&argument);
     ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve(s.function, arguments));
-    if (function->is_aggregate()) {
-      return invalid("aggregate functions cannot be used as arguments of aggregate functions");
-    }
+    if (function->is_aggregate()) return builder.aggregate(function, arguments);
     return call(function, arguments);
   }
   Result<SelectorPtr> operator()(const ast::CastSelectable& s) const {

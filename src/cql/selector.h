@@ -23,6 +23,9 @@ class SelectorBuilder {
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
   Result<std::vector<SelectorPtr>> arguments(const Function& function,
                                              const std::vector<const ast::Selectable*>& arguments);
+  // A call of an aggregate as the place of its result.
+  Result<SelectorPtr> aggregate(const FunctionPtr& function, const std::vector<const ast::Selectable*>& arguments);
+  std::vector<AggregateCall> take_aggregates() { return std::move(aggregates_); }
   // As Cassandra prints it: what the result column is called without an alias, and in error messages.
   std::string name(const ast::Selectable& selectable);
 
@@ -30,6 +33,8 @@ class SelectorBuilder {
   const TableMetadata& table_;
   PrepareContext& context_;
   std::vector<const Column*> used_;
+  std::vector<AggregateCall> aggregates_;
+  bool in_aggregate_ = false;
 };
 
 }  // namespace cassandra_like

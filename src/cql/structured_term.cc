@@ -2,48 +2,11 @@
 // when it is prepared.
 #include <algorithm>
 
-#include "base/vint.h"
+#include "cql/serialize_elements.h"
 #include "cql/term_internal.h"
 
 namespace cassandra_like {
 namespace {
-
-Bytes finish_list(const std::vector<BytesView>& values) {
-  Bytes out;
-  append_be<int32_t>(out, static_cast<int32_t>(values.size()));
-  for (BytesView value : values) append_element(out, value);
-  return out;
-}
-
-// Sorted, without repetition; `stride` values belong together (a map's key and value), the last of equal keys counts.
-Bytes finish_sorted(const Type& key, std::vector<BytesView> values, size_t stride) {
-  std::vector<size_t> order;
-  for (size_t i = 0; i < values.size(); i += stride) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return key.compare(values[a], values[b]) < 0; });
-  std::vector<size_t> unique;
-  for (size_t i : order) {
-    if (!unique.empty() && key.compare(values[unique.back()], values[i]) == 0)
-      unique.back() = i;
-    else
-      unique.push_back(i);
-  }
-  Bytes out;
-  append_be<int32_t>(out, static_cast<int32_t>(unique.size()));
-  for (size_t i : unique) {
-    for (size_t k = 0; k < stride; ++k) append_element(out, values[i + k]);
-  }
-  return out;
-}
-
-Bytes finish_tuple(const std::vector<BytesView>& values) {
-  Bytes out;
-  for (BytesView value : values) append_element(out, value);
-  return out;
-}
-
-// VectorType: fixed-length elements lie side by side, others after an unsigned vint length.
-Bytes finish_vector(const Type& element, const std::vector<BytesView>& values);
 
 class StructuredTerm : public Term {
  public:
@@ -100,15 +63,15 @@ class StructuredTerm : public Term {
     const Type& type = type_->base();
     switch (type.kind()) {
       case TypeKind::kSet:
-        return finish_sorted(*type.elements()[0], std::move(values), 1);
+        return serialize_sorted(*type.elements()[0], std::move(values), 1);
       case TypeKind::kMap:
-        return finish_sorted(*type.elements()[0], std::move(values), 2);
+        return serialize_sorted(*type.elements()[0], std::move(values), 2);
       case TypeKind::kList:
-        return finish_list(values);
+        return serialize_list(values);
       case TypeKind::kVector:
-        return finish_vector(*type.elements()[0], values);
+        return serialize_vector(*type.elements()[0], values);
       default:
-        return finish_tuple(values);
+        return serialize_tuple(values);
     }
   }
 
@@ -116,15 +79,6 @@ class StructuredTerm : public Term {
   std::string name_;
   std::vector<TermPtr> parts_;
 };
-
-Bytes finish_vector(const Type& element, const std::vector<BytesView>& values) {
-  Bytes out;
-  for (BytesView value : values) {
-    if (element.fixed_length() < 0) append_unsigned_vint(out, value.size());
-    out.append(value);
-  }
-  return out;
-}
 
 // --- Preparing, with the messages of Lists, Sets, Maps, Tuples, UserTypes and Vectors ---
 

@@ -35,20 +35,21 @@ Result<Answer> FunctionFixture::select(const std::string& expression) {
   Bytes key = encode_int(0);
   BytesView components[] = {key};
   InputRow row{&context_, components, DecoratedKey::of(key), nullptr, nullptr};
-  if (column.selector != nullptr) {
-    ASSIGN_OR_RETURN(answer.value, column.selector->evaluate(row));
-  } else if (column.aggregate != nullptr) {
-    auto state = column.aggregate->start();
+  std::vector<BytesView> aggregates;
+  for (const AggregateCall& call : selection.aggregates()) {
+    auto state = call.function->start();
     std::vector<BytesView> arguments;
-    for (const SelectorPtr& argument : column.arguments) {
+    for (const SelectorPtr& argument : call.arguments) {
       ASSIGN_OR_RETURN(BytesView value, argument->evaluate(row));
       arguments.push_back(value);
     }
     TRY(state->add(arguments));
     bool none = false;
     ASSIGN_OR_RETURN(Bytes value, state->result(&none));
-    if (!none) answer.value = arena_.copy(value);
+    aggregates.push_back(none ? kNull : arena_.copy(value));
   }
+  row.aggregates = aggregates;
+  ASSIGN_OR_RETURN(answer.value, column.selector->evaluate(row));
   answer.value = arena_.copy(answer.value);
   return answer;
 }

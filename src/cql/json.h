@@ -1,0 +1,35 @@
+// JSON as INSERT JSON and from_json() take it: the text as a tree, and values of CQL types out of that.
+//
+// Error texts quote values as Cassandra does, which prints the Java objects that it parsed: {a=1, b=[x, y]}.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/types.h"
+
+namespace cassandra_like {
+
+struct JsonValue {
+  enum class Kind : uint8_t { kNull, kBoolean, kInteger, kFloat, kString, kList, kMap };
+  Kind kind = Kind::kNull;
+  std::string text;                                        // of a number as written; of a string without escapes
+  std::vector<JsonValue> list;                             // kList
+  std::vector<std::pair<std::string, JsonValue>> entries;  // kMap: no key twice, the last value counts
+
+  bool is_null() const { return kind == Kind::kNull; }
+};
+
+// The first value of the text; what stands behind it is ignored, as Cassandra's parser does.
+Result<JsonValue> parse_json(std::string_view text);
+std::string java_text(const JsonValue& value);
+
+// Keys in double quotes lose them, others become lower case (JsonUtils.handleCaseSensitivity).
+void fold_keys(JsonValue& map);
+
+// The serialized value (AbstractType.fromJSONObject). The JSON is not null.
+Result<Bytes> value_from_json(const Type& type, const JsonValue& json);
+
+}  // namespace cassandra_like
