@@ -66,6 +66,10 @@ int64_t Number::to_long() const {
       return integer;
     case Form::kReal:
       return saturated_long(real);
+    case Form::kDecimal:
+      // A power of ten this large is one of 2^64 as well: its digits need not be written out.
+      if (scale <= -64) return 0;
+      [[fallthrough]];
     default:
       return to_big_integer().low_64_bits();
   }

@@ -47,8 +47,7 @@ std::vector<const ast::Term*> arguments_of(const ast::Term& term) {
   return arguments;
 }
 
-// receiver.type may be nullptr.
-Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+Result<FunctionPtr> resolve_anew(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
   std::vector<CallArgument> arguments;
   for (const ast::Term* argument : arguments_of(term)) {
     ASSIGN_OR_RETURN(TypePtr type, inferred_type(*argument, context));
@@ -72,6 +71,16 @@ Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, P
     return invalid("Unknown function system.cast_as_" + to->cql_name() + " called");
   }
   return resolve_arithmetic(std::get<ast::Arithmetic>(term.value).op, arguments, receiver.type, context);
+}
+
+// receiver.type may be nullptr. Each overload of a call asks what its arguments are, and these ask theirs: without a memory,
+// as often as there are paths.
+Result<FunctionPtr> resolve(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
+  auto& resolved = context.resolved_calls();
+  std::pair key(&term, receiver.type == nullptr ? receiver.table : receiver.table + " " + receiver.type->class_name());
+  if (auto it = resolved.find(key); it != resolved.end()) return it->second;
+  Result<FunctionPtr> function = resolve_anew(term, receiver, context);
+  return resolved.emplace(std::move(key), std::move(function)).first->second;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 namespace cassandra_like::functions {
 namespace {
 
+constexpr int64_t kMaxZeros = 10000;
+
 enum class Op : uint8_t { kAbs, kExp, kLog, kLog10, kRound };
 
 // Java's Math.round: half up, saturating.
@@ -51,7 +53,8 @@ Result<Decimal> on_decimal(Op op, const Decimal& x) {
     case Op::kAbs:
       return Decimal{x.unscaled.abs(), x.scale};
     case Op::kRound:
-      return x.rescaled(0, Rounding::kHalfUp);
+      // What is whole already may have more zeros than memory.
+      return x.scale < -kMaxZeros ? x : x.rescaled(0, Rounding::kHalfUp);
     case Op::kExp:
       return exponential(x);
     case Op::kLog:

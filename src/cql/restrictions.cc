@@ -166,7 +166,7 @@ class RestrictionsBuilder {
       return invalid(std::string("More than one restriction was found for the ") + (start ? "start" : "end") +
                      " bound on " + columns);
     }
-    bound.emplace();
+    bound = TokenRestriction::Bound();
     bound->value = std::move(value);
     bound->inclusive = relation.op == Op::kGte || relation.op == Op::kLte;
     return {};

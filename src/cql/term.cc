@@ -96,6 +96,7 @@ Assignable of_literal(const ast::Literal& literal, const Type& type) {
 }
 
 struct AssignabilityOf {
+  const ast::Term& term;
   const ColumnSpec& receiver;
   PrepareContext& context;
 
@@ -148,9 +149,7 @@ struct AssignabilityOf {
   }
   // Functions, casts and arithmetic: by the type of what they return.
   template <class T>
-  Assignable operator()(const T& other) const {
-    ast::Term term;
-    term.value = other;
+  Assignable operator()(const T&) const {
     return assignable_call(term, receiver, context);
   }
 
@@ -351,12 +350,12 @@ std::string source(const ast::Term& term, const PrepareContext& context) {
 }
 
 Assignable assignable_type(const Type& from, const Type& to) {
-  if (from.equals(to)) return Assignable::kExact;
+  if (&from == &to || (from.kind() == to.kind() && from.equals(to))) return Assignable::kExact;
   return to.is_value_compatible_with(from) ? Assignable::kWeak : Assignable::kNo;
 }
 
 Assignable assignable(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
-  return std::visit(AssignabilityOf{receiver, context}, term.value);
+  return std::visit(AssignabilityOf{term, receiver, context}, term.value);
 }
 
 Result<TermPtr> prepare_term(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {

@@ -1,6 +1,8 @@
 // Functions, casts and arithmetic give what Cassandra gave for the same expressions.
 #include <fstream>
 
+#include "cql/parser.h"
+#include "cql/term.h"
 #include "gtest/gtest.h"
 #include "tests/cql/function_fixture.h"
 
@@ -58,6 +60,32 @@ TEST(Functions, TellTheTimeOfTheClock) {
   EXPECT_EQ(value("current_timestamp()"), timestamp);
   EXPECT_EQ(value("current_date()"), date);
   EXPECT_EQ(value("current_time()"), time);
+}
+
+// Each overload of an operator asks what its operands are, and these ask theirs.
+TEST(Functions, LongSumsAreResolvedInTime) {
+  std::string sum = "1";
+  for (int i = 0; i < 500; ++i) sum += i % 2 == 0 ? " + 1" : " + -1";
+  const std::string text = "INSERT INTO t (k) VALUES (" + sum + ")";
+  auto statement = parse_statement(text);
+  ASSERT_TRUE(statement.ok());
+  CqlOptions options;
+  PrepareContext context(std::make_shared<Schema>(), "", text, statement->bind_variables, options);
+  const ast::Term& term = std::get<ast::Insert>(statement->body).values[0];
+  for (const TypePtr& type : {types::int_(), types::varint(), types::double_()}) {
+    EXPECT_TRUE(prepare_term(term, {"", "t", "k", type}, context).ok());
+  }
+  EXPECT_FALSE(prepare_term(term, {"", "t", "k", types::uuid()}, context).ok());
+}
+
+TEST(Functions, DecimalsOfHugeScalesAreNotWrittenOut) {
+  FunctionFixture fixture;
+  auto cast = fixture.select("CAST((decimal)1E1000000000 AS bigint)");
+  ASSERT_TRUE(cast.ok()) << cast.error().message();
+  EXPECT_EQ(to_hex(cast->value), "0000000000000000");
+  auto rounded = fixture.select("round((decimal)1E1000000000)");
+  ASSERT_TRUE(rounded.ok()) << rounded.error().message();
+  EXPECT_EQ(rounded->type->to_text(rounded->value), "1E+1000000000");
 }
 
 }  // namespace
