@@ -15,6 +15,7 @@ namespace cassandra_like {
 
 namespace {
 constexpr size_t kSectorSize = 512;
+constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
 }
 
 Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
@@ -138,6 +139,11 @@ bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& 
 Status EngineImpl::replay_mutation(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView bytes,
                                    const std::function<bool(const TableMetadata&)>& wanted,
                                    const TruncationRecords& truncated) {
+  // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
+  if (bytes[0] == 1 && bytes.size() > kTableIdEnd) {
+    TableStorePtr store = find(Uuid::from_bytes(bytes.substr(1, kTableIdEnd - 1)));
+    if (!store || !wanted(*store->table)) return {};
+  }
   write_arena_.reset();
   bool unknown = false;
   auto find_table = [&](const Uuid& id) -> const TableMetadata* {

@@ -171,16 +171,17 @@ void CommitLog::adopt(int64_t id, const std::string& path, uint64_t bytes) {
 }
 
 void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {
-  for (const SegmentPtr& segment : segments_) {
-    if (segment->id != id) continue;
-    if (std::find(segment->dirty.begin(), segment->dirty.end(), &table) == segment->dirty.end()) {
-      segment->dirty.push_back(&table);
-    }
-    if (id > table.last_segment) table.last_position = 0;
-    if (id >= table.last_segment) {
-      table.last_segment = id;
-      table.last_position = std::max(table.last_position, position);
-    }
+  // Called for each record of a replay, which asks about the segment that was adopted last.
+  auto found = std::find_if(segments_.rbegin(), segments_.rend(), [id](const SegmentPtr& s) { return s->id == id; });
+  if (found == segments_.rend()) return;
+  Segment& segment = **found;
+  if (std::find(segment.dirty.begin(), segment.dirty.end(), &table) == segment.dirty.end()) {
+    segment.dirty.push_back(&table);
+  }
+  if (id > table.last_segment) table.last_position = 0;
+  if (id >= table.last_segment) {
+    table.last_segment = id;
+    table.last_position = std::max(table.last_position, position);
   }
 }
 
