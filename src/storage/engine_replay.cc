@@ -16,7 +16,7 @@ namespace cassandra_like {
 namespace {
 constexpr size_t kSectorSize = 512;
 constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
-}
+}  // namespace
 
 Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
   std::vector<SegmentOnDisk> out;

@@ -11,7 +11,7 @@ import sys
 
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 70
-SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "data", "venv", ".venv"}
+SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "data", "corpus", "venv", ".venv"}
 CODE = {".cc", ".h"}
 TEXT = CODE | {".py", ".md", ".yaml", ".yml", ".cmake", ".txt", ".json", ".js", ".sh", ""}
 

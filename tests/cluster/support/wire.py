@@ -161,7 +161,7 @@ class Client:
         body = self._take(length)
         if opcode == ERROR:
             code, size = struct.unpack(">iH", body[:6])
-            raise Refused(code, body[6:6 + size].decode())
+            raise Refused(code, body[6:6 + size].decode(errors="replace"))
         return opcode, body, stream
 
     # --- requests
