@@ -37,7 +37,9 @@ def eventually(condition, seconds=10):
 def cluster(**options):
     profile = ExecutionProfile(RoundRobinPolicy(), request_timeout=30)
     options.setdefault("execution_profiles", {EXEC_PROFILE_DEFAULT: profile})
-    return Cluster([HOST], **{"protocol_version": 5, "reconnection_policy": ConstantReconnectionPolicy(0.1), **options})
+    defaults = {"protocol_version": 5, "reconnection_policy": ConstantReconnectionPolicy(0.1), "connect_timeout": 30,
+                "idle_heartbeat_interval": 1, "schema_event_refresh_window": 0}
+    return Cluster([HOST], **{**defaults, **options})
 
 
 @pytest.fixture(scope="session", autouse=True)
