@@ -76,8 +76,8 @@ Result<ClusteringPrefix> Modification::bind_clustering(ExecutionContext& context
     total += values[i].size();
   }
   if (total > kMaxKeyLength) {
-    return invalid("The sum of all clustering columns is too long (" + std::to_string(total) + " > " +
-                   std::to_string(kMaxKeyLength) + ")");
+    return invalid("Key length of " + std::to_string(total) + " is longer than maximum of " +
+                   std::to_string(kMaxKeyLength));
   }
   return make_clustering(*table_, values, ClusteringKind::kClustering, context.arena);
 }
