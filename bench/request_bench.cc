@@ -69,7 +69,7 @@ class NoListener final : public Listener {
 // Keeps the acceptor of whoever listens, so that the bench can be its client.
 class LoopbackNetwork final : public Network {
  public:
-  Result<std::unique_ptr<Listener>> listen(const SocketAddress&, Acceptor acceptor) override {
+  Result<std::unique_ptr<Listener>> listen(const SocketAddress&, Acceptor acceptor, Spread) override {
     acceptor_ = std::move(acceptor);
     std::unique_ptr<Listener> listener = std::make_unique<NoListener>();
     return listener;

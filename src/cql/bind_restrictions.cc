@@ -10,8 +10,8 @@ namespace {
 constexpr size_t kMaxKeyLength = 65535;
 
 // Extends every prefix by every tuple.
-std::vector<Values> extend(const std::vector<Values>& prefixes, const std::vector<Values>& tuples) {
-  std::vector<Values> result;
+Tuples extend(const Tuples& prefixes, const Tuples& tuples) {
+  Tuples result;
   result.reserve(prefixes.size() * tuples.size());
   for (const Values& prefix : prefixes) {
     for (const Values& tuple : tuples) {
@@ -30,8 +30,9 @@ std::span<const BytesView> copy(const Values& values, Arena& arena) {
 
 // What two lists of sorted, disjoint bounds have in common.
 using BoundPair = Restrictions::BoundPair;
-std::vector<BoundPair> intersect(const std::vector<BoundPair>& a, const std::vector<BoundPair>& b) {
-  std::vector<BoundPair> result;
+using BoundPairs = Restrictions::BoundPairs;
+BoundPairs intersect(const BoundPairs& a, const BoundPairs& b) {
+  BoundPairs result;
   for (const BoundPair& x : a) {
     for (const BoundPair& y : b) {
       BoundPair both{x.start.comparable < y.start.comparable ? y.start : x.start,
@@ -67,7 +68,7 @@ Status check_partition_key(const TableMetadata& table, BytesView key) {
 }
 
 Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionContext& context) const {
-  std::vector<Values> keys{{}};
+  Tuples keys(1);
   for (const auto& restriction : key_) {
     ASSIGN_OR_RETURN(auto tuples, restriction->bind_tuples(context));
     keys = extend(keys, tuples);
@@ -150,9 +151,8 @@ bool RestrictionsImpl::clustering_has_in() const {
 }
 
 // The values that = and IN give the first clustering columns; *slice is the slice that continues them, if one does.
-Result<std::vector<Values>> RestrictionsImpl::clustering_prefixes(ExecutionContext& context,
-                                                                  const Restriction** slice) const {
-  std::vector<Values> prefixes{{}};
+Result<Tuples> RestrictionsImpl::clustering_prefixes(ExecutionContext& context, const Restriction** slice) const {
+  Tuples prefixes(1);
   size_t position = 0;
   *slice = nullptr;
   for (const Restriction& restriction : clustering_) {
@@ -187,18 +187,17 @@ Result<std::vector<std::span<const BytesView>>> RestrictionsImpl::clusterings(Ex
 
 // One side of a slice, over columns whose directions may differ: (a, b) > (1, 2) with b descending is a > 1, or a = 1
 // and b before 2. Each run of the same direction is one pair of bounds.
-Result<std::vector<BoundPair>> RestrictionsImpl::slice_bounds(ExecutionContext& context, const Values& prefix,
-                                                              const Restriction& slice) const {
+Result<BoundPairs> RestrictionsImpl::slice_bounds(ExecutionContext& context, const Values& prefix,
+                                                  const Restriction& slice) const {
   auto make = [&](const Values& values, ClusteringKind kind) {
     return make_clustering(*table_, copy(values, context.arena), kind, context.arena);
   };
-  std::vector<BoundPair> result{
-      {make(prefix, ClusteringKind::kInclStartBound), make(prefix, ClusteringKind::kInclEndBound)}};
+  BoundPairs result{{make(prefix, ClusteringKind::kInclStartBound), make(prefix, ClusteringKind::kInclEndBound)}};
   for (bool lower : {true, false}) {
     const auto& bound = lower ? slice.start : slice.end;
     if (!bound) continue;
     ASSIGN_OR_RETURN(Values values, slice.bind_bound(*bound, context));
-    std::vector<BoundPair> side;
+    BoundPairs side;
     size_t first = prefix.size();
     // From the longest run of columns to the shortest: all but the longest exclude their own value.
     for (size_t run_end = values.size(); run_end > 0;) {
@@ -226,10 +225,10 @@ Result<std::vector<BoundPair>> RestrictionsImpl::slice_bounds(ExecutionContext& 
   return result;
 }
 
-Result<std::vector<BoundPair>> RestrictionsImpl::bounds(ExecutionContext& context) const {
+Result<BoundPairs> RestrictionsImpl::bounds(ExecutionContext& context) const {
   const Restriction* slice = nullptr;
   ASSIGN_OR_RETURN(auto prefixes, clustering_prefixes(context, &slice));
-  std::vector<BoundPair> result;
+  BoundPairs result;
   for (const Values& prefix : prefixes) {
     if (slice != nullptr) {
       ASSIGN_OR_RETURN(auto pairs, slice_bounds(context, prefix, *slice));
@@ -247,10 +246,10 @@ Result<std::vector<BoundPair>> RestrictionsImpl::bounds(ExecutionContext& contex
   return result;
 }
 
-Result<std::vector<Slice>> RestrictionsImpl::slices(ExecutionContext& context) const {
-  if (clustering_.empty()) return std::vector<Slice>{Slice::all()};
+Result<Slices> RestrictionsImpl::slices(ExecutionContext& context) const {
+  if (clustering_.empty()) return Slices(1);
   ASSIGN_OR_RETURN(auto pairs, bounds(context));
-  std::vector<Slice> slices;
+  Slices slices;
   for (const BoundPair& pair : pairs) {
     Slice slice;
     if (!pair.start.values.empty()) slice.start = Bytes(pair.start.comparable);

@@ -49,19 +49,7 @@ BytesView frozen_udt(const Column& column, std::span<const Cell> cells, Arena& a
 
 }  // namespace
 
-BytesView column_value(const Column& column, const InputRow& input) {
-  switch (column.kind) {
-    case ColumnKind::kPartitionKey:
-      // Aggregates of no rows have no key either.
-      if (static_cast<size_t>(column.position) >= input.key.size()) return kNull;
-      return input.key[static_cast<size_t>(column.position)];
-    case ColumnKind::kClustering:
-      if (input.row == nullptr || static_cast<size_t>(column.position) >= input.row->clustering.values.size())
-        return kNull;
-      return input.row->clustering.values[static_cast<size_t>(column.position)];
-    default:
-      break;
-  }
+BytesView stored_value(const Column& column, const InputRow& input) {
   const Row* row = column.kind == ColumnKind::kStatic ? input.static_row : input.row;
   if (row == nullptr) return kNull;
   auto cells = cells_of(column, *row);

@@ -319,8 +319,8 @@ Status check_values(const std::vector<const Column*>& columns, const Values& val
 
 }  // namespace
 
-Result<std::vector<Values>> Restriction::bind_tuples(ExecutionContext& context) const {
-  std::vector<Values> tuples;
+Result<Tuples> Restriction::bind_tuples(ExecutionContext& context) const {
+  Tuples tuples;
   if (kind == Kind::kEq) {
     ASSIGN_OR_RETURN(Values values, eq.bind(context, columns.size()));
     TRY(check_values(columns, values));

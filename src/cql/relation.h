@@ -5,12 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "cql/term.h"
 #include "model/read_command.h"
 
 namespace cassandra_like {
 
-using Values = std::vector<BytesView>;
+// Mostly one value, and one tuple of them: then nothing is allocated.
+using Values = absl::InlinedVector<BytesView, 2>;
+using Tuples = absl::InlinedVector<Values, 1>;
 
 // A value for each of some columns: terms one by one, or a marker for the whole tuple.
 struct TupleValue {
@@ -49,7 +52,7 @@ struct Restriction {
   bool covers(const Column* column) const;
 
   // Of kEq and kIn: the allowed tuples, checked for null and unset. Without repetition is the caller's business.
-  Result<std::vector<Values>> bind_tuples(ExecutionContext& context) const;
+  Result<Tuples> bind_tuples(ExecutionContext& context) const;
   Result<Values> bind_bound(const Bound& bound, ExecutionContext& context) const;
   // As conditions on rows.
   Status add_to_filter(RowFilter& filter, ExecutionContext& context) const;

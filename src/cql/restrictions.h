@@ -48,12 +48,13 @@ class Restrictions {
   // For has_full_clusterings(): the values of each row, in clustering order without repetition.
   virtual Result<std::vector<std::span<const BytesView>>> clusterings(ExecutionContext& context) const = 0;
   // What the clustering columns allow; one slice that is all() when they are not restricted (or only by filtering).
-  virtual Result<std::vector<Slice>> slices(ExecutionContext& context) const = 0;
+  virtual Result<Slices> slices(ExecutionContext& context) const = 0;
   // For DELETE of ranges: the bounds of the same slices with their kinds, in clustering order.
   struct BoundPair {
     ClusteringPrefix start, end;
   };
-  virtual Result<std::vector<BoundPair>> bounds(ExecutionContext& context) const = 0;
+  using BoundPairs = absl::InlinedVector<BoundPair, 1>;
+  virtual Result<BoundPairs> bounds(ExecutionContext& context) const = 0;
 
   // --- The rest ---
   virtual bool needs_filtering() const = 0;

@@ -36,8 +36,8 @@ class RestrictionsImpl : public Restrictions {
   bool has_full_clusterings() const override;
   bool clustering_has_in() const override;
   Result<std::vector<std::span<const BytesView>>> clusterings(ExecutionContext& context) const override;
-  Result<std::vector<Slice>> slices(ExecutionContext& context) const override;
-  Result<std::vector<BoundPair>> bounds(ExecutionContext& context) const override;
+  Result<Slices> slices(ExecutionContext& context) const override;
+  Result<BoundPairs> bounds(ExecutionContext& context) const override;
   bool needs_filtering() const override { return needs_filtering_; }
   Result<RowFilter> filter(ExecutionContext& context) const override;
   const IndexMetadata* index() const override { return index_ == nullptr ? nullptr : index_; }
@@ -51,9 +51,8 @@ class RestrictionsImpl : public Restrictions {
     return r.kind == Restriction::Kind::kContains || static_cast<size_t>(r.first()->position) != position;
   }
   bool clustering_needs_filtering() const;
-  Result<std::vector<Values>> clustering_prefixes(ExecutionContext& context, const Restriction** slice) const;
-  Result<std::vector<BoundPair>> slice_bounds(ExecutionContext& context, const Values& prefix,
-                                              const Restriction& slice) const;
+  Result<Tuples> clustering_prefixes(ExecutionContext& context, const Restriction** slice) const;
+  Result<BoundPairs> slice_bounds(ExecutionContext& context, const Values& prefix, const Restriction& slice) const;
 
   TablePtr table_;
   std::vector<std::optional<Restriction>> key_;  // by position

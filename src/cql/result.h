@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/pooled_bytes.h"
 #include "model/schema.h"
 #include "replica/schema_store.h"
 
@@ -30,7 +30,7 @@ ResultMetadataPtr make_result_metadata(std::vector<ColumnSpec> columns);
 struct RowsResult {
   ResultMetadataPtr metadata;
   int32_t row_count = 0;
-  Bytes rows;
+  PooledBytes rows;
   Bytes paging_state;  // empty: no more pages
 };
 struct VoidResult {};

@@ -76,10 +76,10 @@ struct SelectStatement::Execution {
 namespace {
 
 // Leaves of the slices what lies behind the row at `clustering` in the direction of the read.
-void trim(std::vector<Slice>& slices, Bytes clustering, bool reversed) {
+void trim(Slices& slices, Bytes clustering, bool reversed) {
   clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
   if (slices.empty()) slices.push_back(Slice::all());
-  std::vector<Slice> rest;
+  Slices rest;
   for (Slice& slice : slices) {
     if (reversed) {
       if (slice.end.empty() || clustering < slice.end) slice.end = clustering;

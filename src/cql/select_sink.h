@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "absl/container/inlined_vector.h"
+#include "base/pooled_bytes.h"
 #include "cql/grouping.h"
 #include "model/read_command.h"
 
@@ -47,7 +49,7 @@ class SelectSink : public RowSink {
 
   // The encoded rows; finish() writes the last group's first.
   Status finish();
-  Bytes take_rows() { return std::move(out_); }
+  PooledBytes take_rows() { return std::move(out_); }
   // For ORDER BY over several partitions: where each row starts in the output, and its clustering.
   void keep_positions() { keep_positions_ = true; }
   struct Position {
@@ -79,7 +81,7 @@ class SelectSink : public RowSink {
   Status status_;
 
   DecoratedKey key_;
-  std::vector<BytesView> key_components_;
+  absl::InlinedVector<BytesView, 4> key_components_;
   Arena partition_arena_{256};
   Row static_row_;
   uint64_t rows_in_partition_ = 0;
@@ -88,8 +90,8 @@ class SelectSink : public RowSink {
   uint64_t rows_ = 0;
   uint64_t rows_seen_ = 0;
   Bytes last_key_, last_clustering_;
-  Bytes out_;
-  std::vector<BytesView> row_values_;
+  PooledBytes out_;
+  absl::InlinedVector<BytesView, 16> row_values_;
   std::vector<Position> positions_;
   std::optional<GroupCollector> groups_;
   uint64_t groups_in_partition_ = 0;

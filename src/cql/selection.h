@@ -23,7 +23,14 @@ struct InputRow {
 };
 
 // A column's value: kNull when absent. Multi-cell collections and UDTs in their frozen form, counters as bigint.
-BytesView column_value(const Column& column, const InputRow& input);
+BytesView stored_value(const Column& column, const InputRow& input);  // of a static or regular column
+inline BytesView column_value(const Column& column, const InputRow& input) {
+  if (column.kind > ColumnKind::kClustering) return stored_value(column, input);
+  const auto position = static_cast<size_t>(column.position);
+  if (column.kind == ColumnKind::kPartitionKey) return position < input.key.size() ? input.key[position] : kNull;
+  const bool has_it = input.row != nullptr && position < input.row->clustering.values.size();
+  return has_it ? input.row->clustering.values[position] : kNull;
+}
 
 class Selector {
  public:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "model/row.h"
 
 namespace cassandra_like {
@@ -41,13 +42,17 @@ using RowFilter = std::vector<FilterExpression>;
 bool satisfies(const RowFilter& filter, const TableMetadata& table, const DecoratedKey& key, const Row& static_row,
                const Row& row, int64_t now_seconds);
 
+// Mostly one.
+using DecoratedKeys = absl::InlinedVector<DecoratedKey, 1>;
+using Slices = absl::InlinedVector<Slice, 1>;
+
 struct ReadCommand {
   TablePtr table;
   int64_t now_seconds = 0;
   // Either single keys, in the order in which their partitions are wanted, or a range of the ring.
-  std::vector<DecoratedKey> keys;
+  DecoratedKeys keys;
   std::optional<KeyRange> range;
-  std::vector<Slice> slices;  // sorted, disjoint; empty: the whole partition
+  Slices slices;  // sorted, disjoint; empty: the whole partition
   // Also ask for the static row. A partition whose rows are all deleted but whose static row lives is reported.
   bool wants_static = true;
   // Rows of the slices may be left out altogether (SELECT DISTINCT, static columns only).

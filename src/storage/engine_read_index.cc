@@ -38,7 +38,7 @@ Bytes entry_bound(const IndexStore& index, const RingPosition& position, bool is
   return out;
 }
 
-bool in_slices(const std::vector<Slice>& slices, BytesView comparable) {
+bool in_slices(const Slices& slices, BytesView comparable) {
   return slices.empty() ||
          std::any_of(slices.begin(), slices.end(), [&](const Slice& s) { return s.contains(comparable); });
 }
@@ -61,7 +61,7 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Row
   }
   Bytes value = index_key(*index, command.filter[command.index_expression]);
   DecoratedKey key = DecoratedKey::of(value);
-  std::vector<Slice> slices;
+  Slices slices;
   if (command.range) {
     Slice slice{entry_bound(*index, command.range->start, true, command.range->start_inclusive),
                 entry_bound(*index, command.range->end, false, command.range->end_inclusive)};
@@ -69,7 +69,7 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Row
     if (!slice.end.empty() && slice.end <= slice.start) return {};
     slices.push_back(std::move(slice));
   } else {
-    std::vector<DecoratedKey> keys = command.keys;
+    DecoratedKeys keys = command.keys;
     std::sort(keys.begin(), keys.end());
     for (const DecoratedKey& base : keys) slices.push_back(entries_of_key(*index, base.key));
   }
@@ -107,9 +107,9 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Row
 namespace {
 
 // Slices of the rows that entries point to, each once, in clustering order.
-std::vector<Slice> slices_of_hits(const TableMetadata& base, const ReadCommand& command,
-                                  std::span<const IndexEntry> hits, Arena& arena) {
-  std::vector<Slice> slices;
+Slices slices_of_hits(const TableMetadata& base, const ReadCommand& command, std::span<const IndexEntry> hits,
+                      Arena& arena) {
+  Slices slices;
   for (const IndexEntry& hit : hits) {
     bool no_row = std::all_of(hit.base_clustering.begin(), hit.base_clustering.end(), is_null);
     if (no_row && !base.clustering.empty()) continue;  // of a static row
@@ -135,7 +135,7 @@ Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, c
   Arena arena;
   bool is_static = index.is_static(base);
   bool whole = is_static || base.clustering.empty();
-  std::vector<Slice> slices = whole ? command.slices : slices_of_hits(base, command, hits, arena);
+  Slices slices = whole ? command.slices : slices_of_hits(base, command, hits, arena);
   // An entry of a static row alone still makes its partition a result.
   SliceSelection selection{slices, command.reversed, whole || !slices.empty()};
   ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));

@@ -171,7 +171,7 @@ Result<Mutation> EngineImpl::resolve_counters(const Mutation& mutation, Arena& a
 Result<Row> EngineImpl::resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row,
                                             bool is_static, Arena& arena) {
   SliceSelection selection;
-  std::vector<Slice> slices;
+  Slices slices;
   if (!is_static && !store.table->clustering.empty()) {
     slices.push_back(Slice::of_prefix(*store.table, row.clustering.values));
     selection.slices = slices;

@@ -263,7 +263,7 @@ Lines Node::read(ReadCommand command) {
   return sink.lines;
 }
 
-Lines Node::read(const std::string& name, const std::string& key, std::vector<Slice> slices, bool reversed) {
+Lines Node::read(const std::string& name, const std::string& key, Slices slices, bool reversed) {
   ReadCommand one = command(name);
   one.keys = {DecoratedKey::of(key)};
   one.slices = std::move(slices);

@@ -108,7 +108,7 @@ class Node {
   T run(Task<T> task);
   Status apply(Update& update);
   Status apply(Update&& update) { return apply(update); }
-  Lines read(const std::string& table, const std::string& key, std::vector<Slice> slices = {}, bool reversed = false);
+  Lines read(const std::string& table, const std::string& key, Slices slices = {}, bool reversed = false);
   Lines read(ReadCommand command);
   Lines scan(const std::string& table);
   ReadCommand command(const std::string& table) const;
