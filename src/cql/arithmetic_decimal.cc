@@ -124,9 +124,10 @@ int BigInt::compare(const BigInt& other) const { return BN_cmp(value_.get(), oth
 
 namespace {
 
-constexpr int64_t kMaxDigits = 10000;  // of sums and products
-constexpr int64_t kMinDigits = 32;     // of quotients and logarithms
-constexpr int64_t kMaxScale = 1000;    // of quotients
+constexpr int64_t kMaxDigits = 10000;   // of sums and products
+constexpr int64_t kMaxShift = 200'000;  // digits that a change of scale may add; a larger one is not made
+constexpr int64_t kMinDigits = 32;      // of quotients and logarithms
+constexpr int64_t kMaxScale = 1000;     // of quotients
 
 BigInt power_of_ten(int64_t exponent) { return BigInt::power_of_ten(static_cast<uint64_t>(exponent)); }
 
@@ -174,6 +175,7 @@ Bytes Decimal::to_bytes() const {
 Decimal Decimal::rescaled(int64_t new_scale, Rounding rounding) const {
   if (new_scale == scale) return *this;
   if (sign() == 0) return {BigInt(0), new_scale};
+  if (new_scale - scale > kMaxShift) return *this;
   if (new_scale > scale) return {unscaled * power_of_ten(new_scale - scale), new_scale};
   if (scale - new_scale > digits() + 1) return {BigInt(0), new_scale};
   return {divide_rounded(unscaled, power_of_ten(scale - new_scale), rounding), new_scale};
@@ -223,6 +225,12 @@ Decimal multiply(const Decimal& a, const Decimal& b) {
 
 Decimal divide(const Decimal& a, const Decimal& b, int64_t scale, Rounding rounding) {
   int64_t shift = scale - a.scale + b.scale;
+  // Far apart, the quotient is nothing at this scale, or has more digits than anybody can want: those are left out.
+  if (-shift > a.digits() - b.digits() + 1) return {BigInt(0), scale};
+  if (shift > kMaxShift) {
+    scale -= shift - kMaxShift;
+    shift = kMaxShift;
+  }
   if (shift >= 0) return {divide_rounded(a.unscaled * power_of_ten(shift), b.unscaled, rounding), scale};
   return {divide_rounded(a.unscaled, b.unscaled * power_of_ten(-shift), rounding), scale};
 }

@@ -71,6 +71,7 @@ class EngineImpl final : public Engine {
 
   // Writing.
   Status apply_now(const Mutation& mutation);
+  Status check_indexed_values(const TableStore& store, const PartitionUpdate& update);
   void apply_to(TableStore& store, const PartitionUpdate& update);
   Task<Status> apply_later(Bytes serialized);
   Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);

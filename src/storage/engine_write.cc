@@ -30,6 +30,22 @@ Task<Status> EngineImpl::apply(const Mutation& mutation) {
   return log_.durable();
 }
 
+// An indexed value is a partition key of the index, whose length is written in 16 bits
+// (index.internal.CassandraIndex.validateIndexedValue).
+Status EngineImpl::check_indexed_values(const TableStore& store, const PartitionUpdate& update) {
+  size_t longest = 0;
+  for (const auto& index : store.indexes) {
+    index_arena_.reset();
+    update_index(*index, update, nullptr, 0, index_arena_,
+                 [&](const PartitionUpdate& entry) { longest = std::max(longest, entry.key.key.size()); });
+    if (longest < kIndexedValueLimit) continue;
+    return invalid(fmt::format("Cannot index value of size {} for index {} on {}({}) (maximum allowed size={})",
+                               longest, index->metadata.name, store.table->qualified_name(), index->column_name,
+                               kIndexedValueLimit));
+  }
+  return {};
+}
+
 Status EngineImpl::apply_now(const Mutation& mutation) {
   if (refusing_) return Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes");
   int64_t begun = runtime_.clock.monotonic_nanos();
@@ -39,6 +55,9 @@ Status EngineImpl::apply_now(const Mutation& mutation) {
     auto found = stores_.find(update.table->id);
     if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->id.to_string()));
     stores.push_back(found->second.get());
+    if (!stores.back()->indexes.empty() && update.table == stores.back()->table.get()) {
+      TRY(check_indexed_values(*stores.back(), update));
+    }
     if (found->second->durable) logged.push_back(&found->second->log);
   }
   if (!logged.empty()) TRY(log_.append(mutation, logged));
@@ -64,8 +83,9 @@ void EngineImpl::apply_to(TableStore& store, const PartitionUpdate& update) {
     for (const auto& index : store.indexes) {
       Memtable& hidden = *index->store->memtable;
       size_t hidden_before = hidden.memory_used();
-      update_index(*index, update, old, runtime_.clock.wall_seconds(), index_arena_,
-                   [&](const PartitionUpdate& entry) { hidden.apply(entry); });
+      update_index(*index, update, old, runtime_.clock.wall_seconds(), index_arena_, [&](const PartitionUpdate& entry) {
+        if (entry.key.key.size() < kIndexedValueLimit) hidden.apply(entry);
+      });
       active_bytes_ += hidden.memory_used() - hidden_before;
     }
   }

@@ -55,6 +55,17 @@ class IndexTest : public testing::Test {
   TablePtr table;
 };
 
+TEST_F(IndexTest, AValueThatIsTooLongForAnIndexIsRefused) {
+  use("v");
+  Status refused = node.apply(Update(table, "a").at(1).row(1).live().cell("v", std::string(65535, 'x')));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(),
+            "Cannot index value of size 65535 for index by on ks.t(v) (maximum allowed size=65535)");
+  put("a", 2, std::string(1000, 'x'));
+  node.flush();
+  EXPECT_EQ(find(where("v", Operator::kEq, std::string(1000, 'x'))).size(), 1u);
+}
+
 TEST_F(IndexTest, ARegularColumnFindsItsRowsFromMemoryAndDisk) {
   use("v");
   put("a", 1, "red");

@@ -49,7 +49,9 @@ Status EngineImpl::build_index_page(TableStore& store, const std::string& name, 
   if (index == store.indexes.end()) return invalid(fmt::format("Index {} was dropped while it was built", name));
   Memtable& hidden = *(*index)->store->memtable;
   size_t before = hidden.memory_used();
-  auto write = [&](const PartitionUpdate& entry) { hidden.apply(entry); };
+  auto write = [&](const PartitionUpdate& entry) {
+    if (entry.key.key.size() < kIndexedValueLimit) hidden.apply(entry);
+  };
   int64_t now = runtime_.clock.wall_seconds();
   ASSIGN_OR_RETURN(auto scanner, open_range(store, *range, {}));
   *more = false;

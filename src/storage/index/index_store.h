@@ -26,6 +26,10 @@ enum class IndexShape : uint8_t {
   kCollectionEntry
 };
 
+// Values of this size and longer cannot be partition keys of an index. Writes of them are refused; those that came to be
+// before the index are not in it.
+inline constexpr size_t kIndexedValueLimit = 65535;
+
 struct IndexStore {
   IndexMetadata metadata;
   IndexTarget target;
