@@ -103,6 +103,7 @@ class CommitLog {
   Status roll();
   void prepare();
   void request_sync();
+  void schedule_sync();
   void start_sync();
   Task<void> run_syncs();
   Task<Status> sync_sections(std::vector<Section> sections);
@@ -131,6 +132,7 @@ class CommitLog {
   TimerId sync_timer_ = 0;
   TimerId lag_timer_ = 0;
   int64_t last_sync_nanos_ = 0;
+  int64_t unsynced_since_nanos_ = 0;  // when the first record came that no sync has taken yet
   Gate gate_;
   std::unique_ptr<Error> failure_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted callbacks may outlive this

@@ -1,7 +1,7 @@
 // When the commit log is synced, and who waits for it.
 //
-// At most one sync runs. It cuts the open section: what is appended while it runs belongs to the next one. Periodic:
-// the first record after a sync sets a timer. Batch: a sync starts when the current callback ends, or when the one under
+// At most one sync runs. It cuts the open section: what is appended while it runs belongs to the next one. Periodic: a
+// sync starts a period after the first record that the one before did not take. Batch: a sync starts when the current callback ends, or when the one under
 // way does, so one covers all that a loop turn wrote. Group: likewise, but not before a window after the last start.
 #include <fmt/format.h>
 
@@ -12,15 +12,22 @@
 namespace cassandra_like {
 
 void CommitLog::request_sync() {
+  if (!sync_requested_) unsynced_since_nanos_ = runtime_.clock.monotonic_nanos();
   sync_requested_ = true;
-  if (sync_running_) return;  // run_syncs() looks again
+  if (!sync_running_) schedule_sync();  // else run_syncs() looks again
+}
+
+void CommitLog::schedule_sync() {
   auto start = [this, alive = alive_] {
     if (*alive) start_sync();
   };
   Duration delay{0};
-  if (options_.sync == CommitLogSync::kPeriodic) delay = options_.sync_period;
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  if (options_.sync == CommitLogSync::kPeriodic) {
+    delay = Duration(unsynced_since_nanos_ + options_.sync_period.count() - now);
+  }
   if (options_.sync == CommitLogSync::kGroup) {
-    delay = Duration(last_sync_nanos_ + options_.group_window.count() - runtime_.clock.monotonic_nanos());
+    delay = Duration(last_sync_nanos_ + options_.group_window.count() - now);
   }
   if (delay.count() > 0) {
     sync_timer_ = runtime_.executor.schedule(delay, std::move(start));
@@ -93,7 +100,7 @@ Task<void> CommitLog::run_syncs() {
     durable_ = target;
   } while (sync_again_ || (sync_requested_ && options_.sync == CommitLogSync::kBatch));
   sync_running_ = false;
-  if (std::exchange(sync_requested_, false) && !gate_.closed()) request_sync();
+  if (sync_requested_ && !gate_.closed()) schedule_sync();
   gate_.leave();
 }
 
