@@ -17,6 +17,17 @@ namespace cassandra_like {
 namespace {
 constexpr size_t kMostWaitingWrites = 4096;
 constexpr Duration kLongestWait = std::chrono::seconds(2);
+
+size_t payload_size(const Row& row) {
+  size_t size = row.clustering.comparable.size();
+  for (const Cell& cell : row.cells) size += cell.value.size() + cell.path.size();
+  return size;
+}
+size_t payload_size(const PartitionUpdate& update) {
+  size_t size = update.key.key.size() + payload_size(update.static_row);
+  for (const Row& row : update.rows) size += payload_size(row);
+  return size;
+}
 }  // namespace
 
 Task<Status> EngineImpl::apply(const Mutation& mutation) {
@@ -33,6 +44,7 @@ Task<Status> EngineImpl::apply(const Mutation& mutation) {
 // An indexed value is a partition key of the index, whose length is written in 16 bits
 // (index.internal.CassandraIndex.validateIndexedValue).
 Status EngineImpl::check_indexed_values(const TableStore& store, const PartitionUpdate& update) {
+  if (payload_size(update) < kIndexedValueLimit / 2) return {};  // nearly always: no value can be that long
   size_t longest = 0;
   for (const auto& index : store.indexes) {
     index_arena_.reset();

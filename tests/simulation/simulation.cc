@@ -149,11 +149,10 @@ class Simulation {
   void end_life() {
     uint64_t kind = random(10);
     std::optional<int64_t> safe_until;
-    const int64_t sync_delay = sync_delay_nanos();
     if (kind < 5) {
       say("power cut");
       // What was acknowledged a period and its sync ago is on the disk, whatever the mode.
-      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay;
+      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos();
       machine_.crash();
     } else if (kind < 8 || stop_requested_) {
       say("kill");
@@ -173,12 +172,7 @@ class Simulation {
     if (safe_until) checker_.forget_acknowledged_after(*safe_until);
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
-  // A sync waits for those of the same file that an earlier, slower life of the node began.
-  int64_t sync_delay_nanos() {
-    slowest_sync_nanos_ = std::max<int64_t>(slowest_sync_nanos_, machine_.faults().max_sync_delay.count());
-    return slowest_sync_nanos_;
-  }
-  int64_t slowest_sync_nanos_ = 0;
+  int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
   void machine_runtime_post(Callback callback) { node_->processor(0).runtime().executor.post(std::move(callback)); }
 
   // --- Statements ---

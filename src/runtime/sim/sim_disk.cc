@@ -151,8 +151,10 @@ Task<Status> sim_sync(SimDiskState* state, SimExecutor* executor, std::string pa
   if (!alive.ok()) co_return alive;
   SimScheduler& scheduler = state->scheduler();
   int64_t completed = scheduler.now() + scheduler.draw_up_to(state->faults().max_sync_delay.count());
-  completed = std::max(completed, inode->last_sync);
+  const uint32_t life = executor->life().number;
+  if (inode->last_sync_life == life) completed = std::max(completed, inode->last_sync);
   inode->last_sync = completed;
+  inode->last_sync_life = life;
   Promise<Status> result;
   scheduler.at(completed, executor, SimEvent::kSyncDone, payload, [state, &path, &result, &done] {
     if (state->scheduler().chance(state->faults().io_error_ppm)) {

@@ -55,7 +55,9 @@ struct SimInode {
   std::unique_ptr<ZeroedMemory> mapped;
   std::unique_ptr<ZeroedMemory> mapped_durable;
   uint64_t mapped_size = 0;
-  int64_t last_sync = 0;  // syncs of a file complete in order
+  // Syncs of a file complete in order, those of one life: the ones of a process that is gone are gone with it.
+  int64_t last_sync = 0;
+  uint32_t last_sync_life = 0;
 };
 
 class SimDiskState {

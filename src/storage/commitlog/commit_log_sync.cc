@@ -1,8 +1,9 @@
 // When the commit log is synced, and who waits for it.
 //
 // At most one sync runs. It cuts the open section: what is appended while it runs belongs to the next one. Periodic: a
-// sync starts a period after the first record that the one before did not take. Batch: a sync starts when the current callback ends, or when the one under
-// way does, so one covers all that a loop turn wrote. Group: likewise, but not before a window after the last start.
+// sync starts a period after the first record that the one before did not take. Batch: a sync starts when the current
+// callback ends, or when the one under way does, so one covers all that a loop turn wrote. Group: likewise, but not
+// before a window after the last start.
 #include <fmt/format.h>
 
 #include "base/log.h"
