@@ -6,35 +6,37 @@
 
 namespace cassandra_like {
 
+PreparedEntry* PreparedCache::find(BytesView id) {
+  auto it = by_id_.find(id);
+  if (it == by_id_.end()) return nullptr;
+  by_use_.splice(by_use_.begin(), by_use_, it->second);
+  return &it->second->entry;
+}
+
 std::vector<Bytes> PreparedCache::put(const Bytes& id, PreparedEntry entry) {
   erase(id);
   bytes_ += weight(entry);
-  entry.last_used = ++clock_;
-  entries_[id] = std::make_unique<PreparedEntry>(std::move(entry));
+  by_use_.push_front({id, std::move(entry)});
+  by_id_[id] = by_use_.begin();
   std::vector<Bytes> evicted;
-  if (bytes_ <= capacity_) return evicted;
-  // A tenth at a time, the longest unused first: sorting is paid for by the inserts until the next time.
-  std::vector<std::pair<uint64_t, Bytes>> by_use;
-  for (const auto& [key, value] : entries_) by_use.emplace_back(value->last_used, key);
-  std::sort(by_use.begin(), by_use.end());
-  for (const auto& [used, key] : by_use) {
-    if (bytes_ <= capacity_ - capacity_ / 10 || key == id) break;
-    erase(key);
-    evicted.push_back(key);
+  while (bytes_ > capacity_ && by_use_.size() > 1) {
+    evicted.push_back(by_use_.back().id);
+    erase(evicted.back());
   }
   return evicted;
 }
 
 void PreparedCache::erase(BytesView id) {
-  auto it = entries_.find(id);
-  if (it == entries_.end()) return;
-  bytes_ -= weight(*it->second);
-  entries_.erase(it);
+  auto it = by_id_.find(id);
+  if (it == by_id_.end()) return;
+  bytes_ -= weight(it->second->entry);
+  by_use_.erase(it->second);
+  by_id_.erase(it);
 }
 
 std::vector<Bytes> PreparedCache::ids() const {
   std::vector<Bytes> ids;
-  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  for (const Node& node : by_use_) ids.push_back(node.id);
   std::sort(ids.begin(), ids.end());
   return ids;
 }
