@@ -246,6 +246,7 @@ Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execut
     if (e.partial) {
       e.sink.resume_partition();
       CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
+      e.sink.leave_partition();
       e.tombstones += statistics.tombstones;
     }
     bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= kGroupPage;

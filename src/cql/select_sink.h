@@ -32,6 +32,8 @@ class SelectSink : public RowSink {
 
   // The partition that a page ended in goes on: its static row was reported before.
   void resume_partition() { resumed_ = true; }
+  // It is done, whether or not anything was left of it.
+  void leave_partition() { resumed_ = false; }
 
   // An error of a function stops the read; it is asked for afterwards.
   Status take_status() { return std::move(status_); }
