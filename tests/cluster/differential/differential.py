@@ -67,6 +67,14 @@ class Run:
         print(f"our node ended with {self.node.process.returncode}:\n" + (self.node.home / "output.log").read_text()[-3000:], flush=True)
         self.node.start()
 
+    async def ask_cassandra(self, *arguments):
+        if self.tool:
+            await asyncio.to_thread(subprocess.run, [*self.tool, *arguments], capture_output=True, check=True)
+
+    async def counter_cache(self, mebibytes):
+        """A counter that is deleted goes on, in Cassandra, from what its counter cache still holds. Without the cache it begins again."""
+        await self.ask_cassandra("nodetool", "--ip", self.theirs, "setcachecapacity", "100", "0", str(mebibytes))
+
     # --- One case ---
 
     async def begin(self, number):
@@ -109,13 +117,13 @@ class Run:
         """What happens to the nodes after a quarter."""
         if part in (0, 2):
             self.node.nodetool("flush")
-            if self.tool:
-                await asyncio.to_thread(subprocess.run, [*self.tool, "nodetool", "--ip", self.theirs, "flush"], capture_output=True)
+            await self.ask_cassandra("nodetool", "--ip", self.theirs, "flush")
         if part in (1, 2):
             self.node.restart()
             if self.arguments.restart_cassandra and part == 1:
-                await asyncio.to_thread(subprocess.run, [*self.tool, "stop", "--ip", self.theirs], check=True)
-                await asyncio.to_thread(subprocess.run, [*self.tool, "start", "--ip", self.theirs, "--seeds", self.theirs, "--heap", "2G"], check=True)
+                await self.ask_cassandra("stop", "--ip", self.theirs)
+                await self.ask_cassandra("start", "--ip", self.theirs, "--seeds", self.theirs, "--heap", "2G")
+                await self.counter_cache(0)
             await asyncio.gather(*(case.session.connect() for case in cases))
 
     async def wave(self, numbers):
@@ -130,11 +138,13 @@ class Run:
     async def all(self):
         total = -(-self.arguments.statements // self.arguments.case_size)
         numbers = list(range(total)) if self.arguments.case is None else [self.arguments.case]
+        await self.counter_cache(0)
         for at in range(0, len(numbers), self.arguments.parallel):
             await self.wave(numbers[at:at + self.arguments.parallel])
             print(f"{self.run} statements, {len(self.found)} differences", flush=True)
         if self.arguments.minimise:
             await self.minimise()
+        await self.counter_cache(50)
 
     # --- A short run that shows a difference ---
 

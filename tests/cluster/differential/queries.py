@@ -5,7 +5,7 @@ from writes import NOW
 
 AGGREGATES = ["count({0})", "min({0})", "max({0})"]
 TEMPORAL = {"timeuuid": ["to_timestamp({0})", "to_date({0})", "to_unix_timestamp({0})"], "timestamp": ["to_date({0})", "to_unix_timestamp({0})"], "date": ["to_timestamp({0})"]}
-COLLECTION = {"list": ["collection_count({0})", "collection_min({0})", "collection_max({0})"], "set": ["collection_count({0})", "collection_max({0})"], "map": ["map_keys({0})", "map_values({0})", "collection_count({0})"]}
+COLLECTION = {"list": ["collection_count({0})", "collection_min({0})", "collection_max({0})", "collection_sum({0})", "collection_avg({0})"], "set": ["collection_count({0})", "collection_max({0})"], "map": ["map_keys({0})", "map_values({0})", "collection_count({0})"]}
 CASTS = {"text": ["text", "ascii"], "ascii": ["text"], "boolean": ["text"], "timestamp": ["date", "text"], "date": ["timestamp", "text"], "timeuuid": ["timestamp", "date", "text"],
          "time": ["text"], "uuid": ["text"], "inet": ["text"], "blob": ["text"]}
 MASKS = ["mask_null({0})", "mask_default({0})", "mask_inner({0}, 1, 1)", "mask_outer({0}, 1, 1, '#')", "mask_hash({0})"]
@@ -29,12 +29,15 @@ class Queries:
 
     def select(self, w, table):
         distinct = self.chance(0.06)
-        selection = self.distinct_selection(table) if distinct else self.selection(w, table)
+        group = [] if distinct or not self.chance(0.1) else self.grouping(table)
+        selection = self.distinct_selection(table) if distinct else self.grouped_selection(w, table) if group else self.selection(w, table)
         if w.chaos and self.chance(0.1):
             selection = self.random.choice(["nope", "*, p0", "count(nope)", "sum(*)", "count(*), *", "unknown(1)", "ttl(p0)", "writetime(*)", "1", "(int)1", "p0.x", "v0[0]", "v0.f0", "v0['a'..]", "token(p0)",
                                             "cast(v0 as uuid)", "v0 + 1", "-v0", "avg(v0)", "DISTINCT", "DISTINCT v0", "JSONX", "a b c", "count(1)", "system.count(*)", "'a'", "?", "token(v0)", "[v0]", "{v0}"])
         relations, filtering, keyed = self.relations(w, table, distinct)
-        text = f"SELECT {selection} FROM {table.name}" + (" WHERE " + " AND ".join(relations) if relations else "")
+        text = f"SELECT {'JSON ' if self.chance(0.07) else ''}{selection} FROM {table.name}" + (" WHERE " + " AND ".join(relations) if relations else "")
+        if group:
+            text += " GROUP BY " + ", ".join(group)
         if keyed and self.chance(0.25) or w.chaos and self.chance(0.1):
             text += self.order_by(w, table)
         if self.chance(0.08):
@@ -69,6 +72,25 @@ class Queries:
         items = [self.item(w, table) for _ in range(self.random.randint(1, 3))]
         return ", ".join(item + (f" AS a{i}" if self.chance(0.15) else "") for i, item in enumerate(items))
 
+    def grouping(self, table):
+        """Columns of GROUP BY: a beginning of the primary key, mostly."""
+        columns = table.primary_key
+        count = len(table.partition) if not table.clustering or self.chance(0.3) else self.random.randint(len(table.partition), len(columns))
+        found = [c.name for c in columns[:count]]
+        last = columns[count - 1]
+        if last.kind == "clustering" and last.type.name in ("timestamp", "date", "time", "timeuuid") and self.chance(0.6):
+            found[-1] = f"floor({last.name}, {self.random.choice(['1d', '1h', '1mo', '2y', '7d', '90m', '1ns'])})"
+        if self.chance(0.08):
+            self.random.choice([lambda: found.reverse(), lambda: found.append(self.random.choice(table.columns).name), lambda: found.pop(0)])()
+        return found
+
+    def grouped_selection(self, w, table):
+        if self.chance(0.15):
+            return "*"
+        items = [self.random.choice(table.primary_key).name] if self.chance(0.6) else []
+        items += [self.random.choice(["count(*)", self.aggregate(self.random.choice(table.columns))]) for _ in range(self.random.randint(1, 2))]
+        return ", ".join(items + ([self.item(w, table)] if self.chance(0.3) else []))
+
     def aggregate(self, column):
         numeric = column.type.name in NUMERIC + ("counter",)
         return self.random.choice(AGGREGATES + (["sum({0})", "avg({0})"] if numeric else [])).format(column.name)
@@ -87,7 +109,7 @@ class Queries:
 
     def typed_items(self, w, type, name, descending):
         if type.kind == "udt":
-            return [f"{name}.{self.random.choice(type.fields)}"] * 2
+            return [f"{name}.{self.random.choice(type.fields)}"] * 2 + ([f"cast({name} as text)"] if self.chance(0.1) else [])
         if type.is_collection and not descending:
             found = [pattern.format(name) for pattern in COLLECTION[type.kind]]
             if type.kind == "list" or len(w.values) > 100:
@@ -100,7 +122,7 @@ class Queries:
         found = [pattern.format(name) for pattern in MASKS[:0 if type.name == "timeuuid" else 1 if type.kind != "native" or descending else 2]]
         if type.name in NUMERIC:
             other = self.random.choice(["1", "2", "-3", name])
-            found += [f"{name} {self.random.choice('+-*')} {other}", f"-{name}", f"abs({name})", f"cast({name} as {self.random.choice(NUMERIC + ('text',))})"]
+            found += [f"{name} {self.random.choice('+-*/%')} {other}", f"-{name}", f"{self.random.choice(['abs', 'abs', 'round', 'exp', 'log', 'log10'])}({name})", f"cast({name} as {self.random.choice(NUMERIC + ('text',))})"]
         if type.name in CASTS:
             found.append(f"cast({name} as {self.random.choice(CASTS[type.name])})")
         if type.name in BLOBS:

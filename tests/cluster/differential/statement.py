@@ -2,6 +2,7 @@
 import dataclasses
 import re
 
+from json_values import Json
 from protocol import UNSET, Options
 from values import NATIVE, NUMERIC, NULL, Values, native, sized
 
@@ -21,7 +22,6 @@ class Statement:
     mode: str = "query"  # query, prepare or batch
     table: str = None
     batch: tuple = None  # kind, texts with their values
-    again: tuple = ()  # of a prepared one: options of further executions
 
     def __str__(self):
         o = self.options
@@ -68,6 +68,9 @@ class Writer:
         if type.name in HINTED and self.chance(0.03):
             pattern = self.random.choice(HINTED[type.name])
             return pattern % value.literal if "%s" in pattern else pattern
+        if self.chance(0.01):
+            json = Json(self.random, self.chaos)
+            return f"from_json({self.value(json.value(json.of(type, few)))})"
         if type.name in NUMERIC and self.chance(0.02):
             return f"{self.pool.of(type, True).literal} {self.random.choice('+-*/%')} {self.random.choice(['1', '2', '-1', '3'])}"
         return self.value(value)

@@ -1,4 +1,5 @@
 """Random statements that change data: INSERT, UPDATE, DELETE, BATCH and TRUNCATE."""
+from json_values import Json
 from statement import Statement, Writer
 from values import native
 
@@ -79,6 +80,8 @@ class Writes:
         if w.chaos and self.chance(0.2):
             at = self.random.randrange(len(columns))
             columns[at:at + 1] = self.random.choice([[], [columns[at]] * 2])
+        if self.chance(0.06):
+            return self.insert_json(w, table, columns)
         names = [c.name for c in columns]
         terms = [w.term(c.type, c.kind in ("partition", "clustering"), 0.0 if c.kind in ("partition", "clustering") else 0.12) for c in columns]
         if w.chaos and self.chance(0.1):
@@ -86,6 +89,14 @@ class Writes:
             if self.chance(0.7):
                 terms.append("1")
         return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(terms)}){self.using(table)}"
+
+    def insert_json(self, w, table, columns):
+        json = Json(self.random, w.chaos)
+        members = [(c.name, json.of(c.type, True) if c.kind in ("partition", "clustering") else json.maybe_null(c.type, False)) for c in columns]
+        if w.chaos and self.chance(0.2):
+            members.append((self.random.choice(["nope", "P0", '"P0"']), "1"))
+        default = self.random.choice(["", "", " DEFAULT UNSET", " DEFAULT NULL"])
+        return f"INSERT INTO {table.name} JSON {w.value(json.value(json.object(members)))}{default}{self.using(table)}"
 
     # --- UPDATE ---
 
