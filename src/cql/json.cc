@@ -200,7 +200,7 @@ class JsonParser {
       old = std::move(value);
       return;
     }
-    map.entries.emplace_back(std::move(key), std::move(value));
+    map.entries.push_back({std::move(key), std::move(value)});
   }
 
  private:
@@ -245,9 +245,8 @@ void fold_keys(JsonValue& map) {
       for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     if (folded == key) continue;
-    auto at =
-        std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) { return entry.first == key; });
-    JsonValue moved = std::move(at->second);
+    auto at = std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) { return entry.key == key; });
+    JsonValue moved = std::move(at->value);
     map.entries.erase(at);
     JsonParser::set_entry(map, std::move(folded), std::move(moved));
   }

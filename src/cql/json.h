@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "model/types.h"
@@ -14,12 +13,18 @@ namespace cassandra_like {
 
 struct JsonValue {
   enum class Kind : uint8_t { kNull, kBoolean, kInteger, kFloat, kString, kList, kMap };
+  struct Entry;
   Kind kind = Kind::kNull;
-  std::string text;                                        // of a number as written; of a string without escapes
-  std::vector<JsonValue> list;                             // kList
-  std::vector<std::pair<std::string, JsonValue>> entries;  // kMap: no key twice, the last value counts
+  std::string text;             // of a number as written; of a string without escapes
+  std::vector<JsonValue> list;  // kList
+  std::vector<Entry> entries;   // kMap: no key twice, the last value counts
 
   bool is_null() const { return kind == Kind::kNull; }
+};
+
+struct JsonValue::Entry {
+  std::string key;
+  JsonValue value;
 };
 
 // The first value of the text; what stands behind it is ignored, as Cassandra's parser does.

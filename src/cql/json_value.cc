@@ -180,12 +180,12 @@ Result<Bytes> of_udt(const UserType& type, JsonValue json) {
   Bytes out;
   for (size_t i = 0; i < type.field_names().size(); ++i) {
     auto field = std::find_if(json.entries.begin(), json.entries.end(),
-                              [&](const auto& entry) { return entry.first == type.field_names()[i]; });
-    if (field == json.entries.end() || field->second.is_null()) {
+                              [&](const auto& entry) { return entry.key == type.field_names()[i]; });
+    if (field == json.entries.end() || field->value.is_null()) {
       append_element(out, kNull);
       continue;
     }
-    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], field->second));
+    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], field->value));
     append_element(out, value);
   }
   for (const auto& [name, value] : json.entries) {
