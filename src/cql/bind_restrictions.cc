@@ -67,6 +67,38 @@ Status check_partition_key(const TableMetadata& table, BytesView key) {
   return {};
 }
 
+namespace {
+
+Result<Token> bind_token(const TermPtr& term, ExecutionContext& context) {
+  ASSIGN_OR_RETURN(BytesView value, term->bind(context));
+  if (is_null(value)) return invalid("Invalid null token value");
+  if (is_unset(value)) return invalid("Invalid unset token value");
+  return decode_bigint(value);
+}
+
+}  // namespace
+
+// Of the keys that are given, those that the relations on the token allow. A range may go around the ring's end.
+Result<std::span<BytesView>> RestrictionsImpl::keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const {
+  if (token_.empty()) return keys;
+  Token start = 0, end = 0;
+  if (token_.equal != nullptr || token_.start) {
+    ASSIGN_OR_RETURN(start, bind_token(token_.equal != nullptr ? token_.equal : token_.start->value, context));
+  }
+  if (token_.end) {
+    ASSIGN_OR_RETURN(end, bind_token(token_.end->value, context));
+  }
+  auto fits = [&](Token token) {
+    if (token_.equal != nullptr) return token == start;
+    bool behind = !token_.start || token > start || (token == start && token_.start->inclusive);
+    bool before = !token_.end || token < end || (token == end && token_.end->inclusive);
+    return token_.start && token_.end && start > end ? behind || before : behind && before;
+  };
+  auto kept =
+      std::remove_if(keys.begin(), keys.end(), [&](BytesView key) { return !fits(DecoratedKey::of(key).token); });
+  return keys.first(static_cast<size_t>(kept - keys.begin()));
+}
+
 Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionContext& context) const {
   Tuples keys(1);
   for (const auto& restriction : key_) {
@@ -77,7 +109,10 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   for (size_t i = 0; i < keys.size(); ++i) {
     result[i] = keys[i].size() == 1 ? keys[i][0] : context.arena.copy(serialize_partition_key(keys[i]));
   }
-  if (result.size() <= 1) return std::span<const BytesView>(result);
+  if (result.size() <= 1) {
+    ASSIGN_OR_RETURN(result, keep_tokens(context, result));
+    return std::span<const BytesView>(result);
+  }
   // Cassandra walks the keys of an IN in the order of their components, and each of them once.
   std::vector<size_t> order(keys.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -94,29 +129,24 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   for (size_t i : order) {
     if (count == 0 || sorted[count - 1] != result[i]) sorted[count++] = result[i];
   }
-  return std::span<const BytesView>(sorted.first(count));
+  ASSIGN_OR_RETURN(sorted, keep_tokens(context, sorted.first(count)));
+  return std::span<const BytesView>(sorted);
 }
 
 Result<KeyRange> RestrictionsImpl::key_range(ExecutionContext& context) const {
   KeyRange range;
-  auto bind = [&context](const TermPtr& term) -> Result<Token> {
-    ASSIGN_OR_RETURN(BytesView value, term->bind(context));
-    if (is_null(value)) return invalid("Invalid null token value");
-    if (is_unset(value)) return invalid("Invalid unset token value");
-    return decode_bigint(value);
-  };
   if (token_.equal != nullptr) {
-    ASSIGN_OR_RETURN(Token token, bind(token_.equal));
+    ASSIGN_OR_RETURN(Token token, bind_token(token_.equal, context));
     range.start = RingPosition::before(token);
     range.end = RingPosition::after(token);
     return range;
   }
   if (token_.start) {
-    ASSIGN_OR_RETURN(Token token, bind(token_.start->value));
+    ASSIGN_OR_RETURN(Token token, bind_token(token_.start->value, context));
     range.start = token_.start->inclusive ? RingPosition::before(token) : RingPosition::after(token);
   }
   if (token_.end) {
-    ASSIGN_OR_RETURN(Token token, bind(token_.end->value));
+    ASSIGN_OR_RETURN(Token token, bind_token(token_.end->value, context));
     // As an end, the minimum token means the end of the ring.
     if (token != kMinimumToken) {
       range.end = token_.end->inclusive ? RingPosition::after(token) : RingPosition::before(token);

@@ -115,13 +115,13 @@ Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, Pr
   auto function = resolve(term, receiver, context);
   // What is wrong with the call itself is said when it is prepared.
   if (!function.ok()) return Assignable::kWeak;
-  return assignable_type(*(*function)->return_type(), receiver.type->base());
+  return assignable_type((*function)->return_type()->base(), receiver.type->base());
 }
 
 Result<TermPtr> prepare_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
   ASSIGN_OR_RETURN(FunctionPtr function, resolve(term, receiver, context));
   if (function->is_aggregate()) return invalid("aggregation function are not supported in the where clause");
-  if (assignable_type(*function->return_type(), receiver.type->base()) == Assignable::kNo) {
+  if (assignable_type(function->return_type()->base(), receiver.type->base()) == Assignable::kNo) {
     return invalid("Type error: cannot assign result of function " + function->qualified_name() + " (type " +
                    function->return_type()->cql_name() + ") to " + receiver.name + " (type " +
                    receiver.type->cql_name() + ")");

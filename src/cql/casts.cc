@@ -75,7 +75,7 @@ void add_text_casts(Registry& registry) {
       if (from->kind() == TypeKind::kTimestamp) {
         return in_arena(context, timestamp_to_text(decode_bigint(arguments[0]), 'T'));
       }
-      return in_arena(context, from->to_text(arguments[0]));
+      return in_arena(context, (from->is_counter() ? types::bigint() : from)->to_text(arguments[0]));
     };
     add_cast(registry, from, types::ascii(), body);
     add_cast(registry, from, types::text(), body);

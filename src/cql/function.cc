@@ -335,11 +335,10 @@ Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<c
                                      PrepareContext& context) {
   if (!name.keyspace.empty() && name.keyspace != "system") return FunctionPtr();
   Resolver resolver(name.name, arguments, receiver_type, context);
-  // COUNT(*), and COUNT of a literal, which means the same.
+  // COUNT of a literal is COUNT(*).
   if (name.name == "count") {
     bool literal = arguments.size() == 1 && arguments[0].term != nullptr &&
                    std::holds_alternative<ast::Literal>(arguments[0].term->value);
-    if (arguments.empty()) return functions::count_rows_aggregate("count", {});
     if (literal) return functions::count_rows_aggregate("count", {arguments[0].type});
   }
   if (name.name == "token") {

@@ -134,10 +134,6 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
   PartitionUpdate update;
   update.table = table_.get();
   update.key = key;
-  ClusteringPrefix static_position{ClusteringKind::kStaticClustering, {}, {}};
-  if (!static_operations_.empty()) {
-    ASSIGN_OR_RETURN(update.static_row, make_row(context, key, static_position, parameters, static_operations_));
-  }
   bool whole_rows = restrictions_ == nullptr ? clustering_terms_.size() == table_->clustering.size()
                                              : restrictions_->has_full_clusterings();
   if (statement_kind_ == Kind::kDelete && !whole_rows && !regular_operations_.empty()) {
@@ -164,6 +160,10 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
       }
       update.rows = rows.first(count);
     }
+  }
+  if (!static_operations_.empty()) {
+    ClusteringPrefix position{ClusteringKind::kStaticClustering, {}, {}};
+    ASSIGN_OR_RETURN(update.static_row, make_row(context, key, position, parameters, static_operations_));
   }
   bool nothing = update.rows.empty() && update.static_row.is_empty() && update.range_tombstones.empty() &&
                  update.partition_deletion.is_live();

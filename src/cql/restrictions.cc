@@ -46,7 +46,6 @@ class RestrictionsBuilder {
     }
     TRY(process_clustering());
     TRY(process_others());
-    TRY(check_filtering());
     if (uses_index_) {
       result_->index_ = index_;
       result_->needs_filtering_ = true;
@@ -54,6 +53,7 @@ class RestrictionsBuilder {
         return invalid("Select on indexed columns and with IN clause for the PRIMARY KEY are not supported");
       }
     }
+    result_->lacks_allow_filtering_ = lacks_allow_filtering();
     return std::unique_ptr<Restrictions>(std::move(result_));
   }
 
@@ -215,7 +215,9 @@ class RestrictionsBuilder {
       }
       return {};
     }
-    if (!result_->token_.empty()) {
+    // With every column given, the token only has a say in which of the keys are read.
+    bool given = missing.empty() && !slice && !contains;
+    if (!result_->token_.empty() && !given) {
       result_->is_key_range_ = true;
       result_->key_in_filter_ = any;
     }
@@ -224,7 +226,7 @@ class RestrictionsBuilder {
       uses_index_ = index_ != nullptr && result_->token_.empty();
       return {};
     }
-    if (missing.empty() && !slice && !contains) return {};
+    if (given) return {};
     if (requires_allow_filtering() && index_ == nullptr) return invalid(kNeedsFiltering);
     result_->is_key_range_ = true;
     result_->key_in_filter_ = true;
@@ -303,14 +305,14 @@ class RestrictionsBuilder {
   }
 
   // Conditions beyond what the key, the slices and one index answer.
-  Status check_filtering() const {
-    if (!is_select() || !requires_allow_filtering() || (!result_->is_key_range_ && !uses_index_)) return {};
+  bool lacks_allow_filtering() const {
+    if (!is_select() || !requires_allow_filtering() || (!result_->is_key_range_ && !uses_index_)) return false;
     bool filters = filtered_.empty() && !result_->clustering_.empty();
     for (const Restriction* restriction : filtered_) {
       bool by_index = restriction->supporting_index(table_) == index_ && index_ != nullptr;
       filters = filters || !by_index || restriction->contains.size() > 1;
     }
-    return filters ? Status(invalid(kNeedsFiltering)) : Status();
+    return filters;
   }
 
   const TableMetadata& table_;
@@ -322,6 +324,10 @@ class RestrictionsBuilder {
   bool uses_index_ = false;
   std::vector<const Restriction*> filtered_;
 };
+
+Status RestrictionsImpl::check_filtering() const {
+  return lacks_allow_filtering_ ? Status(invalid(kNeedsFiltering)) : Status();
+}
 
 Result<std::unique_ptr<Restrictions>> Restrictions::prepare(const TablePtr& table, const ast::WhereClause& where,
                                                             const Options& options, PrepareContext& context) {

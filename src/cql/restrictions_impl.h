@@ -38,6 +38,7 @@ class RestrictionsImpl : public Restrictions {
   Result<std::vector<std::span<const BytesView>>> clusterings(ExecutionContext& context) const override;
   Result<Slices> slices(ExecutionContext& context) const override;
   Result<BoundPairs> bounds(ExecutionContext& context) const override;
+  Status check_filtering() const override;
   bool needs_filtering() const override { return needs_filtering_; }
   Result<RowFilter> filter(ExecutionContext& context) const override;
   const IndexMetadata* index() const override { return index_ == nullptr ? nullptr : index_; }
@@ -51,6 +52,7 @@ class RestrictionsImpl : public Restrictions {
     return r.kind == Restriction::Kind::kContains || static_cast<size_t>(r.first()->position) != position;
   }
   bool clustering_needs_filtering() const;
+  Result<std::span<BytesView>> keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const;
   Result<Tuples> clustering_prefixes(ExecutionContext& context, const Restriction** slice) const;
   Result<BoundPairs> slice_bounds(ExecutionContext& context, const Values& prefix, const Restriction& slice) const;
 
@@ -62,6 +64,7 @@ class RestrictionsImpl : public Restrictions {
   Use use_ = Use::kSelect;
   bool is_key_range_ = false;
   bool needs_filtering_ = false;
+  bool lacks_allow_filtering_ = false;
   bool key_in_filter_ = false;  // of a key range with some key columns restricted
   const IndexMetadata* index_ = nullptr;
   const Restriction* indexed_ = nullptr;

@@ -327,6 +327,24 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
 
 // --- Preparing ---
 
+namespace {
+
+// Whether it says of a selection that a column or a function is not there, or not for these arguments.
+bool is_unresolved(std::string_view message) {
+  static constexpr std::string_view kBeginnings[] = {"Undefined column name",
+                                                     "Unknown function",
+                                                     "Invalid number of arguments",
+                                                     "Invalid call to function",
+                                                     "Ambiguous call to function",
+                                                     "Type error: ",
+                                                     "the '"};
+  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
+                     [&](std::string_view beginning) { return message.starts_with(beginning); }) ||
+         (message.starts_with("Function ") && message.find(" requires a ") != std::string_view::npos);
+}
+
+}  // namespace
+
 class SelectBuilder {
  public:
   SelectBuilder(const ast::Select& select, PrepareContext& context)
@@ -341,9 +359,8 @@ class SelectBuilder {
     TRY(check_order_columns());
     auto selection = Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_);
     if (selection.ok()) statement_->selection_ = std::move(*selection);
-    // What WHERE lacks is told first, but for unknown columns: static columns make Cassandra look at those before.
-    if (!selection.ok() && table().has_static_columns() &&
-        selection.error().info().message.starts_with("Undefined column name")) {
+    // What WHERE lacks is told first, but for unknown names: static columns make Cassandra look at those before.
+    if (!selection.ok() && table().has_static_columns() && is_unresolved(selection.error().info().message)) {
       return std::move(selection.error());
     }
     Restrictions::Options options;
@@ -363,6 +380,7 @@ class SelectBuilder {
       return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
     }
     if (!select_.order_by.empty()) TRY(prepare_order());
+    TRY(statement_->restrictions_->check_filtering());
     TRY(prepare_limits());
     for (const ast::Relation& relation : select_.where.relations) {
       const Column* column = table().column(relation.columns[0]);

@@ -40,7 +40,7 @@ class SelectSink : public RowSink {
   uint64_t row_count() const { return rows_; }
   // What is left of PER PARTITION LIMIT in the partition of the last row.
   uint64_t left_in_partition() const { return left_in_partition_; }
-  bool page_full() const { return groups_ ? full_ : rows_ >= limits_.page; }
+  bool page_full() const { return rows_ >= limits_.page; }
   bool limit_reached() const { return rows_ >= limits_.rows; }
   // Rows that came in, of groups too.
   uint64_t rows_seen() const { return rows_seen_; }

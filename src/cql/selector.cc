@@ -305,7 +305,7 @@ struct BuildSelector {
   }
   Result<SelectorPtr> operator()(const ast::TermSelectable& s) const { return term(s.term, wanted); }
   Result<SelectorPtr> operator()(const ast::CountAllSelectable&) const {
-    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve({"", "count"}, {}));
+    ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve({"", "count_rows"}, {}));
     return builder.aggregate(function, {});
   }
   Result<SelectorPtr> operator()(const ast::WritetimeOrTtlSelectable& s) const {
@@ -432,6 +432,10 @@ struct BuildSelector {
   Result<SelectorPtr> collection(const ast::Selectable& selectable, const std::string& what) const {
     ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(selectable, nullptr));
     TypeKind kind = receiver->type()->kind();
+    if (kind == TypeKind::kList) {
+      return invalid((what[0] == 's' ? "Slice" : "Element") +
+                     (" selection is only allowed on sets and maps, but " + builder.name(selectable)) + " is a list");
+    }
     if (kind != TypeKind::kMap && kind != TypeKind::kSet) {
       return invalid("Invalid " + what + ": " + builder.name(selectable) +
                      (what[0] == 's' ? " of type " : " is of type ") + receiver->type()->cql_name() +
@@ -440,8 +444,8 @@ struct BuildSelector {
     return receiver;
   }
   ColumnSpec key_spec(const ast::Selectable& selectable, const Type& type) const {
-    return {builder.table().keyspace, builder.table().name, "key(" + builder.name(selectable) + ")",
-            type.elements()[0]};
+    std::string part = type.kind() == TypeKind::kSet ? "value(" : "key(";
+    return {builder.table().keyspace, builder.table().name, part + builder.name(selectable) + ")", type.elements()[0]};
   }
 };
 

@@ -103,7 +103,9 @@ struct AssignabilityOf {
   const Type& type() const { return receiver.type->base(); }
   ColumnSpec part(size_t i) const { return {receiver.keyspace, receiver.table, receiver.name, type().elements()[i]}; }
 
-  Assignable operator()(const ast::NullLiteral&) const { return Assignable::kWeak; }
+  Assignable operator()(const ast::NullLiteral&) const {
+    return type().is_counter() ? Assignable::kNo : Assignable::kWeak;
+  }
   Assignable operator()(const ast::BindMarker&) const { return Assignable::kWeak; }
   Assignable operator()(const ast::Literal& literal) const { return of_literal(literal, type()); }
   Assignable operator()(const ast::ArrayLiteral& array) const {
@@ -172,7 +174,10 @@ struct PrepareTerm {
 
   const Type& type() const { return receiver.type->base(); }
 
-  Result<TermPtr> operator()(const ast::NullLiteral&) const { return TermPtr(std::make_unique<NullTerm>()); }
+  Result<TermPtr> operator()(const ast::NullLiteral&) const {
+    if (type().is_counter()) return invalid("Invalid null value for counter increment/decrement");
+    return TermPtr(std::make_unique<NullTerm>());
+  }
   Result<TermPtr> operator()(const ast::BindMarker& marker) const {
     context.bind(marker.index, receiver);
     return TermPtr(std::make_unique<MarkerTerm>(marker.index, receiver.type));
@@ -200,7 +205,8 @@ struct PrepareTerm {
       return invalid("Cannot assign value " + source(term, context) + " to " + receiver.name + " of type " +
                      receiver.type->cql_name());
     }
-    return prepare_term(*hint.term, as, context);
+    // The hint chooses among functions; the value is the receiver's.
+    return prepare_term(*hint.term, receiver, context);
   }
   Result<TermPtr> operator()(const ast::ArrayLiteral&) const { return prepare_structured(term, receiver, context); }
   Result<TermPtr> operator()(const ast::SetLiteral&) const { return prepare_structured(term, receiver, context); }
@@ -303,7 +309,7 @@ TermPtr constant_term(Bytes value) { return std::make_unique<ConstantTerm>(std::
 
 namespace {
 
-// Term.Raw.getText: literals as they are but for escapes, markers without their names, calls and arithmetic as written.
+// Term.Raw.getText: literals as they are but for escapes, markers without their names, arithmetic as calls.
 struct SourceOf {
   const ast::Term& term;
   const PrepareContext& context;
@@ -329,6 +335,17 @@ struct SourceOf {
       text += (text.empty() ? "" : ", ") + field + ": " + source(value, context);
     }
     return "{" + text + "}";
+  }
+  std::string operator()(const ast::FunctionCall& call) const {
+    const auto& [keyspace, name] = call.function;
+    return (keyspace.empty() ? "" : quote_identifier(keyspace) + ".") + quote_identifier(name) + "(" +
+           joined(call.arguments) + ")";
+  }
+  std::string operator()(const ast::Arithmetic& arithmetic) const {
+    static constexpr const char* kNames[] = {"_add", "_substract", "_multiply", "_divide", "_modulo", "_negate"};
+    std::string right = arithmetic.right ? ", " + source(**arithmetic.right, context) : "";
+    return std::string("system.\"") + kNames[static_cast<size_t>(arithmetic.op)] + "\"(" +
+           source(*arithmetic.left, context) + right + ")";
   }
   template <class T>
   std::string operator()(const T&) const {

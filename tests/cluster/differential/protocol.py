@@ -15,7 +15,7 @@ ONE = 1
 UNSET = object()
 BATCH_KINDS = {"LOGGED": 0, "UNLOGGED": 1, "COUNTER": 2}
 MAX_PAYLOAD = 131071
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300  # a schema change waits for those of all other cases
 
 NATIVE_TYPES = {1: "ascii", 2: "bigint", 3: "blob", 4: "boolean", 5: "counter", 6: "decimal", 7: "double", 8: "float", 9: "int",
                 11: "timestamp", 12: "uuid", 13: "text", 14: "varint", 15: "timeuuid", 16: "inet", 17: "date", 18: "time",
