@@ -241,6 +241,43 @@ TEST_F(SimDiskTest, InjectedErrorsComeAsOftenAsAskedFor) {
   EXPECT_NEAR(full, 187, 60);
 }
 
+TEST_F(SimDiskTest, AfterASyncThatFailedLaterOnesBringNothingToTheDisk) {
+  start(1);
+  machine_->faults().tear_on_crash = false;
+  auto file = disk().create("/f");
+  auto log = disk().create_mapped("/log", 4);
+  ASSERT_TRUE(wait(disk().sync_directory("/")).ok());
+  ASSERT_TRUE((*file)->append("lost").ok());
+  std::memcpy((*log)->memory().data(), "lost", 4);
+  machine_->faults().io_error_ppm = 1'000'000;
+  EXPECT_FALSE(wait((*file)->sync()).ok());
+  EXPECT_FALSE(wait((*log)->sync(0, 4)).ok());
+  machine_->faults().io_error_ppm = 0;
+  EXPECT_TRUE(wait((*file)->sync()).ok());
+  EXPECT_TRUE(wait((*log)->sync(0, 4)).ok());
+  EXPECT_EQ(content("/f"), "lost");
+  crash();
+  EXPECT_EQ(content("/f"), "");
+  EXPECT_EQ(content("/log"), Bytes(4, '\0'));
+}
+
+TEST_F(SimDiskTest, ASlowReadOrWriteKeepsItsShardFromItsNextCallback) {
+  start(1);
+  auto file = disk().create("/f");
+  machine_->faults().max_io_delay = seconds(10);
+  std::string order;
+  auto append = [&] {
+    EXPECT_TRUE((*file)->append("x").ok());
+    runtime_->shard(0).executor.post([&] { order += "posted "; });
+  };
+  runtime_->shard(0).executor.post(append);
+  runtime_->shard(0).executor.schedule(std::chrono::milliseconds(1), [&] { order += "timer "; });
+  world_->run_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(order, "");
+  world_->run_for(seconds(10));
+  EXPECT_EQ(order, "timer posted ");
+}
+
 TEST_F(SimDiskTest, HandlesOfACrashedNodeAreHarmless) {
   start(1);
   auto file = disk().create("/f");

@@ -113,6 +113,7 @@ class Simulation {
     faults.reset_ppm = chance(50) ? 2000 : 0;
     faults.max_network_delay = milliseconds(chance(20) ? 50 : 1);
     faults.max_sync_delay = milliseconds(chance(30) ? 100 : chance(10) ? 1000 : 5);
+    faults.max_io_delay = milliseconds(chance(20) ? 20 : 0);
     if (chance(10)) limit_disk(random(4 << 20));
   }
 
@@ -152,7 +153,7 @@ class Simulation {
     if (kind < 5) {
       say("power cut");
       // What was acknowledged a period and its sync ago is on the disk, whatever the mode.
-      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos();
+      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos() - held_up_nanos();
       machine_.crash();
     } else if (kind < 8 || stop_requested_) {
       say("kill");
@@ -173,6 +174,8 @@ class Simulation {
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
   int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
+  // How late a shard may be whose callbacks wait for the disk.
+  int64_t held_up_nanos() { return 10 * machine_.faults().max_io_delay.count(); }
   void machine_runtime_post(Callback callback) { node_->processor(0).runtime().executor.post(std::move(callback)); }
 
   // --- Statements ---

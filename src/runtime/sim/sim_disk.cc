@@ -31,6 +31,7 @@ Status check_alive(const SimExecutor& executor, const char* doing, const std::st
 Status check_write(SimDiskState& state, const SimExecutor& executor, const char* doing, const std::string& path,
                    uint64_t bytes) {
   TRY(check_alive(executor, doing, path));
+  state.take_time();
   if (state.scheduler().chance(state.faults().io_error_ppm)) return sim_io_error(doing, path, kInjected);
   if (!state.has_room(bytes) || state.scheduler().chance(state.faults().disk_full_ppm)) {
     return disk_full(doing, path);
@@ -50,6 +51,7 @@ class SimReadFile final : public ReadFile {
 
   Status read(uint64_t offset, std::span<char> out) const override {
     TRY(check_alive(executor_, "read", path_));
+    state_.take_time();
     if (state_.scheduler().chance(state_.faults().io_error_ppm)) return sim_io_error("read", path_, kInjected);
     BytesView bytes = inode_->live_bytes();
     if (offset > bytes.size() || out.size() > bytes.size() - offset) {
@@ -156,12 +158,13 @@ Task<Status> sim_sync(SimDiskState* state, SimExecutor* executor, std::string pa
   inode->last_sync = completed;
   inode->last_sync_life = life;
   Promise<Status> result;
-  scheduler.at(completed, executor, SimEvent::kSyncDone, payload, [state, &path, &result, &done] {
+  scheduler.at(completed, executor, SimEvent::kSyncDone, payload, [state, &path, &inode, &result, &done] {
     if (state->scheduler().chance(state->faults().io_error_ppm)) {
+      inode->sync_failed = !inode->is_directory;
       result.set(sim_io_error("sync", path, kInjected));
       return;
     }
-    done();
+    if (!inode->sync_failed) done();
     result.set(Status());
   });
   co_return co_await result;

@@ -8,6 +8,9 @@
 // A file has live bytes and durable ones. An append is durable up to the size at the last completed sync; a mapped
 // file has a durable copy into which a sync copies its range, as it was when the sync was asked for. At a crash each
 // 512-byte sector that differs survives by its own chance.
+//
+// A sync of a file that fails has lost what it covered, as on Linux, where the pages are clean from then on: later syncs of
+// that file say OK and bring nothing to the disk.
 #pragma once
 
 #include <cstdlib>
@@ -58,6 +61,7 @@ struct SimInode {
   // Syncs of a file complete in order, those of one life: the ones of a process that is gone are gone with it.
   int64_t last_sync = 0;
   uint32_t last_sync_life = 0;
+  bool sync_failed = false;
 };
 
 class SimDiskState {
@@ -71,6 +75,8 @@ class SimDiskState {
   void set_capacity(uint64_t bytes) { capacity_ = bytes; }
   bool has_room(uint64_t bytes) const { return *usage_ + bytes <= capacity_; }
   void fold(SimEvent kind, BytesView data);
+  // Of a read or a write: the shard that asked for it runs nothing else until it is over.
+  void take_time() { scheduler_.hold_up_current(scheduler_.draw_up_to(faults_.max_io_delay.count())); }
 
   std::shared_ptr<SimInode> find(const std::string& path) const;
   Result<std::shared_ptr<SimInode>> create_file(const std::string& path);

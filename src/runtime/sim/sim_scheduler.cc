@@ -40,6 +40,12 @@ bool SimScheduler::step(int64_t limit) {
     std::pop_heap(events_.begin(), events_.end(), later);
     Event event = std::move(events_.back());
     events_.pop_back();
+    if (event.owner != nullptr && event.owner->held_up_until() > event.time) {
+      event.time = event.owner->held_up_until();
+      events_.push_back(std::move(event));
+      std::push_heap(events_.begin(), events_.end(), later);
+      continue;
+    }
     if (event.kind == SimEvent::kTimer) {
       auto fn = event.owner->take_timer(event.payload);
       if (!fn) continue;
@@ -57,6 +63,10 @@ bool SimScheduler::step(int64_t limit) {
     current_ = nullptr;
     return true;
   }
+}
+
+void SimScheduler::hold_up_current(int64_t nanos) {
+  if (current_ != nullptr && nanos > 0) current_->hold_up_until(now_ + nanos);
 }
 
 void SimScheduler::fold(SimEvent kind, uint32_t machine, uint64_t payload) {

@@ -5,6 +5,7 @@
 // without being run. Nothing here depends on addresses or on a hash's order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -71,6 +72,8 @@ class SimScheduler {
 
   // The executor whose callback is running; nullptr outside of all.
   const SimExecutor* current() const { return current_; }
+  // What is due on the current executor within so many nanoseconds is run after them.
+  void hold_up_current(int64_t nanos);
   // True while an event runs: what it may still refer to is given to bury() instead of being destroyed.
   bool running() const { return running_; }
   template <class T>
@@ -95,7 +98,7 @@ class SimScheduler {
   uint64_t next_order_ = 0;
   uint64_t steps_ = 0;
   std::vector<Event> events_;  // a heap by later()
-  const SimExecutor* current_ = nullptr;
+  SimExecutor* current_ = nullptr;
   bool running_ = false;
   std::vector<std::shared_ptr<void>> graveyard_;
 };
@@ -112,6 +115,8 @@ class SimExecutor final : public Executor {
   bool cancel(TimerId id) override;
 
   SimLife& life() const { return life_; }
+  int64_t held_up_until() const { return held_up_until_; }
+  void hold_up_until(int64_t time) { held_up_until_ = std::max(held_up_until_, time); }
   // The callback of a timer that is due; empty when it was cancelled.
   std::optional<Callback> take_timer(TimerId id);
   void drop_timers();
@@ -124,6 +129,7 @@ class SimExecutor final : public Executor {
   std::map<std::pair<uint32_t, unsigned>, int64_t> last_post_;  // by life and shard of the source
   std::map<TimerId, Callback> timers_;
   TimerId next_timer_ = 1;
+  int64_t held_up_until_ = 0;
 };
 
 class SimClock final : public Clock {
