@@ -3,6 +3,7 @@
 #include <openssl/bn.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -192,13 +193,17 @@ Decimal Decimal::rounded(int64_t wanted, Rounding rounding) const {
 
 Decimal Decimal::stripped(int64_t preferred_scale) const {
   if (sign() == 0) return preferred_scale == INT64_MIN ? Decimal{BigInt(0), 0} : Decimal{BigInt(0), preferred_scale};
+  // Zeros to take off at most. Halves of that at a time, since a division costs as much for one digit as for many.
+  int64_t room = preferred_scale > scale - digits() ? scale - preferred_scale : digits();
   Decimal result = *this;
-  const BigInt ten(10);
-  while (result.scale > preferred_scale) {
+  for (auto zeros = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(room, 0)))); zeros > 0;
+       zeros /= 2) {
+    if (zeros > room || result.unscaled.is_odd()) continue;
     BigInt rest;
-    BigInt quotient = result.unscaled.divide(ten, &rest);
-    if (rest.sign() != 0) break;
-    result = {std::move(quotient), result.scale - 1};
+    BigInt quotient = result.unscaled.divide(power_of_ten(zeros), &rest);
+    if (rest.sign() != 0) continue;
+    result = {std::move(quotient), result.scale - zeros};
+    room -= zeros;
   }
   return result;
 }
