@@ -92,6 +92,15 @@ void trim(Slices& slices, Bytes clustering, bool reversed) {
   slices = std::move(rest);
 }
 
+// What a client sends may become a bound of slices only if it is a clustering of the table.
+bool is_of_table(const PagingState& state, const TableMetadata& table) {
+  if (state.clustering.empty()) return true;
+  Arena arena(256);
+  ClusteringPrefix clustering;
+  return split_comparable(table, state.clustering, arena, &clustering) &&
+         clustering.kind == ClusteringKind::kClustering;
+}
+
 }  // namespace
 
 void SelectStatement::Execution::resume(const Bytes& key_bytes, const Bytes& clustering) {
@@ -180,7 +189,9 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   std::optional<PagingState> state;
   if (!is_null(context.options.paging_state) && !is_one_group()) {
     state = parse_paging_state(context.options.paging_state);
-    if (!state) return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
+    if (!state || !is_of_table(*state, *table_)) {
+      return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
+    }
     limits.rows = std::min(limits.rows, state->remaining);
     limits.in_first_partition = std::min(limits.per_partition, state->remaining_in_partition);
   }

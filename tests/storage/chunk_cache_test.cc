@@ -1,0 +1,58 @@
+#include "storage/cache/chunk_cache.h"
+
+#include <cstring>
+
+#include "gtest/gtest.h"
+
+namespace cassandra_like {
+namespace {
+
+ChunkCache::Bytes chunk(std::string_view text) {
+  auto bytes = std::make_shared<char[]>(text.size());
+  std::memcpy(bytes.get(), text.data(), text.size());
+  return bytes;
+}
+
+TEST(ChunkCache, ChunksOfFilesAreToldApart) {
+  ChunkCache cache(100);
+  const uint64_t one = cache.new_file(), other = cache.new_file();
+  cache.put(one, 7, chunk("a"), 1);
+  cache.put(other, 7, chunk("b"), 1);
+
+  EXPECT_EQ(cache.find(one, 7)[0], 'a');
+  EXPECT_EQ(cache.find(other, 7)[0], 'b');
+  EXPECT_EQ(cache.find(one, 8), nullptr);
+}
+
+TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
+  ChunkCache cache(10);
+  const uint64_t file = cache.new_file();
+  cache.put(file, 0, chunk("0123456789"), 10);
+  const ChunkCache::Bytes reading = cache.find(file, 0);
+  cache.put(file, 1, chunk("abcdefghij"), 10);
+
+  EXPECT_EQ(cache.find(file, 0), nullptr);
+  EXPECT_EQ(std::string_view(reading.get(), 10), "0123456789");
+}
+
+TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
+  ChunkCache cache(25);
+  const uint64_t file = cache.new_file();
+  EXPECT_EQ(cache.statistics().hit_rate(), std::nullopt);
+  for (uint64_t i = 0; i < 3; ++i) cache.put(file, i, chunk("0123456789"), 10);
+  cache.find(file, 0);
+  cache.find(file, 1);
+  cache.find(file, 2);
+  cache.find(file, 2);
+
+  const ChunkCache::Statistics found = cache.statistics();
+  EXPECT_EQ(found.entries, 2u);
+  EXPECT_EQ(found.bytes, 20u);
+  EXPECT_EQ(found.capacity_bytes, 25u);
+  EXPECT_EQ(found.requests, 4u);
+  EXPECT_EQ(found.misses, 1u);
+  EXPECT_EQ(found.hit_rate(), 0.75);
+}
+
+}  // namespace
+}  // namespace cassandra_like
