@@ -116,8 +116,22 @@ Task<Answer> ring(AdminContextPtr context, Parameters parameters) {
   co_return answer;
 }
 
+// Null when file_cache_enabled is false.
+Json chunk_cache_of(const ChunkCache::Statistics& cache) {
+  if (cache.capacity_bytes == 0) return nullptr;
+  const std::optional<double> hit_rate = cache.hit_rate();
+  return {{"entries", cache.entries},
+          {"size_bytes", cache.bytes},
+          {"capacity_bytes", cache.capacity_bytes},
+          {"misses", cache.misses},
+          {"requests", cache.requests},
+          {"recent_hit_rate", hit_rate ? Json(*hit_rate) : Json(nullptr)},
+          {"miss_latency_micros", nullptr}};
+}
+
 Task<Answer> info(AdminContextPtr context, Parameters) {
   int64_t generation = co_await gossip_generation(context);
+  EngineStatistics engines = co_await sum_engines(context);
   Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
   Totals totals = totals_of(co_await reports);
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
@@ -140,7 +154,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"key_cache", nullptr},
                  {"row_cache", nullptr},
                  {"counter_cache", nullptr},
-                 {"chunk_cache", nullptr},
+                 {"chunk_cache", chunk_cache_of(engines.chunk_cache)},
                  {"network_cache", nullptr},
                  {"percent_repaired", percent_repaired(totals.repaired, totals.unrepaired)},
                  {"joined", true},

@@ -100,6 +100,10 @@ void add_engines(PrometheusText& text, const EngineStatistics& e) {
   counter(text, "cassandra_compactions_total", "Compactions finished", e.compactions_completed);
   gauge(text, "cassandra_compactions_pending", "Compactions that wait or run",
         static_cast<double>(e.compactions_pending));
+  gauge(text, "cassandra_chunk_cache_bytes", "Bytes of uncompressed chunks that are kept",
+        static_cast<double>(e.chunk_cache.bytes));
+  counter(text, "cassandra_chunk_cache_requests_total", "Chunks that reads asked for", e.chunk_cache.requests);
+  counter(text, "cassandra_chunk_cache_misses_total", "Chunks that came from the disk", e.chunk_cache.misses);
 }
 
 void add_transport(PrometheusText& text, const AdminTransport& t) {

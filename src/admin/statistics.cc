@@ -120,6 +120,7 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
     total.flushes_pending += part.flushes_pending;
     total.compactions_completed += part.compactions_completed;
     total.compactions_pending += part.compactions_pending;
+    total.chunk_cache += part.chunk_cache;
   }
   co_return total;
 }

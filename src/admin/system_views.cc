@@ -34,8 +34,21 @@ Bytes inet(const std::string& address) {
   return bytes.ok() ? std::move(*bytes) : Bytes();
 }
 
-// Tables of things that this node does not have: caches, hints for other nodes, tasks, properties of a JVM.
+// Tables of things that this node does not have: hints for other nodes, tasks, properties of a JVM.
 Task<VirtualRows> nothing(AdminContextPtr, TablePtr) { return VirtualRows(); }
+
+// Rates of the last seconds are not kept.
+Task<VirtualRows> caches(AdminContextPtr context, TablePtr table) {
+  EngineStatistics engines = co_await sum_engines(context);
+  const ChunkCache::Statistics& chunks = engines.chunk_cache;
+  ViewRows rows(*table);
+  if (chunks.capacity_bytes == 0) co_return rows.take();
+  rows.row().set("name", "chunks").bigint("capacity_bytes", chunks.capacity_bytes).bigint("size_bytes", chunks.bytes);
+  rows.integer("entry_count", static_cast<int64_t>(chunks.entries)).bigint("request_count", chunks.requests);
+  rows.bigint("hit_count", chunks.requests - chunks.misses);
+  if (auto rate = chunks.hit_rate()) rows.real("hit_ratio", *rate);
+  co_return rows.take();
+}
 
 Task<VirtualRows> clients(AdminContextPtr context, TablePtr table) {
   auto task = call_hook<std::vector<AdminClient>>(context, context->hooks.clients);
@@ -203,7 +216,7 @@ struct View {
 
 constexpr View kViews[] = {
     {"batch_metrics", batch_metrics},
-    {"caches", nothing},
+    {"caches", caches},
     {"clients", clients},
     {"coordinator_read_latency", coordinator_latency<&TableLatencies::read_micros>},
     {"coordinator_scan_latency", coordinator_latency<&TableLatencies::range_micros>},

@@ -6,37 +6,16 @@
 
 namespace cassandra_like {
 
-PreparedEntry* PreparedCache::find(BytesView id) {
-  auto it = by_id_.find(id);
-  if (it == by_id_.end()) return nullptr;
-  by_use_.splice(by_use_.begin(), by_use_, it->second);
-  return &it->second->entry;
-}
-
 std::vector<Bytes> PreparedCache::put(const Bytes& id, PreparedEntry entry) {
-  erase(id);
-  bytes_ += weight(entry);
-  by_use_.push_front({id, std::move(entry)});
-  by_id_[id] = by_use_.begin();
+  const uint64_t weight = 2048 + 4 * entry.text.size();
   std::vector<Bytes> evicted;
-  while (bytes_ > capacity_ && by_use_.size() > 1) {
-    evicted.push_back(by_use_.back().id);
-    erase(evicted.back());
-  }
+  entries_.put(id, std::move(entry), weight, [&](const Bytes& gone) { evicted.push_back(gone); });
   return evicted;
-}
-
-void PreparedCache::erase(BytesView id) {
-  auto it = by_id_.find(id);
-  if (it == by_id_.end()) return;
-  bytes_ -= weight(it->second->entry);
-  by_use_.erase(it->second);
-  by_id_.erase(it);
 }
 
 std::vector<Bytes> PreparedCache::ids() const {
   std::vector<Bytes> ids;
-  for (const Node& node : by_use_) ids.push_back(node.id);
+  entries_.for_each_key([&](const Bytes& id) { ids.push_back(id); });
   std::sort(ids.begin(), ids.end());
   return ids;
 }

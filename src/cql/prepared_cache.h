@@ -1,11 +1,10 @@
-// The prepared statements of one shard, by id. When they weigh more than the capacity, those go that were not used for the
-// longest time, one by one: no PREPARE pays for more than it adds.
+// The prepared statements of one shard, by id.
 #pragma once
 
-#include <list>
 #include <vector>
 
 #include "base/containers.h"
+#include "base/lru_cache.h"
 #include "cql/statement.h"
 
 namespace cassandra_like {
@@ -20,27 +19,18 @@ struct PreparedEntry {
 
 class PreparedCache {
  public:
-  explicit PreparedCache(uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+  explicit PreparedCache(uint64_t capacity_bytes) : entries_(capacity_bytes) {}
 
   // nullptr when unknown. Marks it as used.
-  PreparedEntry* find(BytesView id);
+  PreparedEntry* find(BytesView id) { return entries_.find(id); }
   // Returns the ids that had to go to make room; never `id` itself.
   std::vector<Bytes> put(const Bytes& id, PreparedEntry entry);
-  void erase(BytesView id);
-  size_t size() const { return by_id_.size(); }
+  void erase(BytesView id) { entries_.erase(id); }
+  size_t size() const { return entries_.size(); }
   std::vector<Bytes> ids() const;  // sorted
 
  private:
-  struct Node {
-    Bytes id;
-    PreparedEntry entry;
-  };
-  static uint64_t weight(const PreparedEntry& entry) { return 2048 + 4 * entry.text.size(); }
-
-  uint64_t capacity_;
-  uint64_t bytes_ = 0;
-  std::list<Node> by_use_;  // the last used first
-  StringMap<std::list<Node>::iterator> by_id_;
+  LruCache<Bytes, PreparedEntry, StringHash, std::equal_to<>> entries_;
 };
 
 // MD5 over the keyspace (which may be empty) and the text.

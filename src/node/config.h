@@ -132,6 +132,7 @@ struct Config {
   uint64_t key_cache_size = 0;
   uint64_t row_cache_size = 0;
   uint64_t counter_cache_size = 0;
+  bool file_cache_enabled = true;  // Cassandra's default is false: it leaves caching to the page cache of its host
   uint64_t file_cache_size = 0;
 
   // Storage.

@@ -223,6 +223,7 @@ void bind_storage(Binder& b) {
   SIZE(key_cache_size, kUnitMiB, Bound::kLong);
   SIZE(row_cache_size, kUnitMiB, Bound::kLong);
   SIZE(counter_cache_size, kUnitMiB, Bound::kLong);
+  VALUE(file_cache_enabled);
   SIZE(file_cache_size, kUnitMiB);
   b.value("sstable.selected_format", &Config::sstable_selected_format);
   VALUE(default_compaction);

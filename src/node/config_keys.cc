@@ -527,7 +527,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "concurrent_compactors",
     "counter_cache_size",
     "counter_write_request_timeout",
-    "file_cache_size",
     "hinted_handoff_enabled",
     "incremental_backups",
     "key_cache_size",

@@ -76,6 +76,7 @@ EngineOptions engine_options(const Config& config) {
   options.commit_failure_policy = failure_policy(config.commit_failure_policy);
   options.disk_failure_policy = failure_policy(config.disk_failure_policy);
   options.memtable_bytes = config.memtable_space();
+  options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
   options.auto_snapshot = config.auto_snapshot;
   if (config.auto_snapshot_ttl) options.auto_snapshot_ttl_millis = Millis(*config.auto_snapshot_ttl).count();

@@ -38,15 +38,17 @@ EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOption
       self_{shard_, shard_count},
       self_writer_{shard_, shard_count},
       ids_(runtime.clock, runtime.random, self_),
-      log_(runtime, [this] {
-        CommitLogOptions log = log_options(options_, self_writer_);
-        log.on_full = [this](std::vector<LogTable*> tables) {
-          for (LogTable* table : tables) {
-            if (auto store = find(table->id); store && !store->flush_requested) spawn(flush_in_background(store));
-          }
-        };
-        return log;
-      }()) {
+      log_(runtime,
+           [this] {
+             CommitLogOptions log = log_options(options_, self_writer_);
+             log.on_full = [this](std::vector<LogTable*> tables) {
+               for (LogTable* table : tables) {
+                 if (auto store = find(table->id); store && !store->flush_requested) spawn(flush_in_background(store));
+               }
+             };
+             return log;
+           }()),
+      chunk_cache_(options_.chunk_cache_bytes / shard_count) {
   memory_budget_ = options_.memtable_bytes / shard_count;
 }
 
@@ -127,7 +129,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   store->durable = durable;
-  TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy));
+  TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
   for (const LiveSSTable& live : store->sstables) {
     for (const auto& [from, to] : live.sstable->info().commit_log_intervals) {
       highest_flushed_segment_ = std::max(highest_flushed_segment_, to.segment);
@@ -155,7 +157,8 @@ Status EngineImpl::update_indexes(TableStore& store) {
       LOG_WARN("{}", made.error().message());
       continue;
     }
-    TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy));
+    TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
+                             &chunk_cache_));
     store.indexes.push_back(std::move(made).value());
   }
   return {};
@@ -275,6 +278,7 @@ EngineStatistics EngineImpl::statistics() const {
   out.flushes_pending = flushes_pending_;
   out.compactions_completed = compactions_completed_;
   out.compactions_pending = compactions_pending_;
+  out.chunk_cache = chunk_cache_.statistics();
   return out;
 }
 

@@ -32,7 +32,8 @@ struct EngineOptions {
   uint64_t commitlog_total_bytes = 8192ull << 20;  // of all shards
   FailurePolicy commit_failure_policy = FailurePolicy::kStop;
   FailurePolicy disk_failure_policy = FailurePolicy::kStop;
-  uint64_t memtable_bytes = 1024ull << 20;  // of all shards
+  uint64_t memtable_bytes = 1024ull << 20;    // of all shards
+  uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
   uint32_t column_index_bytes = 16384;
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
@@ -77,6 +78,7 @@ struct EngineStatistics {
   uint64_t flushes_pending = 0;
   uint64_t compactions_completed = 0;
   uint64_t compactions_pending = 0;
+  ChunkCache::Statistics chunk_cache;
 };
 
 struct SnapshotInfo {

@@ -136,7 +136,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   if (wrote) {
     auto info = co_await (*writer)->finish();
     if (!info.ok()) co_return disk_failure(info.error(), what);
-    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table);
+    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) co_return disk_failure(sstable.error(), what);
     LOG_DEBUG("Flushed {} to {} ({} bytes)", table->qualified_name(), descriptor.file("Data.db"), info->data_bytes);
     bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();

@@ -130,6 +130,7 @@ class EngineImpl final : public Engine {
   SegmentWriter self_writer_;
   SSTableIds ids_;
   CommitLog log_;
+  ChunkCache chunk_cache_;
   SchemaPtr schema_;
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;

@@ -40,7 +40,7 @@ Result<Listed> list_directory(Disk& disk, const std::string& path) {
 }  // namespace
 
 Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
-                        FailurePolicy policy) {
+                        FailurePolicy policy, ChunkCache* cache) {
   for (const std::string& data_directory : data_directories) {
     std::string path = data_directory + "/" + directory;
     paths.push_back(path);
@@ -65,7 +65,7 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
         needs_rebuild = true;
         continue;
       }
-      auto sstable = SSTable::open(disk, descriptor, table);
+      auto sstable = SSTable::open(disk, descriptor, table, cache);
       if (!sstable.ok()) {
         if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) return sstable.error();
         LOG_ERROR("Not using {}: {}", descriptor.file("Data.db"), sstable.error().message());

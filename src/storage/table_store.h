@@ -38,7 +38,7 @@ class TableStore {
 
   // Makes directories, loads the SSTables of this shard and those that every shard shares.
   Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
-              FailurePolicy policy);
+              FailurePolicy policy, ChunkCache* cache);
   void use_table(TablePtr table);
 
   // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.

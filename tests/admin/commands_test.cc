@@ -81,7 +81,10 @@ TEST_F(Commands, Info) {
   EXPECT_EQ(info, Json::parse(R"({"host_id": "e703664e-18d4-4103-bbfa-2b6fb21f8cbd", "gossip_active": false,
       "native_transport_active": true, "memory_used_bytes": 0, "memory_max_bytes": 67108864,
       "data_center": "datacenter1", "rack": "rack1", "exceptions": 0, "key_cache": null, "row_cache": null,
-      "counter_cache": null, "chunk_cache": null, "network_cache": null, "percent_repaired": 100.0, "joined": true,
+      "counter_cache": null,
+      "chunk_cache": {"entries": 0, "size_bytes": 0, "capacity_bytes": 536870912, "misses": 0, "requests": 0,
+                      "recent_hit_rate": null, "miss_latency_micros": null},
+      "network_cache": null, "percent_repaired": 100.0, "joined": true,
       "tokens": ["-9201284755974110584", "8509543625024547390"], "bootstrap_state": "COMPLETED",
       "bootstrap_failed": false, "decommissioning": false, "decommission_failed": false})"));
 }

@@ -115,7 +115,7 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
   if (wrote) {
     auto info = co_await (*writer)->finish();
     if (!info.ok()) co_return disk_failure(info.error(), what);
-    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table);
+    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) co_return disk_failure(sstable.error(), what);
     store->add_sstable(std::move(sstable).value(), self_);
   }

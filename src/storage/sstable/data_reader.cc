@@ -20,7 +20,8 @@ void reserve(std::unique_ptr<char[]>& buffer, size_t& capacity, size_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& path, BytesView info) {
+Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& path, BytesView info,
+                                                 ChunkCache* cache) {
   std::unique_ptr<DataFile> data(new DataFile());
   ASSIGN_OR_RETURN(data->file_, disk.open(path));
   if (is_null(info)) {
@@ -35,6 +36,8 @@ Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& 
   auto compressor = Compressor::create(data->info_.params.class_name, data->info_.params.options);
   if (!compressor.ok()) return invalid(fmt::format("{}: {}", path, compressor.error().message()));
   data->compressor_ = std::move(*compressor);
+  data->cache_ = cache;
+  if (cache != nullptr) data->cache_id_ = cache->new_file();
   return data;
 }
 
@@ -46,19 +49,40 @@ uint64_t DataFile::chunk_end(size_t index) const {
   return index + 1 < info_.offsets.size() ? info_.offsets[index + 1] : file_->size();
 }
 
-Status DataFile::fetch(uint64_t position, Chunk* chunk) const {
+Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const {
   if (position >= size_) return corrupt(position, "a position beyond the end of the data");
   if (!compressed()) {
     chunk->start = 0;
     chunk->data = mapped_;
     return {};
   }
-  size_t index = position / info_.params.chunk_length;
-  uint64_t offset = info_.offsets[index];
-  size_t stored = chunk_end(index) - offset;
+  const uint32_t length = info_.params.chunk_length;
+  const size_t index = position / length;
   chunk->data = {};
-  chunk->start = index * uint64_t{info_.params.chunk_length};
-  size_t expected = std::min<uint64_t>(info_.params.chunk_length, size_ - chunk->start);
+  chunk->start = index * uint64_t{length};
+  const size_t expected = std::min<uint64_t>(length, size_ - chunk->start);
+  if (cache_ != nullptr) {
+    chunk->cached = cache_->find(cache_id_, index);
+    if (chunk->cached == nullptr && fills_cache) {
+      auto bytes = std::make_shared_for_overwrite<char[]>(expected);
+      ASSIGN_OR_RETURN(BytesView data, read_chunk(index, expected, chunk, bytes.get()));
+      if (data.data() != bytes.get()) std::memcpy(bytes.get(), data.data(), expected);
+      chunk->cached = std::move(bytes);
+      cache_->put(cache_id_, index, chunk->cached, expected);
+    }
+    if (chunk->cached != nullptr) {
+      chunk->data = BytesView(chunk->cached.get(), expected);
+      return {};
+    }
+  }
+  reserve(chunk->uncompressed, chunk->uncompressed_capacity, length);
+  ASSIGN_OR_RETURN(chunk->data, read_chunk(index, expected, chunk, chunk->uncompressed.get()));
+  return {};
+}
+
+Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const {
+  const uint64_t offset = info_.offsets[index];
+  const size_t stored = chunk_end(index) - offset;
   // Uncompressed chunks may be padded, and no compressor makes much more out of its input than there was.
   if (stored > 2 * uint64_t{info_.params.chunk_length} + 1024) return corrupt(offset, "a chunk that is too long");
   reserve(chunk->compressed, chunk->compressed_capacity, stored);
@@ -69,14 +93,11 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk) const {
   }
   if (content.size() >= info_.params.max_compressed_length) {
     if (content.size() < expected) return corrupt(offset, "a chunk that is too short");
-    chunk->data = content.substr(0, expected);
-    return {};
+    return content.substr(0, expected);
   }
-  reserve(chunk->uncompressed, chunk->uncompressed_capacity, info_.params.chunk_length);
-  auto size = compressor_->decompress(content, {chunk->uncompressed.get(), info_.params.chunk_length});
+  auto size = compressor_->decompress(content, {to, expected});
   if (size != expected) return corrupt(offset, "a chunk that cannot be uncompressed");
-  chunk->data = BytesView(chunk->uncompressed.get(), expected);
-  return {};
+  return BytesView(to, expected);
 }
 
 Status DataFile::verify(BytesView digest, BytesView crcs) const {
@@ -106,7 +127,7 @@ Status DataCursor::seek(uint64_t position) {
     window_ = chunk_.data;
     window_start_ = chunk_.start;
   } else if (position - window_start_ >= window_.size()) {
-    TRY(file_->fetch(position, &chunk_));
+    TRY(file_->fetch(position, &chunk_, fills_cache_));
     window_ = chunk_.data;
     window_start_ = chunk_.start;
     pinned_ = false;
@@ -127,7 +148,7 @@ Status DataCursor::extend() {
   }
   window_ = assembled_;
   window_start_ = keep;
-  TRY(file_->fetch(end, &chunk_));
+  TRY(file_->fetch(end, &chunk_, fills_cache_));
   assembled_.append(chunk_.data);
   window_ = assembled_;
   return {};

@@ -1,17 +1,20 @@
-// Reads Data.db at positions of its uncompressed data.
+// Reads Data.db at positions of its uncompressed data, of which a cache may keep chunks.
 #pragma once
 
 #include <memory>
 
 #include "runtime/disk.h"
+#include "storage/cache/chunk_cache.h"
 #include "storage/sstable/compression.h"
 
 namespace cassandra_like {
 
-// A piece of uncompressed data in memory, and the memory. Reused from one fetch to the next.
+// A piece of uncompressed data in memory, and the memory: the cache's, or its own, which is reused from one fetch to the
+// next.
 struct Chunk {
   uint64_t start = 0;
   BytesView data;
+  ChunkCache::Bytes cached;
   std::unique_ptr<char[]> uncompressed, compressed;
   size_t uncompressed_capacity = 0, compressed_capacity = 0;
 
@@ -20,8 +23,8 @@ struct Chunk {
 
 class DataFile {
  public:
-  // info: the contents of CompressionInfo.db; null when the file is plain.
-  static Result<std::unique_ptr<DataFile>> open(Disk& disk, const std::string& path, BytesView info);
+  // info: the contents of CompressionInfo.db; null when the file is plain, and then mapped, not cached. cache: or null.
+  static Result<std::unique_ptr<DataFile>> open(Disk& disk, const std::string& path, BytesView info, ChunkCache* cache);
 
   const std::string& path() const { return file_->path(); }
   uint64_t size() const { return size_; }
@@ -30,7 +33,7 @@ class DataFile {
   size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t); }
 
   // The chunk that holds the position (of a plain file, all of it). The one place where data comes from the disk.
-  Status fetch(uint64_t position, Chunk* chunk) const;
+  Status fetch(uint64_t position, Chunk* chunk, bool fills_cache) const;
   // Digest.crc32 and CRC.db; null: not checked.
   Status verify(BytesView digest, BytesView crcs) const;
   Error corrupt(uint64_t position, std::string_view what) const;
@@ -38,11 +41,15 @@ class DataFile {
  private:
   DataFile() = default;
   uint64_t chunk_end(size_t index) const;
+  // The bytes of a chunk, checked: uncompressed into `to`, or as they lie in `compressed`.
+  Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const;
 
   std::unique_ptr<ReadFile> file_;
   std::unique_ptr<Compressor> compressor_;
   CompressionInfo info_;
   BytesView mapped_;  // of a plain file
+  ChunkCache* cache_ = nullptr;
+  uint64_t cache_id_ = 0;
   uint64_t size_ = 0;
 };
 
@@ -50,10 +57,16 @@ class DataFile {
 // was uncompressed; those that do not are put together in memory of the cursor's own.
 class DataCursor {
  public:
-  void open(const DataFile* file) {
+  void open(const DataFile* file, bool fills_cache) {
     file_ = file;
+    fills_cache_ = fills_cache;
     chunk_.data = window_ = {};
     pinned_ = false;
+  }
+  // Lets go of what the cache may want to free.
+  void close() {
+    chunk_.data = window_ = {};
+    chunk_.cached = nullptr;
   }
   Status seek(uint64_t position);
   uint64_t position() const { return position_; }
@@ -74,6 +87,7 @@ class DataCursor {
 
  private:
   const DataFile* file_ = nullptr;
+  bool fills_cache_ = false;
   Chunk chunk_;
   Bytes assembled_;
   BytesView window_;

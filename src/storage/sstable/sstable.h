@@ -14,6 +14,7 @@
 #include "base/uuid.h"
 #include "model/row_codec.h"
 #include "runtime/disk.h"
+#include "storage/cache/chunk_cache.h"
 #include "storage/partition_reader.h"
 
 namespace cassandra_like {
@@ -95,8 +96,10 @@ class SSTableWriter {
 class SSTable : public std::enable_shared_from_this<SSTable> {
  public:
   // Reads the small components, maps the index. Fails with kCorruption naming the file and offset, or with kInvalid
-  // "… is not supported yet" for other versions and formats.
-  static Result<std::shared_ptr<SSTable>> open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+  // "… is not supported yet" for other versions and formats. Reads of keys use and fill the cache, scans only use it; it
+  // outlives the SSTable.
+  static Result<std::shared_ptr<SSTable>> open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                               ChunkCache* cache = nullptr);
   virtual ~SSTable() = default;
 
   virtual const SSTableInfo& info() const = 0;

@@ -32,6 +32,7 @@ std::unique_ptr<ReadState> ReadState::take() {
 
 void ReadState::give_back(std::unique_ptr<ReadState> state) {
   if (pool.size() >= kPooledStates) return;
+  state->cursor.close();
   state->partition_arena.reset();
   state->row_arena.reset();
   pool.push_back(std::move(state));
@@ -45,7 +46,7 @@ SSTablePartitionReader::SSTablePartitionReader(SSTableFiles files, std::shared_p
       slices_(selection.slices.empty() ? whole_partition() : selection.slices),
       state_(ReadState::take()),
       decoder_(header_->header, RowForm::kSstable, state_->row_arena) {
-  state_->cursor.open(files_.data);
+  state_->cursor.open(files_.data, files_.fills_cache);
 }
 
 SSTablePartitionReader::~SSTablePartitionReader() { ReadState::give_back(std::move(state_)); }

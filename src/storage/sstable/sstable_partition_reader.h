@@ -40,6 +40,7 @@ struct SSTableFiles {
   const DataFile* data = nullptr;
   BytesView rows;
   const std::string* rows_path = nullptr;
+  bool fills_cache = false;  // with the chunks that it reads
 };
 
 class SSTablePartitionReader final : public PartitionReader {

@@ -27,7 +27,7 @@ struct WrittenColumn {
 
 class BtiSSTable final : public SSTable {
  public:
-  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache);
 
   const SSTableInfo& info() const override { return info_; }
   bool may_contain(const DecoratedKey& key) const override {
@@ -43,14 +43,16 @@ class BtiSSTable final : public SSTable {
 
   const PartitionIndex& index() const { return *index_; }
   const std::string& index_path() const { return partitions_file_->path(); }
-  SSTableFiles files() const { return {shared_from_this(), data_.get(), rows_, &rows_path_}; }
+  SSTableFiles files(bool fills_cache) const {
+    return {shared_from_this(), data_.get(), rows_, &rows_path_, fills_cache};
+  }
   Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
   Error corrupt_index(uint64_t at) const { return corrupt_file(index_path(), at, "a damaged partition index"); }
   // Sets a reader to the partition that the index points to.
   Result<bool> begin(SSTablePartitionReader& reader, const IndexPosition& position, const DecoratedKey* expected) const;
 
  private:
-  Status open_components(Disk& disk);
+  Status open_components(Disk& disk, ChunkCache* cache);
   Status read_statistics(Disk& disk);
   bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
   Status verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const;
@@ -79,11 +81,11 @@ Result<Bytes> read_file(Disk& disk, const std::string& path) {
   return content;
 }
 
-Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache) {
   info_.descriptor = descriptor;
   table_ = table;
   TRY(read_statistics(disk));
-  TRY(open_components(disk));
+  TRY(open_components(disk, cache));
   ASSIGN_OR_RETURN(resolved_, resolve(table));
   return {};
 }
@@ -112,7 +114,7 @@ Status BtiSSTable::read_statistics(Disk& disk) {
   return {};
 }
 
-Status BtiSSTable::open_components(Disk& disk) {
+Status BtiSSTable::open_components(Disk& disk, ChunkCache* cache) {
   const SSTableDescriptor& d = info_.descriptor;
   bool compressed = disk.exists(d.file(components::kCompressionInfo));
   Bytes compression_info;
@@ -121,8 +123,8 @@ Status BtiSSTable::open_components(Disk& disk) {
   } else if (disk.exists(d.file(components::kCrc))) {
     ASSIGN_OR_RETURN(crcs_, read_file(disk, d.file(components::kCrc)));
   }
-  ASSIGN_OR_RETURN(data_,
-                   DataFile::open(disk, d.file(components::kData), compressed ? BytesView(compression_info) : kNull));
+  const BytesView info = compressed ? BytesView(compression_info) : kNull;
+  ASSIGN_OR_RETURN(data_, DataFile::open(disk, d.file(components::kData), info, cache));
   if (disk.exists(d.file(components::kDigest))) {
     ASSIGN_OR_RETURN(digest_, read_file(disk, d.file(components::kDigest)));
   }
@@ -215,7 +217,7 @@ Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table,
   if (found == PartitionIndex::Found::kCorrupt) return corrupt_index(position.position);
   if (found == PartitionIndex::Found::kMaybe) {
     ASSIGN_OR_RETURN(auto header, resolve(table));
-    auto reader = std::make_unique<SSTablePartitionReader>(files(), std::move(header), selection);
+    auto reader = std::make_unique<SSTablePartitionReader>(files(true), std::move(header), selection);
     ASSIGN_OR_RETURN(bool is_it, begin(*reader, position, &key));
     if (is_it) return std::unique_ptr<PartitionReader>(std::move(reader));
   }
@@ -228,7 +230,7 @@ class BtiScanner final : public PartitionScanner {
  public:
   BtiScanner(std::shared_ptr<const BtiSSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
              const KeyRange& range, const SliceSelection& selection)
-      : sstable_(std::move(sstable)), range_(range), reader_(sstable_->files(), std::move(header), selection) {
+      : sstable_(std::move(sstable)), range_(range), reader_(sstable_->files(false), std::move(header), selection) {
     Bytes start;
     append_comparable_token(start, range_.start.token);
     if (range_.start.kind == RingPosition::Kind::kTokenEnd) start.push_back('\xFF');
@@ -324,12 +326,13 @@ Status BtiSSTable::verify() const {
 
 }  // namespace
 
-Result<std::shared_ptr<SSTable>> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+Result<std::shared_ptr<SSTable>> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                               ChunkCache* cache) {
   if (descriptor.format != "bti" || descriptor.version != "da") {
     return invalid(fmt::format("SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
   }
   auto sstable = std::make_shared<BtiSSTable>();
-  TRY(sstable->open(disk, descriptor, table));
+  TRY(sstable->open(disk, descriptor, table, cache));
   return std::shared_ptr<SSTable>(std::move(sstable));
 }
 
