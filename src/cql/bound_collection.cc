@@ -1,5 +1,5 @@
 // What Cassandra makes of a bound collection: it reads the elements into Java's collections and writes them again. Of that,
-// tuples and user types inside are untouched, for they stay bytes.
+// tuples and user types inside are untouched, for they stay bytes. Of a tuple by itself it writes the sizes of fields again.
 #include "cql/bound_collection.h"
 
 #include <algorithm>
@@ -112,6 +112,20 @@ Result<BytesView> bound_collection(const Type& reversible, BytesView value, Aren
   if (!may_change(type)) return value;
   Bytes stored = rewritten(type, value, true);
   return stored == value ? value : arena.copy(stored);
+}
+
+BytesView bound_tuple(BytesView value, Arena& arena) {
+  constexpr BytesView kNullSize = "\xff\xff\xff\xff";
+  bool changes = false;
+  size_t at = 0;
+  BytesView field;
+  for (ElementReader in = ElementReader::tuple(value); in.next(&field); at += 4 + field.size()) {
+    changes = changes || (is_null(field) && value.substr(at, 4) != kNullSize);
+  }
+  if (!changes) return value;
+  Bytes stored;
+  for (ElementReader in = ElementReader::tuple(value); in.next(&field);) append_element(stored, field);
+  return arena.copy(stored);
 }
 
 }  // namespace cassandra_like

@@ -1,4 +1,4 @@
-// The bytes of collections as clients send them, made into those that are stored.
+// The bytes of collections and tuples as clients send them, made into those that are stored.
 #pragma once
 
 #include "base/arena.h"
@@ -11,5 +11,7 @@ namespace cassandra_like {
 // shortest form (CollectionSerializer's deserialize and serialize). A value that is so already is returned as it is.
 // Errors: those of validation.
 Result<BytesView> bound_collection(const Type& type, BytesView value, Arena& arena);
+// `value`, a valid tuple or user type, with -1 as the size of every null field: a client may say so with any negative one.
+BytesView bound_tuple(BytesView value, Arena& arena);
 
 }  // namespace cassandra_like

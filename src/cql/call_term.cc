@@ -1,4 +1,6 @@
 // Terms that are computed: function calls, casts, arithmetic.
+#include <algorithm>
+
 #include "cql/function.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
@@ -26,6 +28,10 @@ class CallTerm : public Term {
       if (!argument->is_pure()) return false;
     }
     return function_->is_pure();
+  }
+  bool contains_marker() const override {
+    return std::any_of(arguments_.begin(), arguments_.end(),
+                       [](const TermPtr& argument) { return argument->contains_marker(); });
   }
 
  private:

@@ -97,7 +97,7 @@ void append_utf8(Bytes& out, uint32_t code) {
     return;
   }
   int rest = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  out.push_back(static_cast<char>((0xF00 >> rest) | (code >> (6 * rest))));
+  out.push_back(static_cast<char>((0xFF00 >> (rest + 1)) | (code >> (6 * rest))));
   while (rest-- > 0) out.push_back(static_cast<char>(0x80 | ((code >> (6 * rest)) & 0x3F)));
 }
 

@@ -47,6 +47,16 @@ Bytes on_integer(Op op, TypeKind kind, int64_t x) {
   return encode_integer(kind, is_long ? saturated_long(value) : saturated_int(value));
 }
 
+// A scale is 32 bits in Java.
+Result<Decimal> checked_exponential(const Decimal& x) {
+  constexpr int64_t kDigitsOfOverflow = 12;  // of x before its point
+  bool beyond = x.digits() - x.scale >= kDigitsOfOverflow;
+  Decimal result = beyond ? Decimal{} : exponential(x);
+  if (!beyond && result.scale == static_cast<int32_t>(result.scale)) return result;
+  return Error(ErrorCode::kServerError,
+               x.sign() > 0 ? "java.lang.ArithmeticException: Overflow" : "java.lang.ArithmeticException: Underflow");
+}
+
 // A decimal, or an integer as one.
 Result<Decimal> on_decimal(Op op, const Decimal& x) {
   switch (op) {
@@ -56,7 +66,7 @@ Result<Decimal> on_decimal(Op op, const Decimal& x) {
       // What is whole already may have more zeros than memory.
       return x.scale < -kMaxZeros ? x : x.rescaled(0, Rounding::kHalfUp);
     case Op::kExp:
-      return exponential(x);
+      return checked_exponential(x);
     case Op::kLog:
     case Op::kLog10:
       break;

@@ -36,6 +36,11 @@ void RowBuilder::add_tombstone(const Column* column, BytesView path) {
 }
 
 void RowBuilder::add_counter(const Column* column, int64_t delta) {
+  if (!cells_.empty() && cells_.back().column == column) {
+    uint64_t sum = static_cast<uint64_t>(decode_bigint(cells_.back().value)) + static_cast<uint64_t>(delta);
+    cells_.back().value = context.arena.copy(encode_bigint(static_cast<int64_t>(sum)));
+    return;
+  }
   Cell cell;
   cell.column = column;
   cell.timestamp = timestamp_;
@@ -71,12 +76,16 @@ Row RowBuilder::build() {
       if (order != 0) return order < 0;
       return a.column->is_complex() && path_type(*a.column).compare(a.path, b.path) < 0;
     });
-    // Of several cells for one element, the last assignment counts.
+    // Several cells for one element are as if several statements had written them at that time.
     size_t kept = 0;
     for (size_t i = 0; i < cells.size(); ++i) {
       bool same = kept > 0 && cells[kept - 1].column == cells[i].column &&
                   (!cells[i].column->is_complex() || cells[kept - 1].path == cells[i].path);
-      cells[same ? kept - 1 : kept++] = cells[i];
+      if (!same) {
+        cells[kept++] = cells[i];
+      } else if (reconcile(cells[kept - 1], cells[i]) < 0) {
+        cells[kept - 1] = cells[i];
+      }
     }
     cells = cells.first(kept);
   }

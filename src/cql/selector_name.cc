@@ -36,9 +36,10 @@ struct NameOf {
            ")";
   }
   std::string operator()(const ast::CastSelectable& s) const {
-    // What is of the type already is itself.
+    // What is of the type already is itself. A descending column is of another to Cassandra.
     auto type = builder.type_of(*s.argument);
-    if (type.ok() && *type != nullptr && (*type)->cql_name() == s.type.name) return builder.name(*s.argument);
+    if (type.ok() && *type != nullptr && !(*type)->is_reversed() && (*type)->cql_name() == s.type.name)
+      return builder.name(*s.argument);
     return cast_name(*s.argument, s.type.name);
   }
   std::string operator()(const ast::FieldSelectable& s) const { return builder.name(*s.receiver) + "." + s.field; }

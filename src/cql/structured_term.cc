@@ -23,6 +23,9 @@ class StructuredTerm : public Term {
     }
     return context.arena.copy(serialize(std::move(values)));
   }
+  bool contains_marker() const override {
+    return std::any_of(parts_.begin(), parts_.end(), [](const TermPtr& part) { return part->contains_marker(); });
+  }
   bool is_pure() const override {
     return std::all_of(parts_.begin(), parts_.end(), [](const TermPtr& part) { return part->is_pure(); });
   }
@@ -113,7 +116,7 @@ struct Structured {
              const char* part) const {
     if (assignable(value, spec, context) == Assignable::kNo) return not_of_type(kind, part, value, spec);
     ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(value, spec, context));
-    if (prepared->marker_index() >= 0 && type().kind() != TypeKind::kVector) {
+    if (prepared->contains_marker() && type().kind() != TypeKind::kVector) {
       return invalid(std::string("Invalid ") + kind + " literal for " + receiver.name +
                      ": bind variables are not supported inside collection literals");
     }

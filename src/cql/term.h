@@ -22,6 +22,8 @@ class Term {
   virtual bool is_null_literal() const { return false; }
   // The marker's index when the term is a marker and nothing else, else -1.
   virtual int marker_index() const { return -1; }
+  // Whether a marker is in it, at any depth but that of a collection's elements, where none can be.
+  virtual bool contains_marker() const { return marker_index() >= 0; }
   // Whether a function that differs from call to call (now, uuid) is inside.
   virtual bool is_pure() const { return true; }
 };

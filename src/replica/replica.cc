@@ -47,7 +47,8 @@ void add(ReadStatistics& total, const ReadStatistics& part) {
 // Passes everything on and remembers whether the sink has had enough.
 class CountingSink : public RowSink {
  public:
-  CountingSink(RowSink& sink, uint64_t limit) : sink_(sink), limit_(limit) {}
+  CountingSink(RowSink& sink, const ReadCommand& command)
+      : sink_(sink), limit_(command.limit), counts_static_(command.slices.empty() || !command.wants_rows) {}
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override {
     rows_in_partition_ = 0;
     return note(sink_.begin_partition(key, static_row));
@@ -59,7 +60,7 @@ class CountingSink : public RowSink {
     return next == Next::kContinue && delivered_ >= limit_ ? note(Next::kStop) : next;
   }
   Next end_partition() override {
-    if (rows_in_partition_ == 0) ++delivered_;
+    if (rows_in_partition_ == 0 && counts_static_) ++delivered_;
     return note(sink_.end_partition());
   }
   bool stopped() const { return stopped_ || delivered_ >= limit_; }
@@ -72,6 +73,7 @@ class CountingSink : public RowSink {
   }
   RowSink& sink_;
   uint64_t limit_;
+  bool counts_static_;  // as RowFeed does
   uint64_t delivered_ = 0;
   uint64_t rows_in_partition_ = 0;
   bool stopped_ = false;
@@ -129,7 +131,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
 // Key by key, in the command's order.
 Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink) {
   ReadStatistics total;
-  CountingSink counting(*sink, command->limit);
+  CountingSink counting(*sink, *command);
   for (const DecoratedKey& key : command->keys) {
     if (counting.stopped()) break;
     ReadCommand part = *command;
@@ -145,7 +147,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
       RemoteRows remote = co_await run_on<RemoteRows>(executor(shard_), executor(shard), std::move(run));
       CO_TRY(std::move(remote.status));
       statistics = remote.statistics;
-      RowBufferReader reader(command->table, std::move(remote.rows), command->reversed);
+      RowBufferReader reader(*command, std::move(remote.rows));
       uint64_t delivered = 0;
       while (reader.at_partition()) {
         if (reader.deliver(counting, part.limit, &delivered) == RowSink::Next::kStop) break;
@@ -166,7 +168,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command,
   for (RemoteRows& part : parts) {
     CO_TRY(std::move(part.status));
     add(total, part.statistics);
-    readers.push_back(std::make_unique<RowBufferReader>(command->table, std::move(part.rows), command->reversed));
+    readers.push_back(std::make_unique<RowBufferReader>(*command, std::move(part.rows)));
   }
   uint64_t delivered = 0;
   while (delivered < command->limit) {

@@ -34,8 +34,12 @@ RowSink::Next RowBuffer::end_partition() {
   return Next::kContinue;
 }
 
-RowBufferReader::RowBufferReader(TablePtr table, Bytes data, bool reversed)
-    : table_(std::move(table)), data_(std::move(data)), reversed_(reversed), in_(data_) {
+RowBufferReader::RowBufferReader(const ReadCommand& command, Bytes data)
+    : table_(command.table),
+      data_(std::move(data)),
+      reversed_(command.reversed),
+      counts_static_(command.slices.empty() || !command.wants_rows),
+      in_(data_) {
   advance();
 }
 
@@ -55,7 +59,7 @@ RowSink::Next RowBufferReader::deliver(RowSink& sink, uint64_t limit, uint64_t* 
   using Next = RowSink::Next;
   Next next = sink.begin_partition(current_.key, current_.static_row);
   size_t count = current_.rows.size();
-  if (count == 0) ++*delivered;
+  if (count == 0 && counts_static_) ++*delivered;
   for (size_t i = 0; i < count && next == Next::kContinue; ++i) {
     if (*delivered == limit) {
       next = Next::kStop;

@@ -32,12 +32,12 @@ class RowBuffer : public RowSink {
 // Reads what RowBuffer wrote, one partition at a time.
 class RowBufferReader {
  public:
-  RowBufferReader(TablePtr table, Bytes data, bool reversed);
+  RowBufferReader(const ReadCommand& command, Bytes data);
   // False at the end. Then key() is the current partition's.
   bool at_partition() const { return has_current_; }
   const DecoratedKey& key() const { return current_.key; }
-  // Feeds the current partition to the sink and goes to the next one; counts rows into *delivered (a partition with
-  // none counts as one) and stops at `limit`.
+  // Feeds the current partition to the sink and goes to the next one; counts rows into *delivered as RowFeed does (a
+  // partition with none as one, unless the command asks for certain rows) and stops at `limit`.
   RowSink::Next deliver(RowSink& sink, uint64_t limit, uint64_t* delivered);
 
  private:
@@ -46,6 +46,7 @@ class RowBufferReader {
   TablePtr table_;
   Bytes data_;
   bool reversed_;
+  bool counts_static_;
   Reader in_;
   Arena arena_;
   PartitionUpdate current_;

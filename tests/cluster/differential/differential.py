@@ -19,6 +19,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -219,6 +220,7 @@ def main():
     if not os.environ.get("CASSANDRA_HOST") or not answers(os.environ["CASSANDRA_HOST"], 9042):
         print("skipped: CASSANDRA_HOST names no Cassandra that answers")
         return 77
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no node behind
     began, run = time.time(), Run(arguments)
     try:
         run.node.start()

@@ -11,7 +11,6 @@ EXPLAINED = {
     "Java exceptions": (r"", r"^error 0x(0000 .|2000 .Failed parsing statement: .* reason: )(java\.lang\.)?(NullPointerException|IndexOutOfBoundsException|ClassCastException|UnsupportedOperationException)"),
     "which of several values of a JSON document is wrong": (r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)", r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)"),
     "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r""),
-    "paging states of GROUP BY": (r"^rows", r"^error 0x000a .Invalid value for the paging state"),
     "similarity of descending columns": (r"", r"^error 0x2200 .Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float"),
     "CONTAINS and descending columns": (r"", r"Cannot use CONTAINS( KEY)? on non-(collection|map) column"),
     "arithmetic for descending columns": (r"", r"^error 0x2200 .Ambiguous .* operation with args"),
