@@ -53,8 +53,7 @@ Result<Decimal> checked_exponential(const Decimal& x) {
   bool beyond = x.digits() - x.scale >= kDigitsOfOverflow;
   Decimal result = beyond ? Decimal{} : exponential(x);
   if (!beyond && result.scale == static_cast<int32_t>(result.scale)) return result;
-  return Error(ErrorCode::kServerError,
-               x.sign() > 0 ? "java.lang.ArithmeticException: Overflow" : "java.lang.ArithmeticException: Underflow");
+  return Error(ErrorCode::kServerError, "java.lang.ArithmeticException: Overflow");
 }
 
 // A decimal, or an integer as one.
