@@ -143,6 +143,19 @@ Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, 
   return check_guard(request.statement == nullptr ? nullptr : request.statement->guard(), *request.context);
 }
 
+namespace {
+
+// How many values there are for markers: of values with names, those that a marker asks for.
+size_t bound_markers(const std::vector<ColumnSpec>& markers, const QueryOptions& options) {
+  if (options.value_names.empty()) return options.values.size();
+  auto is_named = [&](const ColumnSpec& marker) {
+    return std::find(options.value_names.begin(), options.value_names.end(), marker.name) != options.value_names.end();
+  };
+  return static_cast<size_t>(std::count_if(markers.begin(), markers.end(), is_named));
+}
+
+}  // namespace
+
 Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& request,
                                                                     const std::vector<ColumnSpec>& variables,
                                                                     const QueryOptions& options) {
@@ -245,11 +258,11 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
   if (other_keyspace) use_warning = warn_of_use(context.client, id, entry->keyspace);
   Request* request = acquire();
   request->statement = entry->statement;
-  size_t markers = request->statement->bind_variables().size();
-  if (options.value_names.empty() && options.values.size() != markers) {
+  const std::vector<ColumnSpec>& markers = request->statement->bind_variables();
+  if (size_t bound = bound_markers(markers, options); bound != markers.size()) {
     release(request);
-    return Result<QueryResult>(invalid("there were " + std::to_string(markers) + " markers(?) in CQL but " +
-                                       std::to_string(options.values.size()) + " bound variables"));
+    return Result<QueryResult>(invalid("there were " + std::to_string(markers.size()) + " markers(?) in CQL but " +
+                                       std::to_string(bound) + " bound variables"));
   }
   Status status = begin(*request, options, context.client, context.trace);
   auto values = bound_values(*request, request->statement->bind_variables(), options);

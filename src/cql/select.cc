@@ -149,9 +149,9 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   }
   if (restrictions_->has_clustering_restrictions()) {
     ASSIGN_OR_RETURN(command.slices, restrictions_->slices(context));
-    // Bounds that exclude each other: nothing can match. Cassandra reads static columns nevertheless, if any is selected.
+    // Bounds that exclude each other: nothing can match. With IN () Cassandra reads static columns, if any is selected.
     if (command.slices.empty()) {
-      if (selects_static_columns()) {
+      if (restrictions_->has_full_clusterings() && selects_static_columns()) {
         for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
         TRY(check_order(context, command));
       }

@@ -135,7 +135,8 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
   }
   // Even SELECT DISTINCT has to know whether any row lives.
   SliceSelection selection{command.slices, command.reversed, true};
-  if (!sources.sstables.empty() && is_one_row(*store.table, selection)) {
+  // Not of counters, whose parts are merged when it is known what of them is deleted.
+  if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection)) {
     return read_one_row(store, key, sources, selection, feed, statistics);
   }
   statistics.sstables += sources.sstables.size();
