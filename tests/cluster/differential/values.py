@@ -148,6 +148,11 @@ def unsigned_vint(n):
     return bytes([n]) if n < 128 else (0x8000 | n).to_bytes(2, "big")
 
 
+def like(text):
+    """The same for literals of a set that name its elements in different order."""
+    return "".join(sorted(text))
+
+
 EQUAL_DECIMALS = re.compile(r"\b1\.00?\b")
 
 
@@ -171,7 +176,7 @@ class Values:
         if not distinct:
             return elements
         elements = [e for e in elements if not EQUAL_DECIMALS.search(e.literal)]
-        return list({e.data: e for e in elements}.values())
+        return list({like(e.literal): e for e in elements}.values())
 
     def _list(self, type, few):
         elements = self._elements(type, few)
