@@ -132,7 +132,8 @@ struct AssignabilityOf {
     const auto& user_type = static_cast<const UserType&>(type());
     for (const auto& [field, value] : udt.fields) {
       auto index = user_type.field_index(field);
-      if (!index || assignable(value, part(*index), context) == Assignable::kNo) return Assignable::kNo;
+      // A field that the type has not is told of when the literal is prepared.
+      if (index && assignable(value, part(*index), context) == Assignable::kNo) return Assignable::kNo;
     }
     return Assignable::kWeak;
   }
@@ -223,7 +224,10 @@ struct PrepareTerm {
     const Type& base = type();
     if (base.is_counter()) return types::bigint()->from_text(literal.text);
     if (literal.kind == ast::Literal::Kind::kHex) {
-      return types::blob()->from_text(std::string_view(literal.text).substr(2));
+      ASSIGN_OR_RETURN(Bytes bytes, types::blob()->from_text(std::string_view(literal.text).substr(2)));
+      if (Status status = base.is_tuple() ? base.validate(bytes) : Status(); !status.ok())
+        return std::move(status.error());
+      return bytes;
     }
     return base.from_text(literal.text);
   }

@@ -5,10 +5,10 @@ import re
 EXPLAINED = {
     "errors of user types are invalid requests": (r"^error 0x2200 ", r"^error 0x0000 .org\.apache\.cassandra\.serializers\.MarshalException"),
     "{} for a map in a descending column": (r"", r"^error 0x0000 .java\.lang\.ClassCastException: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType"),
-    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 ", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
+    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 .Not enough bytes to read", r""),
     "null as the bound of a slice": (r"^error 0x2200 .Invalid null value in condition for column", r"^(rows|void|error 0x1500)"),
     "reads and writes that fail inside of Cassandra": (r"", r"^error 0x1[35]00 .Operation failed - received 0 responses and 1 failures: UNKNOWN"),
-    "Java exceptions": (r"", r"^error 0x(0000 .|2000 .Failed parsing statement: .* reason: )(java\.lang\.)?(NullPointerException|IndexOutOfBoundsException|ClassCastException|UnsupportedOperationException)"),
+    "Java exceptions": (r"", r"^error 0x(0000 .|2000 .Failed parsing statement: .* reason: )(java\.lang\.)?(NullPointerException|IndexOutOfBoundsException|ClassCastException|UnsupportedOperationException|NumberFormatException)"),
     "which of several values of a JSON document is wrong": (r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)", r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)"),
     "what the JSON parser says": (r"Could not decode JSON string", r"Could not decode JSON string"),
     "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r""),

@@ -148,11 +148,6 @@ def unsigned_vint(n):
     return bytes([n]) if n < 128 else (0x8000 | n).to_bytes(2, "big")
 
 
-def like(text):
-    """The same for literals of a set that name its elements in different order."""
-    return "".join(sorted(text))
-
-
 EQUAL_DECIMALS = re.compile(r"\b1\.00?\b")
 
 
@@ -171,12 +166,12 @@ class Values:
         return self.random.choice(pool[:3] if few else pool)
 
     def _elements(self, type, few, distinct=False):
-        """`distinct`: Cassandra keeps any one of equal keys in a literal, and it is left to chance which."""
+        """`distinct`: Cassandra keeps any one of equal keys in a literal, and it is left to chance which. Sets are equal in any order."""
         elements = [self.of(type.arguments[0], few) for _ in range(self.random.choice((0, 1, 1, 2, 2, 3)))]
         if not distinct:
             return elements
         elements = [e for e in elements if not EQUAL_DECIMALS.search(e.literal)]
-        return list({like(e.literal): e for e in elements}.values())
+        return list({tuple(sorted(e.data)): e for e in elements}.values())
 
     def _list(self, type, few):
         elements = self._elements(type, few)
