@@ -25,15 +25,13 @@ void* Arena::allocate_slow(size_t size, size_t align) {
   return reinterpret_cast<void*>(at);
 }
 
-void Arena::reset() {
-  if (chunks_.empty()) return;
+void Arena::keep_largest() {
   auto largest =
       std::max_element(chunks_.begin(), chunks_.end(), [](const Chunk& a, const Chunk& b) { return a.size < b.size; });
   std::swap(*largest, chunks_.front());
   chunks_.resize(1);
   reserved_ = chunks_.front().size;
-  p_ = chunks_.front().data.get();
-  end_ = p_ + reserved_;
+  end_ = chunks_.front().data.get() + reserved_;
 }
 
 }  // namespace cassandra_like

@@ -48,12 +48,16 @@ class Arena {
     return BytesView(p, v.size());
   }
   // Forgets everything but keeps the largest chunk, so that a reused arena stops allocating.
-  void reset();
+  void reset() {
+    if (chunks_.size() > 1) keep_largest();
+    if (!chunks_.empty()) p_ = chunks_.front().data.get();
+  }
   // Bytes obtained from the heap.
   size_t reserved() const { return reserved_; }
 
  private:
   void* allocate_slow(size_t size, size_t align);
+  void keep_largest();
 
   struct Chunk {
     std::unique_ptr<char[]> data;

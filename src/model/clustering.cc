@@ -1,5 +1,7 @@
 #include "model/clustering.h"
 
+#include "model/types_internal.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -27,7 +29,24 @@ char terminator(ClusteringKind kind) {
   return kAfterTerminator;
 }
 
+// Integers are the usual clusterings, and short: they are encoded without a call for each piece.
+bool append_integer(Bytes& out, const Type& type, BytesView value) {
+  const uint64_t flip = type.is_reversed() ? ~uint64_t{0} : 0;
+  char buffer[1 + types_internal::kMaxVariableInteger];
+  buffer[0] = kNextComponent;
+  size_t size = 0;
+  if (type.kind() == TypeKind::kBigint && value.size() == sizeof(int64_t)) {
+    size = types_internal::write_variable_integer(buffer + 1, load_be<int64_t>(value.data()), flip);
+  } else if (type.kind() == TypeKind::kInt && value.size() == sizeof(int32_t)) {
+    store_be(buffer + 1, load_be<uint32_t>(value.data()) ^ 0x80000000U ^ static_cast<uint32_t>(flip));
+    size = sizeof(int32_t);
+  }
+  if (size != 0) out.append(buffer, 1 + size);
+  return size != 0;
+}
+
 void append_component(Bytes& out, const Type& type, BytesView value) {
+  if (append_integer(out, type, value)) return;
   if (is_null(value)) {
     out.push_back(kNextNull);
   } else if (value.empty() && !type.encodes_empty()) {

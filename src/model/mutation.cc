@@ -250,8 +250,9 @@ Status read_unfiltereds(Reader& in, RowDecoder& decoder, size_t estimate, Arena&
   if (estimate > in.remaining()) return corrupt("row count");
   ArenaList<Row> rows(arena, std::min(estimate, kMaxInitialRows));
   TombstoneReader tombstones(arena);
+  Unfiltered u;
   while (decoder.next(in)) {
-    Unfiltered u = decoder.read_body(in);
+    decoder.read_body(in, &u);
     if (in.failed()) break;
     if (!u.is_row) {
       if (!tombstones.add(u.marker)) return corrupt("range tombstone markers");

@@ -180,6 +180,12 @@ DeletionTime read_legacy_partition_deletion(Reader& in) {
 
 // ---- Reading.
 
+RowDecoder::RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena)
+    : header_(header), form_(form), arena_(&arena) {
+  for (const HeaderColumn& column : header.static_columns) any_complex_ |= column.complex;
+  for (const HeaderColumn& column : header.regular_columns) any_complex_ |= column.complex;
+}
+
 Row RowDecoder::read_static_row(Reader& in) {
   Row row;
   flags_ = in.u8();
@@ -250,23 +256,22 @@ void RowDecoder::read_clustering(Reader& in, size_t count) {
 }
 
 ClusteringPrefix RowDecoder::keep_position() {
-  if (position_.values.empty() && is_row()) return position_;
+  if (form_ == RowForm::kSstable || (position_.values.empty() && is_row())) return position_;
   auto values = arena_->make_span<BytesView>(values_.size());
   std::copy(values_.begin(), values_.end(), values.begin());
   return {position_.kind, values, arena_->copy(comparable_)};
 }
 
-Unfiltered RowDecoder::read_body(Reader& in) {
-  Unfiltered out;
-  out.is_row = is_row();
-  if (out.is_row) {
-    out.row.clustering = keep_position();
-    read_row_body(in, &out.row);
+void RowDecoder::read_body(Reader& in, Unfiltered* out) {
+  out->is_row = is_row();
+  if (out->is_row) {
+    out->row.clustering = keep_position();
+    read_row_body(in, &out->row);
   } else {
-    out.marker.bound = keep_position();
-    read_marker_body(in, &out.marker);
+    out->marker = RangeTombstoneMarker();
+    out->marker.bound = keep_position();
+    read_marker_body(in, &out->marker);
   }
-  return out;
 }
 
 void RowDecoder::skip_body(Reader& in) {
@@ -308,6 +313,7 @@ DeletionTime RowDecoder::read_deletion(Reader& in) {
 }
 
 void RowDecoder::read_liveness(Reader& in, Liveness* liveness) {
+  *liveness = Liveness();
   if ((flags_ & RowFlag::kHasTimestamp) == 0) return;
   liveness->timestamp = read_timestamp(in);
   if ((flags_ & RowFlag::kHasTtl) == 0) return;
@@ -321,6 +327,41 @@ int64_t RowDecoder::read_timestamp(Reader& in) {
   return static_cast<int64_t>(read_vint64(in) + static_cast<uint64_t>(header_.stats.min_timestamp));
 }
 
+inline bool RowDecoder::read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell) {
+  using row_codec::CellFlag;
+  const uint8_t flags = in.u8();
+  const bool ends = (flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0;
+  cell->column = column.column;
+  cell->timestamp = (flags & CellFlag::kUseRowTimestamp) != 0 ? liveness.timestamp : read_timestamp(in);
+  if ((flags & CellFlag::kUseRowTtl) != 0) {
+    cell->local_deletion_time = liveness.local_expiration_time;
+    cell->ttl = liveness.ttl;
+  } else if (ends) {
+    int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
+    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
+    if (cell->ttl < 0) in.fail();
+    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
+  }
+  if (column.complex) cell->path = in.take(read_vint64(in));
+  if ((flags & CellFlag::kHasEmptyValue) != 0) {
+    cell->value = BytesView("", 0);
+  } else {
+    cell->value = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
+  }
+  return column.column != nullptr && cell->timestamp > column.dropped_at;
+}
+
+void RowDecoder::read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row) {
+  auto* cells = static_cast<Cell*>(arena_->allocate(columns.size() * sizeof(Cell), alignof(Cell)));
+  size_t count = 0;
+  for (const HeaderColumn& column : columns) {
+    Cell* cell = new (cells + count) Cell();
+    count += read_cell(in, column, row->liveness, cell) ? 1 : 0;
+    if (in.failed()) break;
+  }
+  row->cells = {cells, count};
+}
+
 void RowDecoder::read_row_body(Reader& in, Row* row) {
   bool is_static = (extended_ & RowFlag::kExtendedStatic) != 0;
   std::span<const HeaderColumn> columns = is_static ? header_.static_columns : header_.regular_columns;
@@ -329,7 +370,9 @@ void RowDecoder::read_row_body(Reader& in, Row* row) {
     read_vint64(in);
   }
   read_liveness(in, &row->liveness);
-  if ((flags_ & RowFlag::kHasDeletion) != 0) row->deletion = read_deletion(in);
+  row->deletion = (flags_ & RowFlag::kHasDeletion) != 0 ? read_deletion(in) : DeletionTime();
+  row->complex_deletions = {};
+  if (!any_complex_ && (flags_ & RowFlag::kHasAllColumns) != 0) return read_simple_cells(in, columns, row);
   ColumnSubset subset(in, columns.size(), (flags_ & RowFlag::kHasAllColumns) != 0);
   cells_.clear();
   complex_deletions_.clear();
@@ -359,30 +402,6 @@ void RowDecoder::read_row_body(Reader& in, Row* row) {
     std::copy(complex_deletions_.begin(), complex_deletions_.end(), deletions.begin());
     row->complex_deletions = deletions;
   }
-}
-
-bool RowDecoder::read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell) {
-  using row_codec::CellFlag;
-  uint8_t flags = in.u8();
-  bool ends = (flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0;
-  cell->column = column.column;
-  cell->timestamp = (flags & CellFlag::kUseRowTimestamp) != 0 ? liveness.timestamp : read_timestamp(in);
-  if ((flags & CellFlag::kUseRowTtl) != 0) {
-    cell->local_deletion_time = liveness.local_expiration_time;
-    cell->ttl = liveness.ttl;
-  } else if (ends) {
-    int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
-    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
-    if (cell->ttl < 0) in.fail();
-    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
-  }
-  if (column.complex) cell->path = in.take(read_vint64(in));
-  if ((flags & CellFlag::kHasEmptyValue) != 0) {
-    cell->value = BytesView("", 0);
-  } else {
-    cell->value = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
-  }
-  return column.column != nullptr && cell->timestamp > column.dropped_at;
 }
 
 }  // namespace cassandra_like

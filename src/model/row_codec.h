@@ -133,19 +133,18 @@ enum class RowForm { kMessaging, kSstable };
 
 // Decodes the unfiltereds of partitions, one after the other. In two steps, so that a reader can look at the
 // position and skip the body: values and paths point into the input, all else of what read_body() returns is
-// in the arena.
+// in the arena; only the clustering of what an SSTable holds is the decoder's position(), which the next one takes over.
 //
 //   while (decoder.next(in)) {
 //     if (decoder.position().comparable < wanted) { decoder.skip_body(in); continue; }
-//     Unfiltered u = decoder.read_body(in);
+//     decoder.read_body(in, &unfiltered);
 //     …
 //   }
 //   if (in.failed()) corrupt
 class RowDecoder {
  public:
   // The header must outlive the decoder. The arena may be changed between calls.
-  RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena)
-      : header_(header), form_(form), arena_(&arena) {}
+  RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena);
   void set_arena(Arena& arena) { arena_ = &arena; }
 
   // Of a partition whose header says that it has one (SSTables: whose table has static columns).
@@ -162,7 +161,7 @@ class RowDecoder {
   // Of what next() found; valid until the following next().
   const ClusteringPrefix& position() const { return position_; }
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
-  Unfiltered read_body(Reader& in);
+  void read_body(Reader& in, Unfiltered* out);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
 
@@ -172,12 +171,15 @@ class RowDecoder {
   void read_marker_body(Reader& in, RangeTombstoneMarker* marker);
   int64_t read_timestamp(Reader& in);
   void read_liveness(Reader& in, Liveness* liveness);
+  // When every column is there and none is complex.
+  void read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row);
   bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
   ClusteringPrefix keep_position();
 
   const SerializationHeader& header_;
   RowForm form_;
   Arena* arena_;
+  bool any_complex_ = false;  // of the header's columns
   uint8_t flags_ = 0;
   uint8_t extended_ = 0;
   ClusteringPrefix position_;

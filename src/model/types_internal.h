@@ -34,6 +34,9 @@ void read_escaped(Reader& in, Bytes& out);
 void append_component(Bytes& out, const Type& type, BytesView value);
 // The variable-length integers of bigint and varint: sign and length in unary in the first byte's high bits.
 void append_variable_integer(Bytes& out, int64_t v);
+inline constexpr size_t kMaxVariableInteger = 9;
+// The same at p, which has room for kMaxVariableInteger bytes, each complemented by `flip` (0 or ~0); returns its length.
+size_t write_variable_integer(char* p, int64_t v, uint64_t flip);
 int64_t read_variable_integer(Reader& in);
 
 inline int sign_of(int c) { return (c > 0) - (c < 0); }

@@ -93,7 +93,8 @@ TEST(RowCodecTest, ReadsBackWhatItWrites) {
   Reader in(data);
   size_t rows = 0, markers = 0;
   while (decoder.next(in)) {
-    Unfiltered u = decoder.read_body(in);
+    Unfiltered u;
+    decoder.read_body(in, &u);
     u.is_row ? ++rows : ++markers;
     if (u.is_row) {
       append_sstable_row(again, header.get(), u.row, 17);
@@ -123,7 +124,9 @@ TEST(RowCodecTest, SkipsBodiesByTheirSize) {
       decoder.skip_body(in);
       continue;
     }
-    found.emplace_back(decoder.read_body(in).row.clustering.values[1]);
+    Unfiltered u;
+    decoder.read_body(in, &u);
+    found.emplace_back(u.row.clustering.values[1]);
   }
   EXPECT_FALSE(in.failed());
   EXPECT_THAT(found, testing::ElementsAre("c"));
@@ -156,7 +159,8 @@ TEST(RowCodecTest, ReadsRowsWithManyColumns) {
     RowDecoder decoder(header.get(), RowForm::kSstable, arena);
     Reader in(data);
     ASSERT_TRUE(decoder.next(in));
-    Unfiltered u = decoder.read_body(in);
+    Unfiltered u;
+    decoder.read_body(in, &u);
     Bytes again;
     append_sstable_row(again, header.get(), u.row, name[0] == 'm' ? 300 : 0);
     EXPECT_EQ(to_hex(again), to_hex(data)) << name;
@@ -171,7 +175,8 @@ TEST(RowCodecTest, FailsOnTruncatedRows) {
     Arena arena;
     RowDecoder decoder(header.get(), RowForm::kSstable, arena);
     Reader in(prefix);
-    while (decoder.next(in)) decoder.read_body(in);
+    Unfiltered u;
+    while (decoder.next(in)) decoder.read_body(in, &u);
     EXPECT_TRUE(in.failed()) << n;
   }
 }

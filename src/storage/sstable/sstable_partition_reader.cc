@@ -167,7 +167,7 @@ Result<bool> SSTablePartitionReader::read_head() {
 Result<bool> SSTablePartitionReader::read_unfiltered() {
   have_head_ = false;
   state_->row_arena.reset();
-  unfiltered_ = decoder_.read_body(body_);
+  decoder_.read_body(body_, &unfiltered_);
   if (body_.failed() || body_.position() != body_end_) return corrupt("a malformed row");
   state_->cursor.advance_to(body_end_);
   return !unfiltered_.is_row || !unfiltered_.row.is_empty();
