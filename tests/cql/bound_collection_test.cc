@@ -66,5 +66,18 @@ TEST(BoundCollection, WhatIsNone) {
   EXPECT_EQ(stored("frozen<set<int>>", "00000001000000040000000100"), "Unexpected extraneous bytes after set value");
 }
 
+std::string stored_tuple(const std::string& hex) {
+  Bytes value;
+  CHECK(from_hex(hex, &value));
+  Arena arena;
+  return to_hex(bound_tuple(value, arena));
+}
+
+TEST(BoundTuple, NullsHaveTheSizeMinusOne) {
+  EXPECT_EQ(stored_tuple("80000000"), "ffffffff");
+  EXPECT_EQ(stored_tuple("0000000161ff80000000000000"), "0000000161ffffffff00000000");
+  EXPECT_EQ(stored_tuple("0000000161ffffffff"), "0000000161ffffffff");
+}
+
 }  // namespace
 }  // namespace cassandra_like
