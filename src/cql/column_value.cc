@@ -52,6 +52,11 @@ BytesView frozen_udt(const Column& column, std::span<const Cell> cells, Arena& a
 BytesView stored_value(const Column& column, const InputRow& input) {
   const Row* row = column.kind == ColumnKind::kStatic ? input.static_row : input.row;
   if (row == nullptr) return kNull;
+  if (!column.is_complex() && !column.type->is_counter()) {
+    for (const Cell& cell : row->cells) {
+      if (cell.column == &column) return cell.value;
+    }
+  }
   auto cells = cells_of(column, *row);
   if (cells.empty()) return kNull;
   Arena& arena = input.context->arena;

@@ -231,7 +231,7 @@ void RowDecoder::read_clustering(Reader& in, size_t count) {
     position_ = empty_clustering();
     return;
   }
-  values_.resize(count);
+  if (values_.size() != count) values_.resize(count);
   uint64_t bits = 0;
   for (size_t i = 0; i < count; ++i) {
     if (i % 32 == 0) bits = read_vint64(in);

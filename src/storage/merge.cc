@@ -39,6 +39,15 @@ bool MergedPartition::precedes(const Unfiltered& a, const Unfiltered& b) const {
 
 Result<const Unfiltered*> MergedPartition::next() {
   while (true) {
+    // A single source has nothing to be compared with.
+    if (heads_.size() == 1 && covering_.is_live()) {
+      Head& head = heads_[0];
+      ASSIGN_OR_RETURN(head.at, head.source->next());
+      if (head.at == nullptr || head.at->is_row) return head.at;
+      group_.assign(1, &head);
+      if (merge_group_of_markers()) return &result_;
+      continue;
+    }
     const Unfiltered* first = nullptr;
     for (Head& head : heads_) {
       if (head.consumed) {
