@@ -186,6 +186,8 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
 }
 
 Task<Status> EngineImpl::start() {
+  Status named = co_await sync_names_of_sstables();
+  if (!named.ok()) co_return named;
   log_.set_newest_id(highest_flushed_segment_);
   CO_TRY(log_.open());
   replaying_ = false;

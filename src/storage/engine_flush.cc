@@ -111,6 +111,25 @@ Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
   co_return Status();
 }
 
+// What SSTables hold is not replayed, and its segments may go: so the names that a killed process gave them must last.
+Task<Status> EngineImpl::sync_names_of_sstables() {
+  std::vector<TableStorePtr> stores;
+  for (const TableStorePtr& store : select(Selection())) {
+    stores.push_back(store);
+    for (const auto& index : store->indexes) stores.push_back(index->store);
+  }
+  for (const TableStorePtr& store : stores) {
+    if (store->sstables.empty()) continue;
+    Status synced = co_await sync_paths(store);
+    if (!synced.ok()) co_return synced;
+    for (const std::string& path : store->paths) {
+      synced = co_await runtime_.disk.sync_directory(path);
+      if (!synced.ok()) co_return synced;
+    }
+  }
+  co_return Status();
+}
+
 Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
                                         CommitLogPosition upper) {
   Status synced = co_await sync_paths(store);

@@ -110,6 +110,7 @@ class EngineImpl final : public Engine {
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
   Task<Status> write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote);
   Task<Status> sync_paths(TableStorePtr store);
+  Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
   Error disk_failure(const Error& cause, const std::string& what);
   Task<void> pause_if_due(int64_t* slice_end);

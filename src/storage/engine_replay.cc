@@ -61,6 +61,11 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
       foreign_segments_.push_back(segment.path);
     }
   }
+  if (!segments.empty()) {
+    // A killed process may not have come to it.
+    Status named = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
+    if (!named.ok()) co_return named;
+  }
   replayed_ = {};
   Selection everything;
   for (const SegmentOnDisk& segment : segments) {

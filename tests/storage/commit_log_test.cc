@@ -1,6 +1,8 @@
 // Replay: what a kill or a power failure leaves in the commit log, and what damage does.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/checksum.h"
 #include "fixture.h"
 #include "storage/commitlog/segment_reader.h"
@@ -94,6 +96,43 @@ TEST(CommitLogTest, PeriodicWritesAreSyncedWithinThePeriod) {
   Lines found = node.read("t", "key");
   ASSERT_GE(found.size(), 2u);
   EXPECT_EQ(found[1], "  0: v=x@1");
+}
+
+TEST(CommitLogTest, AStartBringsToTheDiskWhatAKillLeft) {
+  Node node(1, 1, with_sync(CommitLogSync::kPeriodic));
+  node.machine().faults().tear_on_crash = false;
+  for (int c = 0; c < 10; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  node.restart();
+  node.crash();
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.read("t", "key"), rows(10));
+}
+
+// Complete for the next process, which needs the segments no longer, before its name was on the disk.
+TEST(CommitLogTest, AnSSTableThatAKillLeftIsOnTheDiskBeforeItsSegmentsGo) {
+  Node node(1, 1, with_sync(CommitLogSync::kBatch));
+  node.machine().faults().tear_on_crash = false;
+  for (int c = 0; c < 10; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  std::optional<Status> flushed;
+  spawn(finish<Status>(node.engine().flush({}), &flushed));
+  auto is_complete = [&] {
+    auto directories = node.disk().list("/data/ks");
+    for (const DirectoryEntry& directory : *directories) {
+      auto files = node.disk().list("/data/ks/" + directory.name);
+      if (std::any_of(files->begin(), files->end(), [](auto& file) { return file.name.ends_with("TOC.txt"); })) {
+        return true;
+      }
+    }
+    return false;
+  };
+  ASSERT_TRUE(node.world().run_until(is_complete, std::chrono::seconds(1)));
+  ASSERT_FALSE(flushed.has_value());
+  node.restart();
+  // Its sync makes the removal of the segments last.
+  ASSERT_TRUE(node.apply(Update(node.table("kv"), "other").row(std::vector<int32_t>{}).cell("v1", "y")).ok());
+  node.crash();
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.read("t", "key"), rows(10));
 }
 
 TEST(CommitLogTest, BatchWritesThatWaitTogetherShareASync) {
