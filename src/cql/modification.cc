@@ -251,6 +251,8 @@ Task<Result<std::shared_ptr<Modification::Prefetched>>> Modification::prefetch(E
       if (!position.values.empty()) command.slices.push_back(Slice::of_prefix(*table_, position.values));
       ListCollector lists;
       CO_TRY(co_await context->coordinator.read(command, context->options.consistency, lists));
+      // The static row's lists came with those of each row.
+      if (!static_operations_.empty()) result->rows[{Bytes(key), Bytes()}] = lists.lists;
       result->rows[{Bytes(key), Bytes(position.comparable)}] = std::move(lists.lists);
     }
   }

@@ -49,6 +49,7 @@ class SelectStatement : public Statement {
   bool distinct_ = false;
   bool reversed_ = false;
   bool orders_afterwards_ = false;  // ORDER BY over several partitions
+  size_t ordering_columns_ = 0;     // of the clustering
   bool filters_regular_columns_ = false;
 };
 
@@ -190,7 +191,7 @@ bool SelectStatement::selects_static_columns() const {
 
 // What is sorted is read as a whole, whatever its LIMIT.
 Status SelectStatement::check_order(ExecutionContext& context, const ReadCommand& command) const {
-  bool reads = command.range || !command.keys.empty();
+  bool reads = command.range || !command.keys.empty() || has_groups();
   if (orders_afterwards_ && context.options.page_size > 0 && reads) {
     return invalid(
         "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
@@ -228,7 +229,7 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   ReadCommand& command = execution->command;
   command.limit = has_groups() ? kGroupPage : std::min(of_sink.rows, of_sink.page);
   command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
-  if (orders_afterwards_) execution->sink.keep_positions();
+  if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
   if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
   if (state) {
     bool more = !state->partition_key.empty();
@@ -291,7 +292,7 @@ Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execut
   co_return finish(e);
 }
 
-// Several partitions, each in order already: their rows by clustering.
+// Several partitions, each in order already: their rows, or groups by their first row, by what ORDER BY names of the clustering.
 void SelectStatement::order_rows(Execution& execution) const {
   auto& positions = execution.sink.positions();
   Bytes& rows = execution.sink.rows();
@@ -317,7 +318,7 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
   RowsResult result;
   result.metadata = selection_.metadata();
   uint64_t count = e.sink.row_count();
-  if (orders_afterwards_ && !selection_.has_aggregates()) {
+  if (orders_afterwards_) {
     order_rows(e);
     count = std::min(count, e.limits.rows);
   }
@@ -493,6 +494,7 @@ class SelectBuilder {
     }
     statement_->reversed_ = *reversed;
     statement_->orders_afterwards_ = restrictions.key_has_in();
+    statement_->ordering_columns_ = position;
     return {};
   }
 

@@ -112,9 +112,17 @@ Status SelectSink::close_group() {
   return {};
 }
 
+Bytes SelectSink::ordering_place(const ClusteringPrefix& clustering) {
+  if (ordering_columns_ >= clustering.values.size()) return Bytes(clustering.comparable);
+  auto values = clustering.values.first(ordering_columns_);
+  Bytes place;
+  append_comparable(place, table_, values, ClusteringKind::kClustering);
+  return place;
+}
+
 Status SelectSink::write_row(const InputRow& input) {
   if (keep_positions_) {
-    positions_.push_back({out_.size(), input.row == nullptr ? Bytes() : Bytes(input.row->clustering.comparable)});
+    positions_.push_back({out_.size(), input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
   }
   row_values_.clear();
   for (const SelectedColumn& column : selection_.columns()) {

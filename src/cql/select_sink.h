@@ -52,8 +52,11 @@ class SelectSink : public RowSink {
   // The encoded rows; finish() writes the last group's first.
   Status finish();
   PooledBytes take_rows() { return std::move(out_); }
-  // For ORDER BY over several partitions: where each row starts in the output, and its clustering.
-  void keep_positions() { keep_positions_ = true; }
+  // For ORDER BY over several partitions: where each row starts in the output, and the first `columns` of its clustering.
+  void keep_positions(size_t columns) {
+    keep_positions_ = true;
+    ordering_columns_ = columns;
+  }
   struct Position {
     size_t offset;
     Bytes comparable;
@@ -66,6 +69,7 @@ class SelectSink : public RowSink {
   Result<Next> emit_to_group(const Row* row);
   Status close_group();
   void keep_place(const Row* row);
+  Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
   void append_values();
   void append_json();
@@ -80,6 +84,7 @@ class SelectSink : public RowSink {
   bool static_rows_;
   bool resumed_ = false;
   bool keep_positions_ = false;
+  size_t ordering_columns_ = 0;
   Status status_;
 
   DecoratedKey key_;

@@ -10,6 +10,8 @@ EXPLAINED = {
     "reads and writes that fail inside of Cassandra": (r"", r"^error 0x1[35]00 .Operation failed - received 0 responses and 1 failures: UNKNOWN"),
     "Java exceptions": (r"", r"^error 0x(0000 .|2000 .Failed parsing statement: .* reason: )(java\.lang\.)?(NullPointerException|IndexOutOfBoundsException|ClassCastException|UnsupportedOperationException|NumberFormatException)"),
     "which of several values of a JSON document is wrong": (r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)", r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)"),
+    "what a JVM says of a cast": (r"cannot be cast to String", r"cannot be cast to class java\.lang\.String"),
+    "casts of descending columns to their own type": (r"^(rows|prepared)", r"^error 0x2200 .Invalid call to function system\.cast_as_"),
     "what the JSON parser says": (r"Could not decode JSON string", r"Could not decode JSON string"),
     "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r""),
     "similarity of descending columns": (r"", r"^error 0x2200 .Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float"),
