@@ -294,7 +294,16 @@ Result<Slices> RestrictionsImpl::slices(ExecutionContext& context) const {
 // The indexed condition first, where index_expression() says it is.
 Result<RowFilter> RestrictionsImpl::filter(ExecutionContext& context) const {
   RowFilter filter;
-  if (index_ != nullptr) TRY(indexed_->add_to_filter(filter, context));
+  if (index_ != nullptr) {
+    TRY(indexed_->add_to_filter(filter, context));
+    IndexTargetType target = parse_index_target(index_->options.at("target")).type;
+    auto answered = std::find_if(filter.begin(), filter.end(), [target](const FilterExpression& condition) {
+      if (target == IndexTargetType::kKeys) return condition.op == Operator::kContainsKey;
+      if (target == IndexTargetType::kEntries) return condition.is_map_entry;
+      return target != IndexTargetType::kValues || condition.op == Operator::kContains;
+    });
+    if (answered != filter.end()) std::iter_swap(filter.begin(), answered);
+  }
   for (const auto& restriction : key_) {
     if (key_in_filter_ && restriction && &*restriction != indexed_) TRY(restriction->add_to_filter(filter, context));
   }
