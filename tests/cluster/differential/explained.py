@@ -12,7 +12,7 @@ EXPLAINED = {
     "which of several values of a JSON document is wrong": (r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)", r"^error 0x2200 .(Error decoding JSON value for|JSON values map contains)"),
     "what a JVM says of a cast": (r"cannot be cast to String", r"cannot be cast to class java\.lang\.String"),
     "casts of descending columns to their own type": (r"^(rows|prepared)", r"^error 0x2200 .Invalid call to function system\.cast_as_"),
-    "what the JSON parser says": (r"Could not decode JSON string", r"Could not decode JSON string"),
+    "what the JSON parser says": (r"(Could not decode|Error decoding) JSON string", r"(Could not decode|Error decoding) JSON string"),
     "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r""),
     "similarity of descending columns": (r"", r"^error 0x2200 .Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float"),
     "CONTAINS and descending columns": (r"", r"Cannot use CONTAINS( KEY)? on non-(collection|map) column"),
