@@ -245,7 +245,9 @@ void fold_keys(JsonValue& map) {
       for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
     if (folded == key) continue;
-    auto at = std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) { return entry.key == key; });
+    const std::string& name = key;  // clang 14 captures no structured binding
+    auto at =
+        std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) { return entry.key == name; });
     JsonValue moved = std::move(at->value);
     map.entries.erase(at);
     JsonParser::set_entry(map, std::move(folded), std::move(moved));

@@ -63,6 +63,10 @@ struct ReadCommand {
   size_t index_expression = 0;
   uint64_t limit = std::numeric_limits<uint64_t>::max();  // rows in all
   uint64_t per_partition_limit = std::numeric_limits<uint64_t>::max();
+
+  // Whether a partition that has a static row alone counts as a row. With a restriction on clusterings the sink shows no
+  // such row, and the limit is for what it shows.
+  bool counts_static_rows() const { return slices.empty() || !wants_rows; }
 };
 
 // Receives live rows as they are found; the views are valid during the call. Rows of one partition come in clustering

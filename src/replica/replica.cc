@@ -48,7 +48,7 @@ void add(ReadStatistics& total, const ReadStatistics& part) {
 class CountingSink : public RowSink {
  public:
   CountingSink(RowSink& sink, const ReadCommand& command)
-      : sink_(sink), limit_(command.limit), counts_static_(command.slices.empty() || !command.wants_rows) {}
+      : sink_(sink), limit_(command.limit), counts_static_(command.counts_static_rows()) {}
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override {
     rows_in_partition_ = 0;
     return note(sink_.begin_partition(key, static_row));
@@ -73,7 +73,7 @@ class CountingSink : public RowSink {
   }
   RowSink& sink_;
   uint64_t limit_;
-  bool counts_static_;  // as RowFeed does
+  bool counts_static_;
   uint64_t delivered_ = 0;
   uint64_t rows_in_partition_ = 0;
   bool stopped_ = false;

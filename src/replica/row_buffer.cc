@@ -38,7 +38,7 @@ RowBufferReader::RowBufferReader(const ReadCommand& command, Bytes data)
     : table_(command.table),
       data_(std::move(data)),
       reversed_(command.reversed),
-      counts_static_(command.slices.empty() || !command.wants_rows),
+      counts_static_(command.counts_static_rows()),
       in_(data_) {
   advance();
 }

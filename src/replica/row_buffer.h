@@ -36,8 +36,8 @@ class RowBufferReader {
   // False at the end. Then key() is the current partition's.
   bool at_partition() const { return has_current_; }
   const DecoratedKey& key() const { return current_.key; }
-  // Feeds the current partition to the sink and goes to the next one; counts rows into *delivered as RowFeed does (a
-  // partition with none as one, unless the command asks for certain rows) and stops at `limit`.
+  // Feeds the current partition to the sink and goes to the next one; counts rows into *delivered (a partition with none
+  // as one, if the command counts static rows) and stops at `limit`.
   RowSink::Next deliver(RowSink& sink, uint64_t limit, uint64_t* delivered);
 
  private:

@@ -108,8 +108,7 @@ RowFeed::Step RowFeed::end() {
   if (!opened_) {
     if (!is_static_result()) return Step::kContinue;
     if (!open_partition() && stopped_) return Step::kStop;
-    // With a restriction on clusterings the sink shows no such row, and the limit is for what it shows.
-    if (command_.slices.empty() || !command_.wants_rows) ++rows_;
+    if (command_.counts_static_rows()) ++rows_;
   }
   stopped_ = sink_.end_partition() == RowSink::Next::kStop || rows_ >= command_.limit;
   return stopped_ ? Step::kStop : Step::kContinue;
