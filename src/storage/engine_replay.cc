@@ -145,7 +145,7 @@ Status EngineImpl::replay_mutation(const SegmentOnDisk& segment, const CommitLog
                                    const std::function<bool(const TableMetadata&)>& wanted,
                                    const TruncationRecords& truncated) {
   // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
-  if (bytes[0] == 1 && bytes.size() > kTableIdEnd) {
+  if (bytes.size() > kTableIdEnd && bytes[0] == 1) {
     TableStorePtr store = find(Uuid::from_bytes(bytes.substr(1, kTableIdEnd - 1)));
     if (!store || !wanted(*store->table)) return {};
   }

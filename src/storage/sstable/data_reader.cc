@@ -36,8 +36,10 @@ Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& 
   auto compressor = Compressor::create(data->info_.params.class_name, data->info_.params.options);
   if (!compressor.ok()) return invalid(fmt::format("{}: {}", path, compressor.error().message()));
   data->compressor_ = std::move(*compressor);
-  data->cache_ = cache;
-  if (cache != nullptr) data->cache_id_ = cache->new_file();
+  if (cache != nullptr && cache->is_enabled()) {
+    data->cache_ = cache;
+    data->cache_id_ = cache->new_file();
+  }
   return data;
 }
 
