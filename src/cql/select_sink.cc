@@ -23,7 +23,8 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    context.now_seconds},
       limits_(limits),
       one_row_per_partition_(one_row_per_partition),
-      static_rows_(static_rows) {}
+      static_rows_(static_rows),
+      row_values_(selection.columns().size()) {}
 
 InputRow SelectSink::input(const Row* row) { return {&row_context_, key_components_, key_, &static_row_, row}; }
 
@@ -122,16 +123,15 @@ Bytes SelectSink::ordering_place(const ClusteringPrefix& clustering) {
 
 Status SelectSink::write_row(const InputRow& input) {
   if (keep_positions_) {
-    positions_.push_back({out_.size(), input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
+    positions_.push_back({size_, input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
   }
-  row_values_.clear();
+  BytesView* value = row_values_.data();
   for (const SelectedColumn& column : selection_.columns()) {
     if (column.column != nullptr) {
-      row_values_.push_back(column_value(*column.column, input));
+      *value++ = column_value(column, input);
       continue;
     }
-    ASSIGN_OR_RETURN(BytesView value, column.selector->evaluate(input));
-    row_values_.push_back(value);
+    ASSIGN_OR_RETURN(*value++, column.selector->evaluate(input));
   }
   if (selection_.is_json()) {
     append_json();
@@ -142,17 +142,27 @@ Status SelectSink::write_row(const InputRow& input) {
   return {};
 }
 
-// As append_element() would, one after the other, but with one growth of the output for the whole row.
+char* SelectSink::extend(size_t n) {
+  constexpr size_t kFirst = 512;
+  const size_t begin = size_;
+  size_ += n;
+  if (size_ > out_.size()) out_.resize(std::max({size_, 2 * out_.size(), kFirst}));
+  return out_.data() + begin;
+}
+
+// As append_element() would, one after the other.
 void SelectSink::append_values() {
   size_t size = 0;
   for (BytesView value : row_values_) size += sizeof(int32_t) + value.size();
-  const size_t begin = out_.size();
-  out_.resize(begin + size);
-  char* p = out_.data() + begin;
+  char* p = extend(size);
   for (BytesView value : row_values_) {
     store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));
     p += sizeof(int32_t);
-    if (!value.empty()) std::memcpy(p, value.data(), value.size());
+    if (value.size() == sizeof(uint64_t)) {
+      std::memcpy(p, value.data(), sizeof(uint64_t));  // without a call
+    } else if (!value.empty()) {
+      std::memcpy(p, value.data(), value.size());
+    }
     p += value.size();
   }
 }
@@ -166,13 +176,16 @@ void SelectSink::append_json() {
     json += json_quote(lower ? spec.name : '"' + spec.name + '"') + ": ";
     json += is_null(row_values_[i]) ? "null" : spec.type->to_json(row_values_[i]);
   }
-  append_element(out_, json + "}");
+  json += '}';
+  char* p = extend(sizeof(int32_t) + json.size());
+  store_be(p, static_cast<int32_t>(json.size()));
+  std::memcpy(p + sizeof(int32_t), json.data(), json.size());
 }
 
 Status SelectSink::finish() {
-  if (!groups_) return {};
   // Aggregates of no rows have a value too.
-  if (groups_->is_open() || groups_->is_one_group()) return close_group();
+  if (groups_ && (groups_->is_open() || groups_->is_one_group())) TRY(close_group());
+  out_.resize(size_);
   return {};
 }
 

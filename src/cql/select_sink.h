@@ -49,7 +49,7 @@ class SelectSink : public RowSink {
   const Bytes& last_key() const { return last_key_; }
   const Bytes& last_clustering() const { return last_clustering_; }
 
-  // The encoded rows; finish() writes the last group's first.
+  // After the last row: writes the last group. The encoded rows are complete then.
   Status finish();
   PooledBytes take_rows() { return std::move(out_); }
   // For ORDER BY over several partitions: where each row starts in the output, and the first `columns` of its clustering.
@@ -71,6 +71,7 @@ class SelectSink : public RowSink {
   void keep_place(const Row* row);
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
+  char* extend(size_t n);  // room for so many more bytes of output, to be filled
   void append_values();
   void append_json();
   InputRow input(const Row* row);
@@ -97,8 +98,9 @@ class SelectSink : public RowSink {
   uint64_t rows_ = 0;
   uint64_t rows_seen_ = 0;
   Bytes last_key_, last_clustering_;
-  PooledBytes out_;
-  absl::InlinedVector<BytesView, 16> row_values_;
+  PooledBytes out_;                                // with room for more behind
+  size_t size_ = 0;                                // of what is written of it
+  absl::InlinedVector<BytesView, 16> row_values_;  // of the row being written, one for each result column
   std::vector<Position> positions_;
   std::optional<GroupCollector> groups_;
   uint64_t groups_in_partition_ = 0;

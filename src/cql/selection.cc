@@ -13,8 +13,8 @@ Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, Selec
   const TableMetadata& table = builder.table();
   out.spec = {table.keyspace, table.name, tree.alias ? *tree.alias : builder.name(selectable), nullptr};
   if (const auto* column = std::get_if<ast::ColumnSelectable>(&selectable.value)) {
-    ASSIGN_OR_RETURN(out.column, builder.column(column->name));
-    out.spec.type = out.column->type;
+    ASSIGN_OR_RETURN(const Column* found, builder.column(column->name));
+    out.set_column(table, *found);
     return {};
   }
   // Of one element it cannot be known whether it is in parentheses or a tuple.
@@ -30,6 +30,15 @@ Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, Selec
 
 }  // namespace
 
+void SelectedColumn::set_column(const TableMetadata& table, const Column& c) {
+  column = &c;
+  spec.type = c.type;
+  if (c.is_complex() || c.type->is_counter()) return;
+  const auto& columns = c.kind == ColumnKind::kStatic ? table.static_columns : table.regular_columns;
+  auto at = std::find_if(columns.begin(), columns.end(), [&](const ColumnPtr& other) { return other.get() == &c; });
+  if (at != columns.end()) usual_cell = static_cast<size_t>(at - columns.begin());
+}
+
 Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
                                      PrepareContext& context) {
   Selection selection;
@@ -40,8 +49,8 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
       // SELECT DISTINCT * means the columns that DISTINCT may have.
       if (distinct && column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) continue;
       selection.columns_.emplace_back();
-      selection.columns_.back().spec = {table->keyspace, table->name, column->name, column->type};
-      selection.columns_.back().column = column;
+      selection.columns_.back().spec = {table->keyspace, table->name, column->name, nullptr};
+      selection.columns_.back().set_column(*table, *column);
       selection.used_.push_back(column);
     }
   }

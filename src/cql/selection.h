@@ -48,7 +48,21 @@ struct SelectedColumn {
   ColumnSpec spec;
   const Column* column = nullptr;  // a plain column
   SelectorPtr selector;            // anything else
+  // Where a row that has all columns has the only cell of this one; kNoCell when it may have several, or none.
+  static constexpr size_t kNoCell = ~size_t{0};
+  size_t usual_cell = kNoCell;
+
+  void set_column(const TableMetadata& table, const Column& c);
 };
+// Of a plain column.
+inline BytesView column_value(const SelectedColumn& selected, const InputRow& input) {
+  const Row* row = selected.column->kind == ColumnKind::kStatic ? input.static_row : input.row;
+  if (row != nullptr && selected.usual_cell < row->cells.size()) {
+    const Cell& cell = row->cells[selected.usual_cell];
+    if (cell.column == selected.column) return cell.value;
+  }
+  return column_value(*selected.column, input);
+}
 
 // One call of an aggregate; its arguments are evaluated for each row.
 struct AggregateCall {

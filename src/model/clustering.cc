@@ -1,12 +1,12 @@
 #include "model/clustering.h"
 
-#include "model/types_internal.h"
+#include "model/integer_component.h"
 
 namespace cassandra_like {
 
 namespace {
 
-constexpr char kNextComponent = 0x40;
+using types_internal::kNextComponent;
 constexpr char kNextNull = 0x3E;
 constexpr char kNextEmpty = 0x3F;
 constexpr char kNextEmptyReversed = 0x41;
@@ -29,26 +29,10 @@ char terminator(ClusteringKind kind) {
   return kAfterTerminator;
 }
 
-// Integers are the usual clusterings, and short: their separator and encoding are made at once, without a virtual call.
-constexpr size_t kMaxInteger = 1 + types_internal::kMaxVariableInteger;
-// Writes at most kMaxInteger bytes; returns how many, 0 when it is not an integer.
-size_t write_integer(char* buffer, const Type& type, BytesView value) {
-  const uint64_t flip = type.is_reversed() ? ~uint64_t{0} : 0;
-  buffer[0] = kNextComponent;
-  if (type.kind() == TypeKind::kBigint && value.size() == sizeof(int64_t)) {
-    return 1 + types_internal::write_variable_integer(buffer + 1, load_be<int64_t>(value.data()), flip);
-  }
-  if (type.kind() == TypeKind::kInt && value.size() == sizeof(int32_t)) {
-    store_be(buffer + 1, load_be<uint32_t>(value.data()) ^ 0x80000000U ^ static_cast<uint32_t>(flip));
-    return 1 + sizeof(int32_t);
-  }
-  return 0;
-}
-
 void append_component(Bytes& out, const Type& type, BytesView value) {
-  char integer[kMaxInteger];
-  if (size_t size = write_integer(integer, type, value); size != 0) {
-    out.append(integer, size);
+  if (auto integer = IntegerComponent::of(type); integer && value.size() == integer->width()) {
+    char buffer[IntegerComponent::kMaxSize];
+    out.append(buffer, static_cast<size_t>(integer->write(buffer, value.data()) - buffer));
   } else if (is_null(value)) {
     out.push_back(kNextNull);
   } else if (value.empty() && !type.encodes_empty()) {
@@ -82,14 +66,6 @@ bool kind_of_terminator(char c, ClusteringKind* kind) {
 
 void append_comparable(Bytes& out, std::span<const Type* const> clustering_types, std::span<const BytesView> values,
                        ClusteringKind kind) {
-  if (values.size() == 1) {
-    char buffer[kMaxInteger + 1];
-    if (size_t size = write_integer(buffer, *clustering_types[0], values[0]); size != 0) {
-      buffer[size] = terminator(kind);
-      out.append(buffer, size + 1);
-      return;
-    }
-  }
   for (size_t i = 0; i < values.size(); ++i) append_component(out, *clustering_types[i], values[i]);
   out.push_back(terminator(kind));
 }

@@ -184,6 +184,15 @@ RowDecoder::RowDecoder(const SerializationHeader& header, RowForm form, Arena& a
     : header_(header), form_(form), arena_(&arena) {
   for (const HeaderColumn& column : header.static_columns) any_complex_ |= column.complex;
   for (const HeaderColumn& column : header.regular_columns) any_complex_ |= column.complex;
+  for (const Type* type : header.clustering_types) {
+    auto integer = IntegerComponent::of(*type);
+    if (!integer || integers_.size() == kMaxIntegers) {
+      integers_.clear();
+      break;
+    }
+    integers_.push_back(*integer);
+    integers_width_ += integer->width();
+  }
 }
 
 Row RowDecoder::read_static_row(Reader& in) {
@@ -210,6 +219,7 @@ bool RowDecoder::next(Reader& in) {
   extended_ = (flags_ & RowFlag::kExtension) != 0 ? in.u8() : 0;
   if (is_row()) {
     if ((extended_ & RowFlag::kExtendedStatic) != 0) in.fail();
+    if (read_integers(in)) return true;
     position_.kind = ClusteringKind::kClustering;
     read_clustering(in, header_.clustering_types.size());
   } else {
@@ -224,6 +234,25 @@ bool RowDecoder::next(Reader& in) {
     if (!in.failed()) read_clustering(in, count);
   }
   return !in.failed();
+}
+
+inline bool RowDecoder::read_integers(Reader& in) {
+  const char* p = in.position();
+  const bool all_have_values = !integers_.empty() && in.remaining() > integers_width_ && *p == 0;
+  if (!all_have_values) return false;
+  if (values_.size() != integers_.size()) values_.resize(integers_.size());
+  char* end = integers_comparable_;
+  ++p;
+  for (size_t i = 0; i < integers_.size(); ++i) {
+    values_[i] = BytesView(p, integers_[i].width());
+    end = integers_[i].write(end, p);
+    p += integers_[i].width();
+  }
+  *end++ = kAtTerminator;
+  in.skip(1 + integers_width_);
+  position_ = {ClusteringKind::kClustering, values_,
+               BytesView(integers_comparable_, static_cast<size_t>(end - integers_comparable_))};
+  return true;
 }
 
 void RowDecoder::read_clustering(Reader& in, size_t count) {
@@ -259,7 +288,7 @@ ClusteringPrefix RowDecoder::keep_position() {
   if (form_ == RowForm::kSstable || (position_.values.empty() && is_row())) return position_;
   auto values = arena_->make_span<BytesView>(values_.size());
   std::copy(values_.begin(), values_.end(), values.begin());
-  return {position_.kind, values, arena_->copy(comparable_)};
+  return {position_.kind, values, arena_->copy(position_.comparable)};
 }
 
 void RowDecoder::read_body(Reader& in, Unfiltered* out) {
@@ -284,6 +313,31 @@ void RowDecoder::skip_body(Reader& in) {
     read_row_body(in, &ignored.row);
   } else {
     read_marker_body(in, &ignored.marker);
+  }
+}
+
+namespace {
+
+// Whether a comes after b; mostly the first 8 bytes tell.
+inline bool comes_after(BytesView a, BytesView b) {
+  if (a.size() >= sizeof(uint64_t) && b.size() >= sizeof(uint64_t)) {
+    const auto x = load_be<uint64_t>(a.data()), y = load_be<uint64_t>(b.data());
+    if (x != y) return x > y;
+  }
+  return a > b;
+}
+
+}  // namespace
+
+void RowDecoder::skip_rows(Reader& in, BytesView bound) {
+  CHECK(form_ == RowForm::kSstable);
+  for (;;) {
+    Reader at = in;
+    if (!next(at) || !is_row()) return;
+    uint64_t size = read_vint64(at);
+    if (at.failed() || size > at.remaining() || comes_after(position_.comparable, bound)) return;
+    at.skip(size);
+    in = at;
   }
 }
 
@@ -330,19 +384,13 @@ int64_t RowDecoder::read_timestamp(Reader& in) {
 inline bool RowDecoder::read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell) {
   using row_codec::CellFlag;
   const uint8_t flags = in.u8();
-  const bool ends = (flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0;
   cell->column = column.column;
   cell->timestamp = (flags & CellFlag::kUseRowTimestamp) != 0 ? liveness.timestamp : read_timestamp(in);
-  if ((flags & CellFlag::kUseRowTtl) != 0) {
-    cell->local_deletion_time = liveness.local_expiration_time;
-    cell->ttl = liveness.ttl;
-  } else if (ends) {
-    int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
-    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
-    if (cell->ttl < 0) in.fail();
-    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
-  }
-  if (column.complex) cell->path = in.take(read_vint64(in));
+  cell->local_deletion_time = kNoDeletionTime;
+  cell->ttl = kNoTtl;
+  // Mostly a value as old as its row, without an end.
+  if ((flags & ~CellFlag::kUseRowTimestamp) != 0) read_cell_end(in, flags, liveness, cell);
+  cell->path = column.complex ? in.take(read_vint64(in)) : kNull;
   if ((flags & CellFlag::kHasEmptyValue) != 0) {
     cell->value = BytesView("", 0);
   } else {
@@ -351,15 +399,24 @@ inline bool RowDecoder::read_cell(Reader& in, const HeaderColumn& column, const 
   return column.column != nullptr && cell->timestamp > column.dropped_at;
 }
 
+void RowDecoder::read_cell_end(Reader& in, uint8_t flags, const Liveness& liveness, Cell* cell) {
+  using row_codec::CellFlag;
+  if ((flags & CellFlag::kUseRowTtl) != 0) {
+    cell->local_deletion_time = liveness.local_expiration_time;
+    cell->ttl = liveness.ttl;
+  } else if ((flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0) {
+    int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
+    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
+    if (cell->ttl < 0) in.fail();
+    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
+  }
+}
+
 void RowDecoder::read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row) {
   auto* cells = static_cast<Cell*>(arena_->allocate(columns.size() * sizeof(Cell), alignof(Cell)));
   size_t count = 0;
-  for (const HeaderColumn& column : columns) {
-    Cell* cell = new (cells + count) Cell();
-    count += read_cell(in, column, row->liveness, cell) ? 1 : 0;
-    if (in.failed()) break;
-  }
-  row->cells = {cells, count};
+  for (const HeaderColumn& column : columns) count += read_cell(in, column, row->liveness, cells + count) ? 1 : 0;
+  row->cells = {cells, in.failed() ? 0 : count};
 }
 
 void RowDecoder::read_row_body(Reader& in, Row* row) {

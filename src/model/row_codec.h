@@ -23,6 +23,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/arena.h"
 #include "base/bytes.h"
+#include "model/integer_component.h"
 #include "model/row.h"
 
 namespace cassandra_like {
@@ -164,16 +165,24 @@ class RowDecoder {
   void read_body(Reader& in, Unfiltered* out);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
+  // Of an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops
+  // before everything else, also what is malformed.
+  void skip_rows(Reader& in, BytesView bound);
 
  private:
   void read_clustering(Reader& in, size_t count);
+  // False when there is more to it than integers, one after the other.
+  bool read_integers(Reader& in);
   void read_row_body(Reader& in, Row* row);
   void read_marker_body(Reader& in, RangeTombstoneMarker* marker);
   int64_t read_timestamp(Reader& in);
   void read_liveness(Reader& in, Liveness* liveness);
   // When every column is there and none is complex.
   void read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row);
+  // Fills in all of the cell; false when the table no longer has it.
   bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
+  // Of an expiring cell or a tombstone: when.
+  void read_cell_end(Reader& in, uint8_t flags, const Liveness& liveness, Cell* cell);
   ClusteringPrefix keep_position();
 
   const SerializationHeader& header_;
@@ -183,6 +192,11 @@ class RowDecoder {
   uint8_t flags_ = 0;
   uint8_t extended_ = 0;
   ClusteringPrefix position_;
+  // Of clusterings that are integers only, and at most kMaxIntegers; else empty.
+  static constexpr size_t kMaxIntegers = 4;
+  absl::InlinedVector<IntegerComponent, kMaxIntegers> integers_;
+  size_t integers_width_ = 0;
+  char integers_comparable_[kMaxIntegers * IntegerComponent::kMaxSize + 1];
   // Scratch for position(), so that skipping costs no arena; and for the cells of the row being read.
   absl::InlinedVector<BytesView, 4> values_;
   Bytes comparable_;

@@ -60,20 +60,6 @@ void append_component(Bytes& out, const Type& type, BytesView value) {
 
 // Of n bytes, the first n bits are ones, the next is a zero, then come the value's bits; only of nine bytes, all but
 // nine bits are the value's. Negative numbers are the complement of their complement's encoding.
-size_t write_variable_integer(char* p, int64_t v, uint64_t flip) {
-  const uint64_t sign = static_cast<uint64_t>(v >> 63);
-  const uint64_t magnitude = static_cast<uint64_t>(v) ^ sign;
-  const int bytes = std::bit_width(magnitude | 1) / 7 + 1;
-  if (bytes >= 9) {
-    *p = static_cast<char>(~sign ^ flip);
-    store_be(p + 1, (magnitude | 0x8000000000000000ULL) ^ sign ^ flip);
-    return kMaxVariableInteger;
-  }
-  const uint64_t length_mask = (~uint64_t{0xFF} >> bytes) & 0xFF;
-  store_be(p, (magnitude << (64 - 8 * bytes) | length_mask << 56) ^ sign ^ flip);
-  return static_cast<size_t>(bytes);
-}
-
 void append_variable_integer(Bytes& out, int64_t v) {
   char buffer[kMaxVariableInteger];
   out.append(buffer, write_variable_integer(buffer, v, 0));

@@ -36,7 +36,19 @@ void append_component(Bytes& out, const Type& type, BytesView value);
 void append_variable_integer(Bytes& out, int64_t v);
 inline constexpr size_t kMaxVariableInteger = 9;
 // The same at p, which has room for kMaxVariableInteger bytes, each complemented by `flip` (0 or ~0); returns its length.
-size_t write_variable_integer(char* p, int64_t v, uint64_t flip);
+inline size_t write_variable_integer(char* p, int64_t v, uint64_t flip) {
+  const uint64_t sign = static_cast<uint64_t>(v >> 63);
+  const uint64_t magnitude = static_cast<uint64_t>(v) ^ sign;
+  const int bytes = std::bit_width(magnitude | 1) / 7 + 1;
+  if (bytes >= 9) {
+    *p = static_cast<char>(~sign ^ flip);
+    store_be(p + 1, (magnitude | 0x8000000000000000ULL) ^ sign ^ flip);
+    return kMaxVariableInteger;
+  }
+  const uint64_t length_mask = (~uint64_t{0xFF} >> bytes) & 0xFF;
+  store_be(p, (magnitude << (64 - 8 * bytes) | length_mask << 56) ^ sign ^ flip);
+  return static_cast<size_t>(bytes);
+}
 int64_t read_variable_integer(Reader& in);
 
 inline int sign_of(int c) { return (c > 0) - (c < 0); }

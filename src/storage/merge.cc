@@ -37,31 +37,47 @@ bool MergedPartition::precedes(const Unfiltered& a, const Unfiltered& b) const {
   return reversed_ ? y < x : x < y;
 }
 
+// Sources that have ended are left out, so that the last one is alone.
+Status MergedPartition::fill_heads() {
+  for (size_t i = 0; i < heads_.size();) {
+    Head& head = heads_[i];
+    if (head.consumed) {
+      ASSIGN_OR_RETURN(head.at, head.source->next());
+      head.consumed = false;
+    }
+    if (head.at == nullptr) {
+      heads_.erase(heads_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return {};
+}
+
 Result<const Unfiltered*> MergedPartition::next() {
   while (true) {
     // A single source has nothing to be compared with.
-    if (heads_.size() == 1 && covering_.is_live()) {
+    if (heads_.size() == 1 && heads_[0].consumed && covering_.is_live()) {
       Head& head = heads_[0];
       ASSIGN_OR_RETURN(head.at, head.source->next());
-      if (head.at == nullptr || head.at->is_row) return head.at;
+      if (head.at == nullptr) {
+        heads_.clear();
+        return nullptr;
+      }
+      if (head.at->is_row) return head.at;
       group_.assign(1, &head);
       if (merge_group_of_markers()) return &result_;
       continue;
     }
-    const Unfiltered* first = nullptr;
-    for (Head& head : heads_) {
-      if (head.consumed) {
-        ASSIGN_OR_RETURN(head.at, head.source->next());
-        head.consumed = false;
-      }
-      if (head.at != nullptr && (first == nullptr || precedes(*head.at, *first))) first = head.at;
+    TRY(fill_heads());
+    if (heads_.empty()) return nullptr;
+    const Unfiltered* first = heads_[0].at;
+    for (size_t i = 1; i < heads_.size(); ++i) {
+      if (precedes(*heads_[i].at, *first)) first = heads_[i].at;
     }
-    if (first == nullptr) return nullptr;
     group_.clear();
     for (Head& head : heads_) {
-      if (head.at == nullptr || (head.at != first && head.at->position().comparable != first->position().comparable)) {
-        continue;
-      }
+      if (head.at != first && head.at->position().comparable != first->position().comparable) continue;
       head.consumed = true;
       group_.push_back(&head);
     }

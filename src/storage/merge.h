@@ -29,7 +29,9 @@ class MergedPartition final : public PartitionReader {
     bool consumed = true;
   };
 
+  // heads_ are those of the sources that have not ended.
   void begin(std::span<PartitionReader* const> sources);
+  Status fill_heads();
   bool precedes(const Unfiltered& a, const Unfiltered& b) const;
   bool merge_group_of_rows();
   bool merge_group_of_markers();

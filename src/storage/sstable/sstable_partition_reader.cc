@@ -184,6 +184,14 @@ Status SSTablePartitionReader::skip_unfiltered() {
   return {};
 }
 
+// As far as the rows lie in the cursor's window, which is most of the way.
+void SSTablePartitionReader::skip_rows_to_slice() {
+  if (slice().start.empty()) return;
+  Reader in = state_->cursor.reader();
+  decoder_.skip_rows(in, slice().start);
+  state_->cursor.advance_to(in.position());
+}
+
 Result<bool> SSTablePartitionReader::next_block() {
   TriePayload payload;
   if (!state_->walk.previous(&payload)) {
@@ -254,6 +262,7 @@ Status SSTablePartitionReader::enter_slice() {
   }
   while (!at_end_) {
     if (!have_head_) {
+      skip_rows_to_slice();
       ASSIGN_OR_RETURN(bool found, read_head());
       if (!found) break;
     }

@@ -81,6 +81,7 @@ class SSTablePartitionReader final : public PartitionReader {
                                         const DeletionTime& close);
 
   Status enter_slice();
+  void skip_rows_to_slice();
   Result<const Unfiltered*> next_forwards();
   Status enter_slice_backwards();
   Status read_block(bool is_last, uint64_t stop);
