@@ -55,18 +55,29 @@ Elements in_order(const Type& key, Elements elements, size_t stride, bool outerm
   return sorted;
 }
 
-Bytes rewritten_collection(const Type& type, BytesView value, bool outermost) {
-  const std::vector<TypePtr>& types = type.elements();
+Bytes rewritten_list(const Type& type, BytesView value, bool outermost) {
   // An empty number in a frozen list becomes null, which lists may hold as what IN compares with.
   const bool nulls = outermost && has_null_elements(type);
+  ElementReader in = ElementReader::collection(value);
+  Bytes out;
+  append_be(out, in.count());
+  for (BytesView element; in.next(&element);) {
+    const Bytes one = rewritten(*type.elements()[0], element, false);
+    append_element(out, is_null(element) || (nulls && one.empty()) ? kNull : BytesView(one));
+  }
+  return out;
+}
+
+Bytes rewritten_collection(const Type& type, BytesView value, bool outermost) {
+  const std::vector<TypePtr>& types = type.elements();
   Elements elements;
   ElementReader in = ElementReader::collection(value);
   BytesView element;
   while (in.next(&element)) elements.push_back(rewritten(*types[elements.size() % types.size()], element, false));
-  if (type.kind() != TypeKind::kList) elements = in_order(*types[0], std::move(elements), types.size(), outermost);
+  elements = in_order(*types[0], std::move(elements), types.size(), outermost);
   Bytes out;
   append_be(out, static_cast<int32_t>(elements.size() / types.size()));
-  for (const Bytes& one : elements) append_element(out, nulls && one.empty() ? kNull : BytesView(one));
+  for (const Bytes& one : elements) append_element(out, one);
   return out;
 }
 
@@ -91,6 +102,7 @@ Bytes rewritten(const Type& reversible, BytesView value, bool outermost) {
     case TypeKind::kBoolean:
       return Bytes(1, value[0] == 0 ? '\0' : '\1');
     case TypeKind::kList:
+      return rewritten_list(type, value, outermost);
     case TypeKind::kSet:
     case TypeKind::kMap:
       return rewritten_collection(type, value, outermost);
@@ -99,19 +111,46 @@ Bytes rewritten(const Type& reversible, BytesView value, bool outermost) {
   }
 }
 
+// Cassandra reads a list as one that may hold nulls, and only then, if at all, as one that may not.
+Status check_but_for_nulls(const Type& list, BytesView value) {
+  ElementReader in = ElementReader::collection(value);
+  BytesView element;
+  for (int32_t i = 0; i < in.count(); ++i) {
+    if (!in.next(&element)) return invalid("Not enough bytes to read a list");
+    if (!is_null(element)) TRY(list.elements()[0]->validate(element));
+  }
+  return in.at_end() ? Status() : invalid("Unexpected extraneous bytes after list value");
+}
+
+Status check_count(const Type& type, BytesView value) {
+  if (value.size() < 4 || static_cast<int8_t>(value[0]) >= 0) return {};
+  constexpr std::string_view kNames[] = {"list", "set", "map"};
+  size_t kind = type.kind() == TypeKind::kList ? 0 : type.kind() == TypeKind::kSet ? 1 : 2;
+  return invalid("The data cannot be deserialized as a " + std::string(kNames[kind]));
+}
+
+BytesView rewritten_if_needed(const Type& type, BytesView value, Arena& arena) {
+  if (!may_change(type)) return value;
+  Bytes stored = rewritten(type, value, true);
+  return stored == value ? value : arena.copy(stored);
+}
+
 }  // namespace
 
 Result<BytesView> bound_collection(const Type& reversible, BytesView value, Arena& arena) {
   const Type& type = reversible.base();
-  if (value.size() >= 4 && static_cast<int8_t>(value[0]) < 0) {
-    constexpr std::string_view kNames[] = {"list", "set", "map"};
-    size_t kind = type.kind() == TypeKind::kList ? 0 : type.kind() == TypeKind::kSet ? 1 : 2;
-    return invalid("The data cannot be deserialized as a " + std::string(kNames[kind]));
+  TRY(check_count(type, value));
+  if (Status status = type.validate(value); !status.ok()) {
+    if (type.kind() == TypeKind::kList) TRY(check_but_for_nulls(type, value));
+    return std::move(status.error());
   }
-  if (Status status = type.validate(value); !status.ok()) return std::move(status.error());
-  if (!may_change(type)) return value;
-  Bytes stored = rewritten(type, value, true);
-  return stored == value ? value : arena.copy(stored);
+  return rewritten_if_needed(type, value, arena);
+}
+
+Result<BytesView> bound_in_list(const Type& list, BytesView value, Arena& arena) {
+  TRY(check_count(list, value));
+  TRY(check_but_for_nulls(list, value));
+  return rewritten_if_needed(list, value, arena);
 }
 
 BytesView bound_tuple(BytesView value, Arena& arena) {

@@ -11,6 +11,8 @@ namespace cassandra_like {
 // shortest form (CollectionSerializer's deserialize and serialize). A value that is so already is returned as it is.
 // Errors: those of validation.
 Result<BytesView> bound_collection(const Type& type, BytesView value, Arena& arena);
+// The same of the list that is bound to IN ?, whose elements may be null.
+Result<BytesView> bound_in_list(const Type& list, BytesView value, Arena& arena);
 // `value`, a valid tuple or user type, with -1 as the size of every null field: a client may say so with any negative one.
 BytesView bound_tuple(BytesView value, Arena& arena);
 

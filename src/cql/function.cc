@@ -113,7 +113,7 @@ class Resolver {
     // What is wrong with an element is said when the array is prepared.
     if (argument.array_size && expected->kind() == TypeKind::kList) return Assignable::kWeak;
     if (argument.array_size && expected->kind() == TypeKind::kVector) return Assignable::kWeak;
-    if (argument.type == nullptr) return Assignable::kWeak;
+    if (argument.type == nullptr) return argument.fits_nothing ? Assignable::kNo : Assignable::kWeak;
     return assignable_type(*value_type(argument.type), *value_type(expected));
   }
 

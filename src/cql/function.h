@@ -60,6 +60,8 @@ struct CallArgument {
   TypePtr type;                     // nullptr when it has none by itself: a marker, null
   const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
   std::string text;                 // as error messages show it
+  // A part of what has no such part: it fits no type, and what is wrong with it is told when it is built.
+  bool fits_nothing = false;
   // The elements of `[a, b, …]`, which is a list or a vector, as it is wanted.
   std::optional<size_t> array_size;
 };

@@ -154,6 +154,12 @@ Result<TypePtr> PrepareContext::type(const ast::TypeName& name, const std::strin
   return resolve_type(name, keyspace, *schema_);
 }
 
+void PrepareContext::refuse_array(const Type& type) {
+  if (!refused_array_) {
+    refused_array_ = invalid("Unexpected receiver type '" + type.cql_name() + "'; only list and vector are expected");
+  }
+}
+
 void PrepareContext::bind(uint32_t index, ColumnSpec column) {
   targets_[index] = column.name;
   // A marker's own name (`:name`) is what clients bind by.

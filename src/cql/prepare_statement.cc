@@ -60,7 +60,9 @@ struct Prepare {
 }  // namespace
 
 PrepareResult prepare_statement(const ast::Statement& statement, PrepareContext& context) {
-  ASSIGN_OR_RETURN(auto prepared, std::visit(Prepare{statement, context}, statement.body));
+  auto result = std::visit(Prepare{statement, context}, statement.body);
+  if (!result.ok()) return context.failure(std::move(result.error()));
+  auto prepared = std::move(result).value();
   TRY(context.finish(*prepared));
   prepared->set_guard(guard_of(statement, context));
   return prepared;

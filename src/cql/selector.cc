@@ -224,6 +224,21 @@ Result<const Column*> SelectorBuilder::column(const std::string& name) {
   return found;
 }
 
+namespace {
+
+bool is_part(const ast::Selectable& selectable) {
+  return std::holds_alternative<ast::ElementSelectable>(selectable.value) ||
+         std::holds_alternative<ast::SliceSelectable>(selectable.value) ||
+         std::holds_alternative<ast::FieldSelectable>(selectable.value);
+}
+
+// The type of the keys of its cells.
+TypePtr element_type(const Type& collection) {
+  return collection.kind() == TypeKind::kList ? types::timeuuid() : collection.elements().back();
+}
+
+}  // namespace
+
 Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
   // A marker or null has no type of its own, a literal the one it fits best; all else says it when it is prepared.
   if (const auto* term = std::get_if<ast::TermSelectable>(&selectable.value))
@@ -232,6 +247,21 @@ Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
     if (array->elements.empty()) return TypePtr();
     ASSIGN_OR_RETURN(TypePtr element, type_of(array->elements[0]));
     return element == nullptr ? element : types::list(element, false);
+  }
+  // What is wrong with the selection of a part is told when it is built: a function is resolved first.
+  if (const auto* element = std::get_if<ast::ElementSelectable>(&selectable.value)) {
+    ASSIGN_OR_RETURN(TypePtr type, type_of(*element->receiver));
+    return type != nullptr && type->is_collection() ? element_type(type->base()) : nullptr;
+  }
+  if (const auto* slice = std::get_if<ast::SliceSelectable>(&selectable.value)) {
+    ASSIGN_OR_RETURN(TypePtr type, type_of(*slice->receiver));
+    return type != nullptr && type->is_collection() ? types::freeze(type) : nullptr;
+  }
+  if (const auto* field = std::get_if<ast::FieldSelectable>(&selectable.value)) {
+    ASSIGN_OR_RETURN(TypePtr type, type_of(*field->receiver));
+    if (type == nullptr || !type->is_udt()) return TypePtr();
+    auto index = static_cast<const UserType&>(type->base()).field_index(field->field);
+    return index ? type->elements()[*index] : nullptr;
   }
   size_t aggregates = aggregates_.size();
   ASSIGN_OR_RETURN(SelectorPtr selector, build(selectable, nullptr));
@@ -246,6 +276,7 @@ Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
     CallArgument argument;
     ASSIGN_OR_RETURN(argument.type, type_of(*selectable));
     argument.text = name(*selectable);
+    argument.fits_nothing = argument.type == nullptr && is_part(*selectable);
     if (const auto* term = std::get_if<ast::TermSelectable>(&selectable->value)) argument.term = &term->term;
     if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable->value))
       argument.array_size = array->elements.size();

@@ -111,6 +111,10 @@ class PrepareContext {
   using ResolvedCalls = std::map<std::pair<const ast::Term*, std::string>, Result<std::shared_ptr<const Function>>>;
   ResolvedCalls& resolved_calls() { return resolved_calls_; }
 
+  // An array was tested against a type that no array fits. Cassandra fails at once, whatever the test was for: so this is
+  // what is wrong with the statement, unless all its parts fit in the end.
+  void refuse_array(const Type& type);
+
   // Whether an unqualified name was resolved by the session's keyspace.
   bool used_session_keyspace() const { return used_session_keyspace_; }
 
@@ -119,6 +123,8 @@ class PrepareContext {
   size_t bind_count() const { return variables_.size(); }
   // Fills in the Statement's bind variables; kInvalid for a marker that was never assigned. prepare_statement() calls it.
   Status finish(Statement& statement) const;
+  // What is told of a statement that cannot be prepared.
+  Error failure(Error found) const { return refused_array_ ? *refused_array_ : std::move(found); }
 
  private:
   SchemaPtr schema_;
@@ -130,6 +136,7 @@ class PrepareContext {
   std::vector<std::string> names_;
   std::vector<ColumnSpec> variables_;
   ResolvedCalls resolved_calls_;
+  std::optional<Error> refused_array_;
   std::vector<std::string> targets_;  // the column, or what stands for one, that each marker is for
 };
 

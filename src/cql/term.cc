@@ -110,7 +110,10 @@ struct AssignabilityOf {
   Assignable operator()(const ast::BindMarker&) const { return Assignable::kWeak; }
   Assignable operator()(const ast::Literal& literal) const { return of_literal(literal, type()); }
   Assignable operator()(const ast::ArrayLiteral& array) const {
-    if (type().kind() != TypeKind::kList && type().kind() != TypeKind::kVector) return Assignable::kNo;
+    if (type().kind() != TypeKind::kList && type().kind() != TypeKind::kVector) {
+      context.refuse_array(type());
+      return Assignable::kNo;
+    }
     return all(array.elements, 0);
   }
   Assignable operator()(const ast::SetLiteral& set) const {
@@ -124,6 +127,7 @@ struct AssignabilityOf {
     for (const auto& [key, value] : map.entries) {
       result = worst(result, assignable(key, part(0), context));
       result = worst(result, assignable(value, part(1), context));
+      if (result == Assignable::kNo) break;
     }
     return result;
   }
@@ -161,7 +165,10 @@ struct AssignabilityOf {
   Assignable all(const std::vector<ast::Term>& elements, size_t part_index) const {
     if (elements.empty()) return Assignable::kWeak;
     Assignable result = Assignable::kExact;
-    for (const ast::Term& element : elements) result = worst(result, assignable(element, part(part_index), context));
+    for (const ast::Term& element : elements) {
+      result = worst(result, assignable(element, part(part_index), context));
+      if (result == Assignable::kNo) break;
+    }
     return result;
   }
   static Assignable worst(Assignable a, Assignable b) { return a < b ? a : b; }
@@ -251,11 +258,13 @@ class ListInTerm : public InTerm {
 
 class MarkerInTerm : public InTerm {
  public:
-  MarkerInTerm(TermPtr marker, std::string column) : marker_(std::move(marker)), column_(std::move(column)) {}
+  MarkerInTerm(uint32_t index, TypePtr list, std::string column)
+      : index_(index), list_(std::move(list)), column_(std::move(column)) {}
   Result<std::vector<BytesView>> bind(ExecutionContext& context) const override {
-    ASSIGN_OR_RETURN(BytesView list, marker_->bind(context));
+    BytesView list = context.options.values[index_];
     if (is_null(list)) return invalid("Invalid null value for column " + column_);
     if (is_unset(list)) return invalid("Invalid unset value for column " + column_);
+    ASSIGN_OR_RETURN(list, bound_in_list(*list_, list, context.arena));
     std::vector<BytesView> values;
     auto elements = ElementReader::collection(list);
     BytesView element;
@@ -264,7 +273,8 @@ class MarkerInTerm : public InTerm {
   }
 
  private:
-  TermPtr marker_;
+  uint32_t index_;
+  TypePtr list_;
   std::string column_;
 };
 
@@ -387,12 +397,9 @@ Result<TermPtr> prepare_term(const ast::Term& term, const ColumnSpec& receiver, 
 Result<std::unique_ptr<InTerm>> prepare_in(const ast::InValues& values, const ColumnSpec& receiver,
                                            PrepareContext& context) {
   if (const auto* marker = std::get_if<ast::BindMarker>(&values)) {
-    ast::Term term;
-    term.value = *marker;
-    ColumnSpec list{receiver.keyspace, receiver.table, "in(" + receiver.name + ")",
-                    types::list(types::freeze(receiver.type), false)};
-    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, list, context));
-    return std::unique_ptr<InTerm>(std::make_unique<MarkerInTerm>(std::move(prepared), receiver.name));
+    TypePtr list = types::list(types::freeze(receiver.type), false);
+    context.bind(marker->index, {receiver.keyspace, receiver.table, "in(" + receiver.name + ")", list});
+    return std::unique_ptr<InTerm>(std::make_unique<MarkerInTerm>(marker->index, std::move(list), receiver.name));
   }
   std::vector<TermPtr> terms;
   for (const ast::Term& term : std::get<std::vector<ast::Term>>(values)) {

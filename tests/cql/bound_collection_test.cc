@@ -63,7 +63,30 @@ TEST(BoundCollection, WhatIsNone) {
   EXPECT_EQ(stored("frozen<set<int>>", "000000010000000101"), "Expected 4 or 0 byte int (1)");
   EXPECT_EQ(stored("frozen<set<int>>", "0000"), "Not enough bytes to read a set");
   EXPECT_EQ(stored("frozen<set<int>>", "00000001ffffffff"), "Null value read when not allowed");
+  EXPECT_EQ(stored("frozen<list<int>>", "00000002ffffffff"), "Not enough bytes to read a list");
+  EXPECT_EQ(stored("frozen<list<int>>", "00000002ffffffff0000000101"), "Expected 4 or 0 byte int (1)");
+  EXPECT_EQ(stored("frozen<list<int>>", "00000001ffffffff00"), "Unexpected extraneous bytes after list value");
+  EXPECT_EQ(stored("frozen<list<frozen<list<int>>>>", "000000010000000800000002ffffffff"),
+            "Null value read when not allowed");
   EXPECT_EQ(stored("frozen<set<int>>", "00000001000000040000000100"), "Unexpected extraneous bytes after set value");
+}
+
+std::string stored_in(const std::string& element_type, const std::string& hex) {
+  Bytes value;
+  CHECK(from_hex(hex, &value));
+  Arena arena;
+  auto type = types::list(types::by_cql_name(element_type), false);
+  auto bound = bound_in_list(*type, value, arena);
+  return bound.ok() ? to_hex(*bound) : bound.error().info().message;
+}
+
+TEST(BoundInList, MayHoldNulls) {
+  EXPECT_EQ(stored_in("int", "0000000200000004000000010000000000"), "Unexpected extraneous bytes after list value");
+  EXPECT_EQ(stored_in("int", "00000002000000040000000100000000"), "000000020000000400000001ffffffff");
+  EXPECT_EQ(stored_in("text", "00000003ffffffff000000000000000161"), "00000003ffffffff000000000000000161");
+  EXPECT_EQ(stored_in("varint", "00000002ffffffff000000020001"), "00000002ffffffff0000000101");
+  EXPECT_EQ(stored_in("int", "00000002ffffffff"), "Not enough bytes to read a list");
+  EXPECT_EQ(stored_in("int", "ffffffff"), "The data cannot be deserialized as a list");
 }
 
 std::string stored_tuple(const std::string& hex) {

@@ -98,19 +98,25 @@ class Run:
             return
         difference = await case.session.run(statement)
         ours, theirs = case.session.answers
-        name = difference and (re.sub(r"'[^']*'", "'…'", ours.error[1]) if refused(ours) else explanation(shown(ours), shown(theirs)))
+        name = difference and (re.sub(r"'[^']*'", "'…'", ours.error[1]) if refused(ours) else explanation(statement, [*case.setup, *case.statements][:len(case.setup) + index], ours, theirs))
         if name:
             self.skipped[name] += 1
+            if self.arguments.show_explained:
+                self.show("explained by " + name, case, index, statement)
             case.open = {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}
             return
         self.run += 1
         self.kinds[theirs.kind] += 1
         if difference:
             self.found.append(Found(case, case.number, index, difference))
-            print(f"--- seed {self.arguments.seed} case {case.number} statement {index}, {difference.what}\n    {statement}\n    ours:   {shown(ours)}\n    theirs: {shown(theirs)}", flush=True)
+            self.show(difference.what, case, index, statement)
             case.reads += 1
             changes = ours.kind != theirs.kind and not {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}
             case.open = not changes and case.reads < READ_DIFFERENCES
+
+    def show(self, what, case, index, statement):
+        ours, theirs = case.session.answers
+        print(f"--- seed {self.arguments.seed} case {case.number} statement {index}, {what}\n    {statement}\n    ours:   {shown(ours)}\n    theirs: {shown(theirs)}", flush=True)
 
     # --- All cases ---
 
@@ -215,6 +221,7 @@ def main():
     parser.add_argument("--address", default=os.environ.get("CASSANDRA_LIKE_ADDRESS", "127.0.0.49"), help="of our node")
     parser.add_argument("--restart-cassandra", action="store_true")
     parser.add_argument("--minimise", action="store_true", help="look for a short run that shows the difference")
+    parser.add_argument("--show-explained", action="store_true", help="the differences that are Cassandra's, too")
     parser.add_argument("--keep", action="store_true", help="do not drop the keyspaces")
     arguments = parser.parse_args()
     if not os.environ.get("CASSANDRA_HOST") or not answers(os.environ["CASSANDRA_HOST"], 9042):
