@@ -3,21 +3,32 @@
 
 #include <algorithm>
 
+#include "base/huge_chunks.h"
+
 namespace cassandra_like {
 
-namespace {
-constexpr size_t kMaxChunk = size_t{1} << 20;
+void Arena::FreeChunk::operator()(char* p) const {
+  if (huge) {
+    free_huge_chunk(p);
+  } else {
+    delete[] p;
+  }
+}
+
+Arena::Chunk Arena::allocate_chunk(size_t size) {
+  const bool huge = size == kHugeChunk;
+  return {{huge ? allocate_huge_chunk() : new char[size], FreeChunk{huge}}, size};
 }
 
 void* Arena::allocate_slow(size_t size, size_t align) {
   size_t needed = size + align - 1;
   bool own_chunk = needed > next_chunk_;
   size_t chunk = own_chunk ? needed : next_chunk_;
-  chunks_.push_back({std::make_unique_for_overwrite<char[]>(chunk), chunk});
+  chunks_.push_back(allocate_chunk(chunk));
   reserved_ += chunk;
   char* start = chunks_.back().data.get();
   auto at = (reinterpret_cast<uintptr_t>(start) + align - 1) & ~(align - 1);
-  next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kMaxChunk));
+  next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kHugeChunk));
   // What is left of the current chunk stays in use beside a chunk made for one large request.
   if (own_chunk && p_ != nullptr) return reinterpret_cast<void*>(at);
   p_ = reinterpret_cast<char*>(at + size);

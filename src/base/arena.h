@@ -15,7 +15,10 @@ namespace cassandra_like {
 
 class Arena {
  public:
-  // Chunks start at first_chunk bytes and double up to 1 MiB; larger requests get a chunk of their own.
+  // A huge page of the processor: what is spread over many of them is found with few misses of the TLB.
+  static constexpr size_t kHugeChunk = size_t{2} << 20;
+
+  // Chunks start at first_chunk bytes and double up to kHugeChunk; larger requests get a chunk of their own.
   explicit Arena(size_t first_chunk = 4096) : next_chunk_(first_chunk) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -59,10 +62,16 @@ class Arena {
   void* allocate_slow(size_t size, size_t align);
   void keep_largest();
 
+  struct FreeChunk {
+    bool huge;
+    void operator()(char* p) const;
+  };
   struct Chunk {
-    std::unique_ptr<char[]> data;
+    std::unique_ptr<char[], FreeChunk> data;
     size_t size;
   };
+  static Chunk allocate_chunk(size_t size);
+
   std::vector<Chunk> chunks_;
   char* p_ = nullptr;
   char* end_ = nullptr;

@@ -39,6 +39,8 @@ inline uint64_t read_unsigned_vint(Reader& in) {
   return first < 0x80 ? first : read_long_unsigned_vint(first, in);
 }
 
+inline void skip_vint(Reader& in) { in.skip(static_cast<size_t>(std::countl_one(in.u8()))); }
+
 inline uint64_t zigzag(int64_t v) { return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63); }
 inline int64_t unzigzag(uint64_t v) { return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1); }
 inline size_t vint_size(int64_t v) { return unsigned_vint_size(zigzag(v)); }

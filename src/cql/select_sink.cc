@@ -23,8 +23,7 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    context.now_seconds},
       limits_(limits),
       one_row_per_partition_(one_row_per_partition),
-      static_rows_(static_rows),
-      row_values_(selection.columns().size()) {}
+      static_rows_(static_rows) {}
 
 InputRow SelectSink::input(const Row* row) { return {&row_context_, key_components_, key_, &static_row_, row}; }
 
@@ -62,9 +61,52 @@ RowSink::Next SelectSink::end_partition() {
   return only_static ? emit(nullptr) : Next::kContinue;
 }
 
-void SelectSink::keep_place(const Row* row) {
+// Room for n more bytes of output, to be filled.
+inline char* SelectSink::extend(size_t n) {
+  constexpr size_t kFirst = 512;
+  const size_t begin = size_;
+  size_ += n;
+  if (size_ > out_.size()) out_.resize(std::max({size_, 2 * out_.size(), kFirst}));
+  return out_.data() + begin;
+}
+
+// As append_element() would.
+inline void SelectSink::append_value(BytesView value) {
+  char* p = extend(sizeof(int32_t) + value.size());
+  store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));
+  p += sizeof(int32_t);
+  if (value.size() == sizeof(uint64_t)) {
+    std::memcpy(p, value.data(), sizeof(uint64_t));  // without a call
+  } else if (!value.empty()) {
+    std::memcpy(p, value.data(), value.size());
+  }
+}
+
+RowSink::Next SelectSink::plain_row(const PlainRow& row) {
+  for (const SelectedColumn& selected : selection_.columns()) {
+    const Column& column = *selected.column;
+    switch (column.kind) {
+      case ColumnKind::kPartitionKey:
+        append_value(key_components_[static_cast<size_t>(column.position)]);
+        break;
+      case ColumnKind::kClustering:
+        append_value(row.clustering.values[static_cast<size_t>(column.position)]);
+        break;
+      case ColumnKind::kStatic:
+        append_value(column_value(selected, input(nullptr)));
+        break;
+      case ColumnKind::kRegular:
+        append_value(row.values[selected.usual_cell]);
+        break;
+    }
+  }
+  const Next next = written(&row.clustering);
+  return next == Next::kContinue && rows_in_partition_ >= partition_limit_ ? Next::kSkipPartition : next;
+}
+
+void SelectSink::keep_place(const ClusteringPrefix* clustering) {
   last_key_.assign(key_.key);
-  last_clustering_.assign(row == nullptr ? BytesView() : row->clustering.comparable);
+  last_clustering_.assign(clustering == nullptr ? BytesView() : clustering->comparable);
   left_in_partition_ = partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
 }
 
@@ -80,10 +122,15 @@ RowSink::Next SelectSink::emit(const Row* row) {
     status_ = std::move(status);
     return Next::kStop;
   }
+  return written(row == nullptr ? nullptr : &row->clustering);
+}
+
+// Counts a row that has been written.
+RowSink::Next SelectSink::written(const ClusteringPrefix* clustering) {
   ++rows_;
   ++rows_in_partition_;
   if (rows_ < limits_.page && rows_ < limits_.rows) return Next::kContinue;
-  keep_place(row);
+  keep_place(clustering);
   return Next::kStop;
 }
 
@@ -101,7 +148,7 @@ Result<RowSink::Next> SelectSink::emit_to_group(const Row* row) {
   ++rows_in_partition_;
   // Rows of groups beyond the partition's limit are read, and dropped.
   if (!drops_group_) TRY(groups_->add(in));
-  keep_place(row);
+  keep_place(row == nullptr ? nullptr : &row->clustering);
   row_arena_.reset();
   return Next::kContinue;
 }
@@ -125,61 +172,30 @@ Status SelectSink::write_row(const InputRow& input) {
   if (keep_positions_) {
     positions_.push_back({size_, input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
   }
-  BytesView* value = row_values_.data();
+  std::string json;
   for (const SelectedColumn& column : selection_.columns()) {
+    BytesView value;
     if (column.column != nullptr) {
-      *value++ = column_value(column, input);
-      continue;
+      value = column_value(column, input);
+    } else {
+      ASSIGN_OR_RETURN(value, column.selector->evaluate(input));
     }
-    ASSIGN_OR_RETURN(*value++, column.selector->evaluate(input));
+    if (selection_.is_json()) {
+      append_json(json, column.spec, value);
+    } else {
+      append_value(value);
+    }
   }
-  if (selection_.is_json()) {
-    append_json();
-  } else {
-    append_values();
-  }
+  if (selection_.is_json()) append_value(json + "}");
   row_arena_.reset();
   return {};
 }
 
-char* SelectSink::extend(size_t n) {
-  constexpr size_t kFirst = 512;
-  const size_t begin = size_;
-  size_ += n;
-  if (size_ > out_.size()) out_.resize(std::max({size_, 2 * out_.size(), kFirst}));
-  return out_.data() + begin;
-}
-
-// As append_element() would, one after the other.
-void SelectSink::append_values() {
-  size_t size = 0;
-  for (BytesView value : row_values_) size += sizeof(int32_t) + value.size();
-  char* p = extend(size);
-  for (BytesView value : row_values_) {
-    store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));
-    p += sizeof(int32_t);
-    if (value.size() == sizeof(uint64_t)) {
-      std::memcpy(p, value.data(), sizeof(uint64_t));  // without a call
-    } else if (!value.empty()) {
-      std::memcpy(p, value.data(), value.size());
-    }
-    p += value.size();
-  }
-}
-
-void SelectSink::append_json() {
-  std::string json = "{";
-  for (size_t i = 0; i < row_values_.size(); ++i) {
-    const ColumnSpec& spec = selection_.columns()[i].spec;
-    bool lower = std::none_of(spec.name.begin(), spec.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (i > 0) json += ", ";
-    json += json_quote(lower ? spec.name : '"' + spec.name + '"') + ": ";
-    json += is_null(row_values_[i]) ? "null" : spec.type->to_json(row_values_[i]);
-  }
-  json += '}';
-  char* p = extend(sizeof(int32_t) + json.size());
-  store_be(p, static_cast<int32_t>(json.size()));
-  std::memcpy(p + sizeof(int32_t), json.data(), json.size());
+void SelectSink::append_json(std::string& json, const ColumnSpec& spec, BytesView value) {
+  const bool lower = std::none_of(spec.name.begin(), spec.name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  json += json.empty() ? "{" : ", ";
+  json += json_quote(lower ? spec.name : '"' + spec.name + '"') + ": ";
+  json += is_null(value) ? "null" : spec.type->to_json(value);
 }
 
 Status SelectSink::finish() {

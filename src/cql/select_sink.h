@@ -28,6 +28,10 @@ class SelectSink : public RowSink {
 
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
+  bool takes_plain_rows() const override {
+    return selection_.is_plain() && !groups_ && !one_row_per_partition_ && !keep_positions_;
+  }
+  Next plain_row(const PlainRow& row) override;
   Next end_partition() override;
 
   // The partition that a page ended in goes on: its static row was reported before.
@@ -66,14 +70,15 @@ class SelectSink : public RowSink {
 
  private:
   Next emit(const Row* row);
+  Next written(const ClusteringPrefix* clustering);
   Result<Next> emit_to_group(const Row* row);
   Status close_group();
-  void keep_place(const Row* row);
+  void keep_place(const ClusteringPrefix* clustering);
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
-  char* extend(size_t n);  // room for so many more bytes of output, to be filled
-  void append_values();
-  void append_json();
+  char* extend(size_t n);
+  void append_value(BytesView value);
+  void append_json(std::string& json, const ColumnSpec& spec, BytesView value);
   InputRow input(const Row* row);
 
   const TableMetadata& table_;
@@ -98,9 +103,8 @@ class SelectSink : public RowSink {
   uint64_t rows_ = 0;
   uint64_t rows_seen_ = 0;
   Bytes last_key_, last_clustering_;
-  PooledBytes out_;                                // with room for more behind
-  size_t size_ = 0;                                // of what is written of it
-  absl::InlinedVector<BytesView, 16> row_values_;  // of the row being written, one for each result column
+  PooledBytes out_;  // with room for more behind
+  size_t size_ = 0;  // of what is written of it
   std::vector<Position> positions_;
   std::optional<GroupCollector> groups_;
   uint64_t groups_in_partition_ = 0;

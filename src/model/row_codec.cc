@@ -186,11 +186,11 @@ RowDecoder::RowDecoder(const SerializationHeader& header, RowForm form, Arena& a
   for (const HeaderColumn& column : header.regular_columns) any_complex_ |= column.complex;
   for (const Type* type : header.clustering_types) {
     auto integer = IntegerComponent::of(*type);
-    if (!integer || integers_.size() == kMaxIntegers) {
-      integers_.clear();
+    if (!integer || integer_count_ == kMaxIntegers) {
+      integer_count_ = 0;
       break;
     }
-    integers_.push_back(*integer);
+    integers_[integer_count_++] = *integer;
     integers_width_ += integer->width();
   }
 }
@@ -238,20 +238,21 @@ bool RowDecoder::next(Reader& in) {
 
 inline bool RowDecoder::read_integers(Reader& in) {
   const char* p = in.position();
-  const bool all_have_values = !integers_.empty() && in.remaining() > integers_width_ && *p == 0;
+  const bool all_have_values = integer_count_ > 0 && in.remaining() > integers_width_ && *p == 0;
   if (!all_have_values) return false;
-  if (values_.size() != integers_.size()) values_.resize(integers_.size());
-  char* end = integers_comparable_;
+  in.skip(1 + integers_width_);
   ++p;
-  for (size_t i = 0; i < integers_.size(); ++i) {
-    values_[i] = BytesView(p, integers_[i].width());
+  char* end = integers_comparable_.data();
+  for (size_t i = 0; i < integer_count_; ++i) {
+    const size_t width = integers_[i].width();
+    integer_values_[i] = BytesView(p, width);
     end = integers_[i].write(end, p);
-    p += integers_[i].width();
+    p += width;
   }
   *end++ = kAtTerminator;
-  in.skip(1 + integers_width_);
-  position_ = {ClusteringKind::kClustering, values_,
-               BytesView(integers_comparable_, static_cast<size_t>(end - integers_comparable_))};
+  position_ = {ClusteringKind::kClustering,
+               {integer_values_.data(), integer_count_},
+               BytesView(integers_comparable_.data(), static_cast<size_t>(end - integers_comparable_.data()))};
   return true;
 }
 
@@ -286,8 +287,8 @@ void RowDecoder::read_clustering(Reader& in, size_t count) {
 
 ClusteringPrefix RowDecoder::keep_position() {
   if (form_ == RowForm::kSstable || (position_.values.empty() && is_row())) return position_;
-  auto values = arena_->make_span<BytesView>(values_.size());
-  std::copy(values_.begin(), values_.end(), values.begin());
+  auto values = arena_->make_span<BytesView>(position_.values.size());
+  std::copy(position_.values.begin(), position_.values.end(), values.begin());
   return {position_.kind, values, arena_->copy(position_.comparable)};
 }
 
@@ -301,6 +302,20 @@ void RowDecoder::read_body(Reader& in, Unfiltered* out) {
     out->marker.bound = keep_position();
     read_marker_body(in, &out->marker);
   }
+}
+
+bool RowDecoder::read_plain_body(Reader& in, BytesView* values) {
+  using row_codec::CellFlag;
+  if (flags_ != (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns)) return false;
+  const uint64_t size = read_vint64(in);
+  const char* begin = in.position();
+  skip_vint(in);  // the size of the one before
+  skip_vint(in);  // the timestamp
+  for (const HeaderColumn& column : header_.regular_columns) {
+    if (in.u8() != CellFlag::kUseRowTimestamp) return false;
+    *values++ = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
+  }
+  return !in.failed() && static_cast<uint64_t>(in.position() - begin) == size;
 }
 
 void RowDecoder::skip_body(Reader& in) {
@@ -329,8 +344,28 @@ inline bool comes_after(BytesView a, BytesView b) {
 
 }  // namespace
 
+void RowDecoder::skip_integer_rows(Reader& in, uint64_t order) const {
+  constexpr uint8_t kOthers = RowFlag::kEndOfPartition | RowFlag::kMarker | RowFlag::kExtension;
+  const size_t head = 2 + integers_width_;
+  while (in.remaining() > head) {
+    const char* p = in.position();
+    const bool is_before =
+        (static_cast<uint8_t>(p[0]) & kOthers) == 0 && p[1] == 0 && integers_[0].order(p + 2) < order;
+    if (!is_before) return;
+    Reader at = in;
+    at.skip(head);
+    const uint64_t size = read_vint64(at);
+    if (at.failed() || size > at.remaining()) return;
+    at.skip(size);
+    in = at;
+  }
+}
+
 void RowDecoder::skip_rows(Reader& in, BytesView bound) {
   CHECK(form_ == RowForm::kSstable);
+  if (integer_count_ > 0) {
+    if (auto order = integers_[0].order_of_first(bound)) skip_integer_rows(in, *order);
+  }
   for (;;) {
     Reader at = in;
     if (!next(at) || !is_row()) return;

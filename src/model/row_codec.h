@@ -16,6 +16,7 @@
 // Statistics.db.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -163,6 +164,10 @@ class RowDecoder {
   const ClusteringPrefix& position() const { return position_; }
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
+  // Of an SSTable: a row that is all there and nothing but values of one age (PlainRow). values: one for each regular
+  // column of the header, none of which is complex. False when it is another one, which read_body() reads from where
+  // this one began.
+  bool read_plain_body(Reader& in, BytesView* values);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
   // Of an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops
@@ -173,6 +178,8 @@ class RowDecoder {
   void read_clustering(Reader& in, size_t count);
   // False when there is more to it than integers, one after the other.
   bool read_integers(Reader& in);
+  // Passes over rows whose first integer comes before `order`: nothing else of them has to be looked at.
+  void skip_integer_rows(Reader& in, uint64_t order) const;
   void read_row_body(Reader& in, Row* row);
   void read_marker_body(Reader& in, RangeTombstoneMarker* marker);
   int64_t read_timestamp(Reader& in);
@@ -192,11 +199,13 @@ class RowDecoder {
   uint8_t flags_ = 0;
   uint8_t extended_ = 0;
   ClusteringPrefix position_;
-  // Of clusterings that are integers only, and at most kMaxIntegers; else empty.
+  // Of clusterings that are integers only, and at most kMaxIntegers; else there are none.
   static constexpr size_t kMaxIntegers = 4;
-  absl::InlinedVector<IntegerComponent, kMaxIntegers> integers_;
+  size_t integer_count_ = 0;
   size_t integers_width_ = 0;
-  char integers_comparable_[kMaxIntegers * IntegerComponent::kMaxSize + 1];
+  std::array<IntegerComponent, kMaxIntegers> integers_;
+  std::array<BytesView, kMaxIntegers> integer_values_;
+  std::array<char, kMaxIntegers * IntegerComponent::kMaxSize + 1> integers_comparable_;
   // Scratch for position(), so that skipping costs no arena; and for the cells of the row being read.
   absl::InlinedVector<BytesView, 4> values_;
   Bytes comparable_;

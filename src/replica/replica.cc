@@ -5,36 +5,19 @@
 #include "replica/gather.h"
 #include "replica/internal_table.h"
 #include "replica/replica_impl.h"
-#include "replica/row_buffer.h"
 
 namespace cassandra_like {
 namespace {
 
-// What a read on another shard brings back.
-struct RemoteRows {
-  Status status;
-  ReadStatistics statistics;
-  Bytes rows;
-};
-
-Task<RemoteRows> read_to_buffer(Engine* engine, ReadCommand command) {
-  RemoteRows result;
-  RowBuffer buffer(command.table);
-  result.status = engine->read(command, buffer, &result.statistics);
-  result.rows = buffer.take();
-  co_return result;
-}
-
 // Its table comes from the shard's current schema; one that was dropped meanwhile is an error to the writer.
-Task<Status> apply_serialized(ReplicaImpl* replica, Bytes serialized, bool counter) {
-  Arena arena;
-  SchemaPtr schema = replica->schema().current();
+Task<Status> apply_serialized(ReplicaImpl& replica, BytesView serialized, bool counter) {
+  const SchemaPtr& schema = replica.schema().current();
   auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
-  CO_ASSIGN_OR_RETURN(Mutation mutation, deserialize_mutation(serialized, find, arena));
-  if (counter) {
-    co_return co_await replica->engine().apply_counter(mutation);
-  }
-  co_return co_await replica->engine().apply(mutation);
+  Arena& arena = replica.remote_arena();
+  arena.reset();
+  auto mutation = deserialize_mutation(serialized, find, arena);
+  if (!mutation.ok()) return Status(std::move(mutation.error()));
+  return counter ? replica.engine().apply_counter(*mutation) : replica.engine().apply(*mutation);
 }
 
 void add(ReadStatistics& total, const ReadStatistics& part) {
@@ -102,10 +85,8 @@ Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) {
 
 Task<Status> ReplicaImpl::mutate_on(unsigned owner, Bytes serialized, bool counter) {
   ReplicaImpl* there = shared_.replicas[owner].get();
-  auto run = [there, bytes = std::move(serialized), counter]() mutable {
-    return apply_serialized(there, std::move(bytes), counter);
-  };
-  co_return co_await run_on<Status>(executor(shard_), executor(owner), std::move(run));
+  auto run = [there, bytes = BytesView(serialized), counter] { return apply_serialized(*there, bytes, counter); };
+  co_return co_await run_on<Status>(executor(shard_), executor(owner), run);
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink) {
@@ -130,6 +111,11 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
 
 // Key by key, in the command's order.
 Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink) {
+  if (command->keys.size() == 1) {
+    ReadStatistics statistics;
+    CO_TRY(co_await read_elsewhere(owner(command->keys[0]), command, sink, &statistics));
+    co_return statistics;
+  }
   ReadStatistics total;
   CountingSink counting(*sink, *command);
   for (const DecoratedKey& key : command->keys) {
@@ -142,42 +128,69 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     if (shard == shard_) {
       CO_TRY(engine().read(part, counting, &statistics));
     } else {
-      Engine* engine = shared_.engines[shard].get();
-      auto run = [engine, part]() { return read_to_buffer(engine, part); };
-      RemoteRows remote = co_await run_on<RemoteRows>(executor(shard_), executor(shard), std::move(run));
-      CO_TRY(std::move(remote.status));
-      statistics = remote.statistics;
-      RowBufferReader reader(*command, std::move(remote.rows));
-      uint64_t delivered = 0;
-      while (reader.at_partition()) {
-        if (reader.deliver(counting, part.limit, &delivered) == RowSink::Next::kStop) break;
-      }
+      CO_TRY(co_await read_elsewhere(shard, &part, &counting, &statistics));
     }
     add(total, statistics);
   }
   co_return total;
 }
 
+Task<Status> ReplicaImpl::read_elsewhere(unsigned shard, const ReadCommand* command, RowSink* sink,
+                                         ReadStatistics* statistics) {
+  Engine* engine = shared_.engines[shard].get();
+  std::unique_ptr<RowBuffer> rows = take_buffer();
+  auto read = [engine, command, statistics, into = rows.get()] {
+    return Task<Status>(engine->read(*command, *into, statistics));
+  };
+  CO_TRY(co_await run_on<Status>(executor(shard_), executor(shard), read));
+  uint64_t delivered = 0;
+  while (rows->has_partition() && rows->deliver(*command, *sink, &delivered) != RowSink::Next::kStop) {
+  }
+  give_back(std::move(rows));
+  co_return Status();
+}
+
+std::unique_ptr<RowBuffer> ReplicaImpl::take_buffer() {
+  if (idle_buffers_.empty()) return std::make_unique<RowBuffer>();
+  std::unique_ptr<RowBuffer> buffer = std::move(idle_buffers_.back());
+  idle_buffers_.pop_back();
+  return buffer;
+}
+
+void ReplicaImpl::give_back(std::unique_ptr<RowBuffer> buffer) {
+  constexpr size_t kMostIdle = 64, kMostMemory = 256 * 1024;
+  if (idle_buffers_.size() >= kMostIdle || buffer->memory_used() > kMostMemory) return;
+  buffer->clear();
+  idle_buffers_.push_back(std::move(buffer));
+}
+
 // Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.
 Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink) {
+  struct Part {
+    Status status;
+    ReadStatistics statistics;
+    std::unique_ptr<RowBuffer> rows = std::make_unique<RowBuffer>();
+  };
   auto* shared = &shared_;
-  auto read = [shared, command](unsigned shard) { return read_to_buffer(shared->engines[shard].get(), *command); };
-  auto parts = co_await gather<RemoteRows>(shared_.runtime, executor(shard_), read);
+  std::function<Task<Part>(unsigned)> read = [shared, command](unsigned shard) {
+    Part part;
+    part.status = shared->engines[shard]->read(*command, *part.rows, &part.statistics);
+    return Task<Part>(std::move(part));
+  };
+  auto parts = co_await gather<Part>(shared_.runtime, executor(shard_), std::move(read));
   ReadStatistics total;
-  std::vector<std::unique_ptr<RowBufferReader>> readers;
-  for (RemoteRows& part : parts) {
+  for (Part& part : parts) {
     CO_TRY(std::move(part.status));
     add(total, part.statistics);
-    readers.push_back(std::make_unique<RowBufferReader>(*command, std::move(part.rows)));
   }
   uint64_t delivered = 0;
   while (delivered < command->limit) {
-    RowBufferReader* first = nullptr;
-    for (auto& reader : readers) {
-      if (reader->at_partition() && (first == nullptr || reader->key() < first->key())) first = reader.get();
+    RowBuffer* first = nullptr;
+    for (Part& part : parts) {
+      RowBuffer& rows = *part.rows;
+      if (rows.has_partition() && (first == nullptr || rows.key() < first->key())) first = &rows;
     }
-    if (first == nullptr) break;
-    if (first->deliver(*sink, command->limit, &delivered) == RowSink::Next::kStop) break;
+    if (first == nullptr || first->deliver(*command, *sink, &delivered) == RowSink::Next::kStop) break;
   }
   co_return total;
 }

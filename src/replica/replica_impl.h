@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replica/local_state.h"
+#include "replica/row_buffer.h"
 #include "replica/schema_store_impl.h"
 
 namespace cassandra_like {
@@ -44,6 +45,8 @@ class ReplicaImpl : public Replica {
   SchemaStore& schema() override { return store_; }
   SchemaStoreImpl& store() { return store_; }
   VirtualTables& virtual_tables() override { return virtual_tables_; }
+  // Scratch for a write that another shard has sent.
+  Arena& remote_arena() { return remote_arena_; }
   Engine& engine() override { return *shared_.engines[shard_]; }
   const LocalNode& local_node() const override { return shared_.node; }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) override;
@@ -55,6 +58,10 @@ class ReplicaImpl : public Replica {
   unsigned owner(const DecoratedKey& key) const { return shard_of(key.token, shard_count_); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> mutate_on(unsigned owner, Bytes serialized, bool counter);
+  // The rows of one key that another shard has.
+  Task<Status> read_elsewhere(unsigned shard, const ReadCommand* command, RowSink* sink, ReadStatistics* statistics);
+  std::unique_ptr<RowBuffer> take_buffer();
+  void give_back(std::unique_ptr<RowBuffer> buffer);
   Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink);
   Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink);
   Task<Result<ReadStatistics>> read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink);
@@ -64,6 +71,8 @@ class ReplicaImpl : public Replica {
   unsigned shard_count_;
   SchemaStoreImpl store_;
   VirtualTablesImpl virtual_tables_;
+  Arena remote_arena_;
+  std::vector<std::unique_ptr<RowBuffer>> idle_buffers_;
 };
 
 }  // namespace cassandra_like

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "absl/functional/any_invocable.h"
 #include "runtime/task.h"
@@ -40,6 +41,21 @@ class Random {
 
 using TimerId = uint64_t;
 
+// Work that its owner keeps alive until it has run, so that posting it allocates nothing.
+class PostedWork {
+ public:
+  virtual void run() = 0;
+
+ protected:
+  ~PostedWork() = default;
+
+ private:
+  friend class EpollShard;
+  // Of work that is its own owner and will not run.
+  virtual void drop() {}
+  PostedWork* next_ = nullptr;  // of the executor's queue
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -50,6 +66,10 @@ class Executor {
   // Runs fn on this shard after the current callback returns. May be called from any shard of the node, and in the
   // real world from any thread. Callbacks posted by one shard run in the order in which it posted them.
   virtual void post(Callback fn) = 0;
+  // The same for work that is not posted anywhere else until it runs.
+  virtual void post(PostedWork& work) {
+    post([&work] { work.run(); });
+  }
   // Runs fn on this shard after delay; only from this shard. cancel() is false when it ran or was cancelled.
   virtual TimerId schedule(Duration delay, Callback fn) = 0;
   virtual bool cancel(TimerId id) = 0;
@@ -59,30 +79,53 @@ class Executor {
   Task<void> sleep(Duration delay);
 };
 
-// Runs make() on the executor `there` and brings its result back to `here`, where the caller runs. make() returns a
-// Task<T>; it and T must not refer to anything that the calling shard may change meanwhile.
-template <class T>
-Task<T> run_on(Executor& here, Executor& there, absl::AnyInvocable<Task<T>()> make);
-
 namespace executor_internal {
-template <class T>
-struct Hop {
-  Promise<T> result;
-  absl::AnyInvocable<Task<T>()> make;
+
+// The way there and back; lives in the frame of the coroutine that waits for it.
+template <class T, class Make>
+class Hop final : public PostedWork {
+ public:
+  Hop(Executor& here, Make make) : here_(here), make_(std::move(make)) {}
+
+  void run() override {
+    if (value_) return returned_.set(std::move(*value_));
+    Task<T> task = make_();
+    if (task.ready()) return go_back(task.take());
+    spawn(wait(this, std::move(task)));
+  }
+  Promise<T>& returned() { return returned_; }
+
+ private:
+  static Task<void> wait(Hop* self, Task<T> task) {
+    T value = co_await task;
+    self->go_back(std::move(value));
+  }
+  // Afterwards this may be gone.
+  void go_back(T value) {
+    value_.emplace(std::move(value));
+    here_.post(*this);
+  }
+
+  Executor& here_;
+  Make make_;
+  std::optional<T> value_;
+  Promise<T> returned_;
 };
-template <class T>
-Task<void> hop(Executor* here, Hop<T>* state) {
-  T value = co_await state->make();
-  here->post([state, value = std::move(value)]() mutable { state->result.set(std::move(value)); });
-}
+
 }  // namespace executor_internal
 
-template <class T>
-Task<T> run_on(Executor& here, Executor& there, absl::AnyInvocable<Task<T>()> make) {
-  if (&here == &there) co_return co_await make();
-  executor_internal::Hop<T> state{.result = {}, .make = std::move(make)};
-  there.post([h = &here, s = &state] { spawn(executor_internal::hop<T>(h, s)); });
-  co_return co_await state.result;
+// Runs make() on the executor `there` and brings its result back to `here`, where the caller runs. make() returns a
+// Task<T>; it and T must not refer to anything that the calling shard may change meanwhile.
+template <class T, class Make>
+Task<T> run_on(Executor& here, Executor& there, Make make) {
+  if (&here == &there) {
+    Task<T> task = make();
+    co_return co_await task;
+  }
+  executor_internal::Hop<T, Make> hop(here, std::move(make));
+  there.post(hop);
+  Promise<T>& returned = hop.returned();  // GCC 12 would await a copy of what a call returns by reference
+  co_return co_await returned;
 }
 
 }  // namespace cassandra_like

@@ -80,7 +80,12 @@ namespace {
 // Feeds a whole partition; the feed may stop early.
 Status feed_partition(PartitionReader& partition, RowFeed& feed) {
   TRY(feed.begin(partition.key(), partition.static_row()));
+  const bool takes_plain_rows = feed.takes_plain_rows();
   while (true) {
+    if (const PlainRow* row = takes_plain_rows ? partition.next_plain() : nullptr) {
+      if (feed.plain_row(*row) != RowFeed::Step::kContinue) break;
+      continue;
+    }
     ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
     if (unfiltered == nullptr) break;
     if (!unfiltered->is_row) {

@@ -57,7 +57,7 @@ Status MergedPartition::fill_heads() {
 Result<const Unfiltered*> MergedPartition::next() {
   while (true) {
     // A single source has nothing to be compared with.
-    if (heads_.size() == 1 && heads_[0].consumed && covering_.is_live()) {
+    if (is_alone()) {
       Head& head = heads_[0];
       ASSIGN_OR_RETURN(head.at, head.source->next());
       if (head.at == nullptr) {

@@ -20,6 +20,7 @@ class MergedPartition final : public PartitionReader {
   MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
 
   Result<const Unfiltered*> next() override;
+  const PlainRow* next_plain() override { return is_alone() ? heads_[0].source->next_plain() : nullptr; }
 
  private:
   struct Head {
@@ -31,6 +32,8 @@ class MergedPartition final : public PartitionReader {
 
   // heads_ are those of the sources that have not ended.
   void begin(std::span<PartitionReader* const> sources);
+  // One source is left, and nothing is to be done to its rows.
+  bool is_alone() const { return heads_.size() == 1 && heads_[0].consumed && covering_.is_live(); }
   Status fill_heads();
   bool precedes(const Unfiltered& a, const Unfiltered& b) const;
   bool merge_group_of_rows();

@@ -64,13 +64,19 @@ RowFeed::Step RowFeed::take(const Row& live) {
     return Step::kContinue;
   }
   if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
-  return emit(live);
+  return emitted(command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition);
 }
 
-RowFeed::Step RowFeed::emit(const Row& live) {
+RowFeed::Step RowFeed::plain_row(const PlainRow& row) {
+  if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  return emitted(sink_.plain_row(row));
+}
+
+// What the sink said of a row.
+RowFeed::Step RowFeed::emitted(RowSink::Next next) {
   ++rows_;
   ++partition_rows_;
-  RowSink::Next next = command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition;
   if (next == RowSink::Next::kStop || rows_ >= command_.limit) {
     // A sink that stops has seen enough; one that is stopped still learns that the partition ends.
     stopped_ = true;

@@ -20,6 +20,9 @@ class RowFeed {
   // static_row is reconciled, not yet reduced to what is live.
   Status begin(const DecoratedKey& key, const Row& static_row);
   Result<Step> row(const Row& row);
+  // Whether rows that are plain may come as such.
+  bool takes_plain_rows() const { return command_.filter.empty() && command_.wants_rows && sink_.takes_plain_rows(); }
+  Step plain_row(const PlainRow& row);
   Status marker() { return count_tombstones(1); }
   // After the partition's last row, or after kPartitionDone.
   Step end();
@@ -31,7 +34,7 @@ class RowFeed {
  private:
   Status count_tombstones(uint64_t n);
   Step take(const Row& live);
-  Step emit(const Row& live);
+  Step emitted(RowSink::Next next);
   bool open_partition();
   bool is_static_result() const;
 

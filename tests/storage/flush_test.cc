@@ -69,6 +69,83 @@ TEST_F(FlushTest, APointReadStopsAtTheNewestCompleteRow) {
   EXPECT_EQ(statistics.sstables, 1u);
 }
 
+// The values of table d's rows, which it takes as plain ones or not.
+class ValueSink : public RowSink {
+ public:
+  explicit ValueSink(bool takes_plain_rows) : takes_plain_rows_(takes_plain_rows) {}
+  Next begin_partition(const DecoratedKey&, const Row&) override { return Next::kContinue; }
+  Next row(const Row& row) override { return add(row.clustering, row.cells.empty() ? kNull : row.cells[0].value); }
+  bool takes_plain_rows() const override { return takes_plain_rows_; }
+  Next plain_row(const PlainRow& row) override {
+    ++plain_rows;
+    return add(row.clustering, row.values[0]);
+  }
+  Lines lines;
+  size_t plain_rows = 0;
+
+ private:
+  Next add(const ClusteringPrefix& clustering, BytesView value) {
+    lines.push_back(to_hex(clustering.values[0]) + " " + to_hex(clustering.values[1]) + " " +
+                    to_hex(clustering.comparable) + (is_null(value) ? " null" : " " + std::string(value)));
+    return Next::kContinue;
+  }
+  bool takes_plain_rows_;
+};
+
+TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
+  auto d = node.table("d");
+  Update update(d, "k");
+  update.at(10);
+  for (int a = 0; a < 60; ++a) {
+    for (int b = 0; b < 10; ++b) {
+      update.row({a, b}).live();
+      if (a % 7 == 3) continue;  // no value
+      if (a % 7 == 5) {
+        update.cell("v", "expires", 100, kNow + (a < 30 ? 50 : -50));
+      } else if (a == 20) {
+        update.tombstone("v");
+      } else {
+        update.cell("v", std::string(40, 'x'));
+      }
+    }
+  }
+  update.at(20).delete_range(40, true, 44, false).row({50, 4}).delete_row();
+  ASSERT_TRUE(node.apply(update).ok());
+  node.flush();
+  auto read = [&](bool plain, Slices slices, uint64_t limit) {
+    ReadCommand command = node.command("d");
+    command.keys = {DecoratedKey::of("k")};
+    command.slices = std::move(slices);
+    command.limit = limit;
+    ValueSink sink(plain);
+    const Status status = node.engine().read(command, sink, nullptr);
+    EXPECT_TRUE(status.ok()) << status.error().message();
+    return sink;
+  };
+  auto expect_the_same = [&](size_t at_least_plain) {
+    size_t plain_rows = 0;
+    for (int from = -1; from < 60; ++from) {
+      const std::string value = int_bytes(from);
+      BytesView prefix[] = {value};
+      Slice slice = Slice::of_prefix(*d, prefix);
+      if (from < 0) slice.start.clear();
+      if (from % 2 != 0) slice.end.clear();
+      for (uint64_t limit : {1u, 25u, 1000u}) {
+        ValueSink plain = read(true, {slice}, limit);
+        EXPECT_EQ(plain.lines, read(false, {slice}, limit).lines) << from;
+        plain_rows += plain.plain_rows;
+      }
+    }
+    EXPECT_GE(plain_rows, at_least_plain);
+  };
+  expect_the_same(5000);
+  // Newer versions of some rows, which have to be merged.
+  Update newer(d, "k");
+  for (int a = 10; a < 15; ++a) newer.at(30).row({a, 2}).live().cell("v", "newer");
+  ASSERT_TRUE(node.apply(newer).ok());
+  expect_the_same(1000);
+}
+
 TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "flushed")).ok());

@@ -21,6 +21,7 @@ class ManualExecutor : public Executor, public Clock {
  public:
   unsigned shard() const override { return 0; }
   bool is_current() const override { return true; }
+  using Executor::post;
   void post(Callback fn) override { ready_.push_back(std::move(fn)); }
   TimerId schedule(Duration delay, Callback fn) override {
     timers_.emplace(std::pair(now_ + delay.count(), ++next_), std::move(fn));

@@ -42,13 +42,35 @@ EpollShard::~EpollShard() { drop_everything(); }
 
 bool EpollShard::is_current() const { return current_shard == this; }
 
+class EpollShard::RemoteCallback final : public PostedWork {
+ public:
+  explicit RemoteCallback(Callback fn) : fn_(std::move(fn)) {}
+  void run() override {
+    fn_();
+    delete this;
+  }
+
+ private:
+  void drop() override { delete this; }
+  Callback fn_;
+};
+
 void EpollShard::post(Callback fn) {
   if (is_current()) {
     local_.push_back(std::move(fn));
+  } else {
+    post(*new RemoteCallback(std::move(fn)));
+  }
+}
+
+void EpollShard::post(PostedWork& work) {
+  if (is_current()) {
+    local_.push_back([&work] { work.run(); });
     return;
   }
-  auto* node = new Remote{std::move(fn), remote_.load(std::memory_order_relaxed)};
-  while (!remote_.compare_exchange_weak(node->next, node, std::memory_order_seq_cst)) {
+  work.next_ = remote_.load(std::memory_order_relaxed);
+  // When this succeeds the work may run and be gone.
+  while (!remote_.compare_exchange_weak(work.next_, &work, std::memory_order_seq_cst)) {
   }
   if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false, std::memory_order_seq_cst)) {
     uint64_t one = 1;
@@ -112,18 +134,18 @@ void EpollShard::request_stop() {
 
 void EpollShard::run_remote() {
   if (remote_.load(std::memory_order_relaxed) == nullptr) return;
-  Remote* newest = remote_.exchange(nullptr, std::memory_order_acquire);
-  Remote* oldest = nullptr;
+  PostedWork* newest = remote_.exchange(nullptr, std::memory_order_acquire);
+  PostedWork* oldest = nullptr;
   while (newest != nullptr) {
-    Remote* next = newest->next;
-    newest->next = oldest;
+    PostedWork* next = newest->next_;
+    newest->next_ = oldest;
     oldest = newest;
     newest = next;
   }
   while (oldest != nullptr) {
-    std::unique_ptr<Remote> node(oldest);
-    oldest = node->next;
-    node->fn();
+    PostedWork* work = oldest;
+    oldest = work->next_;
+    work->run();
   }
 }
 
@@ -176,10 +198,11 @@ void EpollShard::poll() {
 }
 
 void EpollShard::drop_everything() {
-  Remote* node = remote_.exchange(nullptr, std::memory_order_acquire);
-  while (node != nullptr) {
-    std::unique_ptr<Remote> dropped(node);
-    node = dropped->next;
+  PostedWork* work = remote_.exchange(nullptr, std::memory_order_acquire);
+  while (work != nullptr) {
+    PostedWork* next = work->next_;
+    work->drop();
+    work = next;
   }
   local_.clear();
   running_.clear();

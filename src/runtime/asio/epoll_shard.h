@@ -46,6 +46,7 @@ class EpollShard final : public Executor {
   unsigned shard() const override { return index_; }
   bool is_current() const override;
   void post(Callback fn) override;
+  void post(PostedWork& work) override;
   TimerId schedule(Duration delay, Callback fn) override;
   bool cancel(TimerId id) override;
 
@@ -70,10 +71,8 @@ class EpollShard final : public Executor {
   void drop_everything();
 
  private:
-  struct Remote {
-    Callback fn;
-    Remote* next;
-  };
+  // A callback of another thread.
+  class RemoteCallback;
 
   void add_pollable(std::unique_ptr<Pollable> pollable, int fd, uint32_t events);
   void run_remote();
@@ -86,7 +85,7 @@ class EpollShard final : public Executor {
   const unsigned index_;
   FileDescriptor epoll_;
   FileDescriptor wake_;
-  std::atomic<Remote*> remote_{nullptr};  // newest first
+  std::atomic<PostedWork*> remote_{nullptr};  // newest first
   std::atomic<bool> sleeping_{false};
   bool stopping_ = false;
   bool sweeping_ = false;

@@ -110,6 +110,7 @@ class SimExecutor final : public Executor {
 
   unsigned shard() const override { return shard_; }
   bool is_current() const override { return scheduler_.current() == this; }
+  using Executor::post;
   void post(Callback fn) override;
   TimerId schedule(Duration delay, Callback fn) override;
   bool cancel(TimerId id) override;

@@ -298,6 +298,21 @@ Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
   return nullptr;
 }
 
+// Forwards, and of rows that lie whole in the cursor's window; next() does the rest.
+const PlainRow* SSTablePartitionReader::next_plain() {
+  const bool may_follow = step_ == Step::kInSlice && !have_head_ && !at_end_ && !selection_.reversed;
+  if (!may_follow || !header_->has_plain_rows) return nullptr;
+  Reader in = state_->cursor.reader();
+  if (!decoder_.next(in) || !decoder_.is_row()) return nullptr;
+  const Bytes& end = slice().end;
+  if (!end.empty() && decoder_.position().comparable >= end) return nullptr;
+  state_->values.resize(header_->regular_columns.size());
+  if (!decoder_.read_plain_body(in, state_->values.data())) return nullptr;
+  state_->cursor.advance_to(in.position());
+  plain_row_ = {decoder_.position(), state_->values};
+  return &plain_row_;
+}
+
 // Learns where the unfiltereds of block_ begin that are in the slice and before `stop`.
 Status SSTablePartitionReader::read_block(bool is_last, uint64_t stop) {
   DataCursor& cursor = state_->cursor;

@@ -20,6 +20,7 @@ struct ResolvedHeader {
   TablePtr table;
   std::vector<HeaderColumn> static_columns, regular_columns;
   SerializationHeader header;
+  bool has_plain_rows = false;  // the regular columns are the table's, and of one cell each
 };
 
 // What reading needs memory for. Taken from and returned to a small pool of the thread, so that a read allocates little.
@@ -28,6 +29,7 @@ struct ReadState {
   Arena partition_arena, row_arena;
   TrieWalk walk;
   Bytes bound;                    // comparable form of a slice's bound
+  std::vector<BytesView> values;  // of a plain row
   std::vector<uint64_t> offsets;  // where the unfiltereds of a block begin that are still to be returned
 
   static std::unique_ptr<ReadState> take();
@@ -54,6 +56,7 @@ class SSTablePartitionReader final : public PartitionReader {
   Result<bool> begin(uint64_t data_position, const DecoratedKey* expected);
   Result<bool> begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected);
   Result<const Unfiltered*> next() override;
+  const PlainRow* next_plain() override;
   uint64_t start_position() const { return partition_start_; }
   // Where the next partition begins, after next() returned nullptr and when nothing was left out.
   uint64_t end_position() const { return state_->cursor.position(); }
@@ -94,6 +97,7 @@ class SSTablePartitionReader final : public PartitionReader {
   std::unique_ptr<ReadState> state_;
   RowDecoder decoder_;
   Unfiltered unfiltered_;
+  PlainRow plain_row_;
 
   uint64_t partition_start_ = 0;
   uint64_t rows_start_ = 0;  // 0: not known, ask the row index

@@ -188,6 +188,11 @@ Result<std::shared_ptr<const ResolvedHeader>> BtiSSTable::resolve(const TablePtr
   TRY(add(static_columns_, true, resolved->static_columns));
   TRY(add(regular_columns_, false, resolved->regular_columns));
   resolved->header = {encoding_stats_, table->clustering_types(), resolved->static_columns, resolved->regular_columns};
+  resolved->has_plain_rows =
+      std::equal(resolved->regular_columns.begin(), resolved->regular_columns.end(), table->regular_columns.begin(),
+                 table->regular_columns.end(), [](const HeaderColumn& written, const ColumnPtr& column) {
+                   return written == HeaderColumn::of(column.get()) && !written.complex && !column->type->is_counter();
+                 });
   resolved_ = resolved;
   return resolved_;
 }
