@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/containers.h"
-#include "base/lru_cache.h"
+#include "base/clock_cache.h"
 #include "cql/statement.h"
 
 namespace cassandra_like {
@@ -30,7 +30,7 @@ class PreparedCache {
   std::vector<Bytes> ids() const;  // sorted
 
  private:
-  LruCache<Bytes, PreparedEntry, StringHash, std::equal_to<>> entries_;
+  ClockCache<Bytes, PreparedEntry, StringHash, std::equal_to<>> entries_;
 };
 
 // MD5 over the keyspace (which may be empty) and the text.

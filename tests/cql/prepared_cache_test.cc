@@ -13,7 +13,7 @@ PreparedEntry entry(std::string text) {
   return out;
 }
 
-TEST(PreparedCache, WhatWasNotUsedForTheLongestTimeGoesFirst) {
+TEST(PreparedCache, WhatWasNotUsedGoesFirst) {
   PreparedCache cache(kRoomForThree);
   for (const char* id : {"a", "b", "c"}) EXPECT_EQ(cache.put(id, entry(id)), std::vector<Bytes>{});
   ASSERT_NE(cache.find("a"), nullptr);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/lru_cache.h"
+#include "base/clock_cache.h"
 
 namespace cassandra_like {
 
@@ -48,7 +48,7 @@ class ChunkCache {
  private:
   using Key = std::pair<uint64_t, uint64_t>;
 
-  LruCache<Key, Bytes> chunks_;
+  ClockCache<Key, Bytes> chunks_;
   uint64_t last_file_ = 0;
   uint64_t requests_ = 0, misses_ = 0;
 };

@@ -1,0 +1,105 @@
+// A map of limited weight: when it weighs more than its capacity, entries go one by one, so that no insertion pays for
+// more than it adds.
+//
+// The CLOCK algorithm: a hand goes round over the entries; one that was used since it last came by stays, another one
+// goes. So a use costs no more than finding the entry, and what is used often stays.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+
+namespace cassandra_like {
+
+template <class Key, class Value, class Hash = absl::Hash<Key>, class Equal = std::equal_to<Key>>
+class ClockCache {
+ public:
+  // Both in units of the caller's choice.
+  explicit ClockCache(uint64_t capacity) : capacity_(capacity) {}
+
+  // nullptr when it is not there. Marks it as used. Valid until the next put() or erase().
+  template <class K>
+  Value* find(const K& key) {
+    auto it = entries_.find(key);
+    if (it == entries_.end()) return nullptr;
+    it->second.used = true;
+    return &it->second.value;
+  }
+
+  // In place of what was there under the key. Calls evicted(key) for what has to go, which is never the entry itself.
+  template <class Evicted>
+  void put(const Key& key, Value value, uint64_t weight, Evicted evicted) {
+    erase(key);
+    size_t place = ring_.size();
+    if (free_places_.empty()) {
+      ring_.emplace_back(key);
+    } else {
+      place = free_places_.back();
+      free_places_.pop_back();
+      ring_[place] = key;
+    }
+    entries_.emplace(key, Entry{std::move(value), weight, place, false});
+    weight_ += weight;
+    while (weight_ > capacity_ && entries_.size() > 1) {
+      const Key last = next_to_go(place);
+      erase(last);
+      evicted(last);
+    }
+  }
+  void put(const Key& key, Value value, uint64_t weight) {
+    put(key, std::move(value), weight, [](const Key&) {});
+  }
+
+  template <class K>
+  void erase(const K& key) {
+    auto it = entries_.find(key);
+    if (it == entries_.end()) return;
+    weight_ -= it->second.weight;
+    ring_[it->second.place].reset();
+    free_places_.push_back(it->second.place);
+    entries_.erase(it);
+  }
+
+  // In no order.
+  template <class F>
+  void for_each_key(F f) const {
+    for (const auto& [key, entry] : entries_) f(key);
+  }
+
+  size_t size() const { return entries_.size(); }
+  uint64_t weight() const { return weight_; }
+  uint64_t capacity() const { return capacity_; }
+
+ private:
+  struct Entry {
+    Value value;
+    uint64_t weight;
+    size_t place;  // in the ring
+    bool used;
+  };
+
+  // Not the entry at `newest`. When many in a row were used, one of them goes all the same.
+  Key next_to_go(size_t newest) {
+    constexpr int kMostSpared = 64;
+    for (int spared = 0;;) {
+      const size_t place = hand_ < ring_.size() ? hand_ : 0;
+      hand_ = place + 1;
+      if (!ring_[place] || place == newest) continue;
+      bool& used = entries_.find(*ring_[place])->second.used;
+      if (!used || ++spared > kMostSpared) return *ring_[place];
+      used = false;
+    }
+  }
+
+  uint64_t capacity_;
+  uint64_t weight_ = 0;
+  absl::flat_hash_map<Key, Entry, Hash, Equal> entries_;
+  std::vector<std::optional<Key>> ring_;
+  std::vector<size_t> free_places_;  // of the ring
+  size_t hand_ = 0;
+};
+
+}  // namespace cassandra_like
