@@ -67,6 +67,26 @@ void warn_of_many_partitions(BatchType type, std::span<const Mutation> mutations
                              ". You should use a logged batch for atomicity, or asynchronous writes for performance.");
 }
 
+// Each statement is bound with its own values; all share the request's time and arena.
+ExecutionContext context_of(const BatchPart& part, int64_t timestamp, ExecutionContext& context) {
+  auto* options = new (context.arena.allocate(sizeof(QueryOptions))) QueryOptions(context.options);
+  options->values = part.values;
+  return {context.processor, context.coordinator, context.runtime,
+          context.config,    context.client,      *options,
+          context.arena,     context.trace,       {},
+          timestamp,         context.now_seconds};
+}
+
+// Cassandra binds the partition keys of all statements first, so what is wrong with those is told before `found`.
+Error first_error(std::span<const BatchPart> parts, int64_t timestamp, ExecutionContext& context, Error found) {
+  for (const BatchPart& part : parts) {
+    ExecutionContext own = context_of(part, timestamp, context);
+    Status keys = part.statement->check_keys(own);
+    if (!keys.ok()) return std::move(keys.error());
+  }
+  return found;
+}
+
 Task<Result<QueryResult>> run_batch(BatchType type, std::vector<BatchPart> parts, int64_t timestamp,
                                     ExecutionContext* context) {
   if (is_serial(context->options.consistency)) {
@@ -75,18 +95,15 @@ Task<Result<QueryResult>> run_batch(BatchType type, std::vector<BatchPart> parts
   UpdateCollector collector(context->arena);
   bool counters = false;
   for (const BatchPart& part : parts) {
-    // Each statement is bound with its own values; all share the request's time and arena.
-    auto* options = new (context->arena.allocate(sizeof(QueryOptions))) QueryOptions(context->options);
-    options->values = part.values;
-    ExecutionContext own{context->processor, context->coordinator, context->runtime,
-                         context->config,    context->client,      *options,
-                         context->arena,     context->trace,       {},
-                         timestamp,          context->now_seconds};
+    ExecutionContext own = context_of(part, timestamp, *context);
     std::shared_ptr<Modification::Prefetched> prefetched;
     if (part.statement->requires_read()) {
-      CO_ASSIGN_OR_RETURN(prefetched, co_await part.statement->prefetch(&own));
+      auto read = co_await part.statement->prefetch(&own);
+      if (!read.ok()) co_return first_error(parts, timestamp, *context, std::move(read.error()));
+      prefetched = std::move(*read);
     }
-    CO_TRY(part.statement->add_updates(own, prefetched.get(), collector));
+    Status added = part.statement->add_updates(own, prefetched.get(), collector);
+    if (!added.ok()) co_return first_error(parts, timestamp, *context, std::move(added.error()));
     counters = counters || part.statement->is_counter();
   }
   auto mutations = collector.mutations();

@@ -65,6 +65,12 @@ Result<std::span<const BytesView>> Modification::bind_keys(ExecutionContext& con
   return std::span<const BytesView>(keys);
 }
 
+Status Modification::check_keys(ExecutionContext& context) const {
+  ASSIGN_OR_RETURN(auto keys, bind_keys(context));
+  for (BytesView key : keys) TRY(check_partition_key(*table_, key));
+  return {};
+}
+
 Result<ClusteringPrefix> Modification::bind_clustering(ExecutionContext& context) const {
   auto values = context.arena.make_span<BytesView>(clustering_terms_.size());
   size_t total = 0;
@@ -96,6 +102,22 @@ Result<std::vector<ClusteringPrefix>> Modification::clusterings(ExecutionContext
   return result;
 }
 
+namespace {
+
+// Of several operations that fail, that which the statement names first is told.
+Error first_error(std::span<const OperationPtr> operations, RowBuilder& scratch, Error found) {
+  std::vector<const Operation*> as_written;
+  for (const OperationPtr& operation : operations) as_written.push_back(operation.get());
+  std::sort(as_written.begin(), as_written.end(),
+            [](const Operation* a, const Operation* b) { return a->position < b->position; });
+  for (const Operation* operation : as_written) {
+    if (Status status = operation->apply(scratch); !status.ok()) return std::move(status.error());
+  }
+  return found;
+}
+
+}  // namespace
+
 Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey& key,
                                    const ClusteringPrefix& clustering, const Parameters& parameters,
                                    std::span<const OperationPtr> operations) const {
@@ -104,7 +126,11 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
     auto found = parameters.prefetched->rows.find({Bytes(key.key), Bytes(clustering.comparable)});
     if (found != parameters.prefetched->rows.end()) builder.prefetched = &found->second;
   }
-  for (const OperationPtr& operation : operations) TRY(operation->apply(builder));
+  for (const OperationPtr& operation : operations) {
+    if (Status status = operation->apply(builder); !status.ok()) {
+      return first_error(operations, builder, std::move(status.error()));
+    }
+  }
   Row row = builder.build();
   row.clustering = clustering;
   if (clustering.kind != ClusteringKind::kStaticClustering) {

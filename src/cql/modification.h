@@ -40,6 +40,8 @@ class Modification : public Statement {
   bool requires_read() const { return requires_read_; }
   // Adds this statement's updates. When requires_read(), prefetch() has been awaited before, and its result is passed.
   struct Prefetched;
+  // Whether the values of the partition key are there and can be one.
+  Status check_keys(ExecutionContext& context) const;
   Status add_updates(ExecutionContext& context, const Prefetched* prefetched, UpdateCollector& collector) const;
   Task<Result<std::shared_ptr<Prefetched>>> prefetch(ExecutionContext* context) const;
 

@@ -83,6 +83,8 @@ class Operation {
   // Whether it needs the elements that the list has now.
   virtual bool requires_read() const { return false; }
 
+  size_t position = 0;  // among those of its statement, as it is written
+
  protected:
   const Column* column_;
 };

@@ -37,6 +37,7 @@ class ModificationBuilder {
   void add(OperationPtr operation) {
     statement_->requires_read_ = statement_->requires_read_ || operation->requires_read();
     bool is_static = operation->column()->kind == ColumnKind::kStatic;
+    operation->position = statement_->static_operations_.size() + statement_->regular_operations_.size();
     (is_static ? statement_->static_operations_ : statement_->regular_operations_).push_back(std::move(operation));
   }
 

@@ -44,6 +44,7 @@ class QueryProcessorImpl : public QueryProcessor {
     for (QueryProcessor* peer : peers) peers_.push_back(static_cast<QueryProcessorImpl*>(peer));
   }
   Task<Status> load_prepared() override;
+  Task<Status> forget_void() override { return remove_prepared(std::exchange(void_, {})); }
   StatementPtr prepared(BytesView id) const override {
     auto* entry = const_cast<PreparedCache&>(cache_).find(id);
     return entry == nullptr ? nullptr : entry->statement;
@@ -91,6 +92,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Coordinator& coordinator_;
   CqlOptions options_;
   PreparedCache cache_;
+  std::vector<Bytes> void_;  // ids of statements that the last change of the schema ended
   QueryStatistics statistics_;
   std::vector<QueryProcessorImpl*> peers_;
   std::vector<std::unique_ptr<Request>> requests_;
@@ -472,6 +474,7 @@ Task<Status> QueryProcessorImpl::load_prepared() {
 // A statement whose tables kept their columns goes on under the same id; others are dropped, so that clients prepare
 // them again and learn their new metadata.
 void QueryProcessorImpl::on_schema_change(const Schema& schema) {
+  void_.clear();
   for (const Bytes& id : cache_.ids()) {
     PreparedEntry* entry = cache_.find(id);
     bool same = true, same_columns = true;
@@ -487,6 +490,7 @@ void QueryProcessorImpl::on_schema_change(const Schema& schema) {
       *entry = std::move(*again);
     } else {
       cache_.erase(id);
+      void_.push_back(id);
     }
   }
   statistics_.prepared_statements = cache_.size();

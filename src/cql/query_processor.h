@@ -50,6 +50,8 @@ class QueryProcessor {
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;
   // Loads system.prepared_statements.
   virtual Task<Status> load_prepared() = 0;
+  // Removes from that table the statements that the last change of the schema has made void.
+  virtual Task<Status> forget_void() { return Status(); }
   // nullptr when the id is not known. For transport, which needs the statement's result metadata id (v5).
   virtual StatementPtr prepared(BytesView id) const = 0;
   // What the client sent to prepare it; empty when the id is not known.

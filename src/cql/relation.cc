@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cql/schema_statements.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
 
@@ -42,11 +43,6 @@ const char* operator_name(ast::Operator op) {
   return "";
 }
 
-bool has_duration(const Type& type) {
-  if (type.kind() == TypeKind::kDuration) return true;
-  return std::any_of(type.elements().begin(), type.elements().end(), [](const TypePtr& e) { return has_duration(*e); });
-}
-
 // Checks and prepares one relation.
 class RelationPreparer {
  public:
@@ -85,7 +81,7 @@ class RelationPreparer {
     result_.columns.push_back(column);
     const Type& type = column->type->base();
     const std::string& name = column->name;
-    if (is_slice() && has_duration(type)) {
+    if (is_slice() && contains_duration(type)) {
       if (type.is_collection())
         return invalid("Slice restrictions are not supported on collections containing durations");
       if (type.is_udt()) return invalid("Slice restrictions are not supported on UDTs containing durations");
@@ -99,7 +95,8 @@ class RelationPreparer {
       return invalid("Cannot use CONTAINS on non-collection column " + name);
     }
     if (relation_.target == ast::Relation::Target::kElement) {
-      if (type.kind() == TypeKind::kList) {
+      // In Cassandra a descending list is no list.
+      if (type.kind() == TypeKind::kList && !column->type->is_reversed()) {
         return invalid("Indexes on list entries (" + name + "[index] = value) are not currently supported.");
       }
       if (type.kind() != TypeKind::kMap) return invalid("Column " + name + " cannot be used as a map");
@@ -309,9 +306,10 @@ Status check_filter_value(const Column* column, BytesView value) {
   return {};
 }
 
-Status check_values(const std::vector<const Column*>& columns, const Values& values) {
+Status check_values(const std::vector<const Column*>& columns, const Values& values,
+                    const char* null = "Invalid null value in condition for column ") {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (is_null(values[i])) return invalid("Invalid null value in condition for column " + columns[i]->name);
+    if (is_null(values[i])) return invalid(null + columns[i]->name);
     if (is_unset(values[i])) return invalid("Invalid unset value for column " + columns[i]->name);
   }
   return {};
@@ -319,11 +317,22 @@ Status check_values(const std::vector<const Column*>& columns, const Values& val
 
 }  // namespace
 
+Status Restriction::check_tuple(const Values& values) const {
+  if (!is_multi_column) return check_values(columns, values);
+  if (kind == Kind::kEq) return check_values(columns, values, "Invalid null value for column ");
+  if (std::any_of(values.begin(), values.end(), [](BytesView value) { return is_null(value); })) {
+    std::string names;
+    for (const Column* column : columns) names += (names.empty() ? "" : ", ") + column->name;
+    return invalid("Invalid null value in condition for columns: [" + names + "]");
+  }
+  return check_values(columns, values);
+}
+
 Result<Tuples> Restriction::bind_tuples(ExecutionContext& context) const {
   Tuples tuples;
   if (kind == Kind::kEq) {
     ASSIGN_OR_RETURN(Values values, eq.bind(context, columns.size()));
-    TRY(check_values(columns, values));
+    TRY(check_tuple(values));
     tuples.push_back(std::move(values));
     return tuples;
   }
@@ -338,14 +347,14 @@ Result<Tuples> Restriction::bind_tuples(ExecutionContext& context) const {
         while (values.size() < columns.size() && fields.next(&field)) values.push_back(field);
         values.resize(columns.size(), kNull);
       }
-      TRY(check_values(columns, values));
+      TRY(check_tuple(values));
       tuples.push_back(std::move(values));
     }
     return tuples;
   }
   for (const TupleValue& value : in) {
     ASSIGN_OR_RETURN(Values values, value.bind(context, columns.size()));
-    TRY(check_values(columns, values));
+    TRY(check_tuple(values));
     tuples.push_back(std::move(values));
   }
   return tuples;

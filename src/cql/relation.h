@@ -53,6 +53,7 @@ struct Restriction {
 
   // Of kEq and kIn: the allowed tuples, checked for null and unset. Without repetition is the caller's business.
   Result<Tuples> bind_tuples(ExecutionContext& context) const;
+  Status check_tuple(const Values& values) const;
   Result<Values> bind_bound(const Bound& bound, ExecutionContext& context) const;
   // As conditions on rows.
   Status add_to_filter(RowFilter& filter, ExecutionContext& context) const;

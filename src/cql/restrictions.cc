@@ -49,7 +49,7 @@ class RestrictionsBuilder {
     if (uses_index_) {
       result_->index_ = index_;
       result_->needs_filtering_ = true;
-      if (result_->has_partition_keys() && result_->key_has_in()) {
+      if (result_->key_has_in()) {
         return invalid("Select on indexed columns and with IN clause for the PRIMARY KEY are not supported");
       }
     }

@@ -147,6 +147,7 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   Result<SchemaDiff> diff = co_await store.change(std::move(transformation));
   if (!diff.ok()) co_return std::move(diff.error());
   for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
+  CO_TRY(co_await context->processor.forget_void());
   for (const auto& [keyspace, index] : input.dropped_indexes) {
     CO_TRY(co_await forget_index(context->processor, keyspace, index));
   }

@@ -3,6 +3,7 @@
 
 #include "cql/restrictions.h"
 #include "cql/select_sink.h"
+#include "cql/selector.h"
 #include "cql/tracing.h"
 #include "model/values.h"
 
@@ -143,6 +144,9 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   command.reversed = reversed_;
   command.wants_static = table_->has_static_columns();
   bool nothing = false;
+  if (restrictions_->needs_filtering()) {
+    ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
+  }
   if (restrictions_->has_partition_keys()) {
     ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
     command.keys.reserve(keys.size());
@@ -162,9 +166,6 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   }
   TRY(guard_restrictions(context, table_->name, command.keys.size(), command.slices.size()));
   for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
-  if (restrictions_->needs_filtering()) {
-    ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
-  }
   if (!restrictions_->has_partition_keys() && !nothing) {
     ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
   }
@@ -357,25 +358,6 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
 
 // --- Preparing ---
 
-namespace {
-
-// Whether it says of a selection that a column or a function is not there, or not for these arguments.
-bool is_unresolved(std::string_view message) {
-  static constexpr std::string_view kBeginnings[] = {"Undefined column name",
-                                                     "Unknown function",
-                                                     "Invalid number of arguments",
-                                                     "Invalid call to function",
-                                                     "Ambiguous call to function",
-                                                     "Type error: ",
-                                                     "the '"};
-  if (message.starts_with("Invalid call to function system.cast_as_")) return false;
-  return std::any_of(std::begin(kBeginnings), std::end(kBeginnings),
-                     [&](std::string_view beginning) { return message.starts_with(beginning); }) ||
-         (message.starts_with("Function ") && message.find(" requires a ") != std::string_view::npos);
-}
-
-}  // namespace
-
 class SelectBuilder {
  public:
   SelectBuilder(const ast::Select& select, PrepareContext& context)
@@ -389,19 +371,21 @@ class SelectBuilder {
     statement_->distinct_ = select_.distinct;
     TRY(check_order_columns());
     auto selection = Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_);
-    if (selection.ok()) statement_->selection_ = std::move(*selection);
-    // What WHERE lacks is told first, but for unknown names: static columns make Cassandra look at those before.
-    if (!selection.ok() && table().has_static_columns() && is_unresolved(selection.error().info().message)) {
-      return std::move(selection.error());
+    bool only_static = false;
+    if (selection.ok()) {
+      statement_->selection_ = std::move(*selection);
+      only_static = statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
+    } else if (table().has_static_columns()) {
+      // What WHERE lacks is told first, but for names: static columns make Cassandra look at those before.
+      ASSIGN_OR_RETURN(only_static, resolves_to_static_columns());
     }
     Restrictions::Options options;
     options.allow_filtering = select_.allow_filtering;
-    options.selects_only_static_columns =
-        selection.ok() && statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
+    options.selects_only_static_columns = only_static;
     options.is_distinct = select_.distinct;
     ASSIGN_OR_RETURN(statement_->restrictions_,
                      Restrictions::prepare(statement_->table_, select_.where, options, context_));
-    if (!selection.ok()) return std::move(selection.error());
+    if (!selection.ok()) return selection_error(std::move(selection.error()));
     if (select_.distinct) TRY(check_distinct());
     if (!select_.group_by.empty()) {
       ASSIGN_OR_RETURN(statement_->grouping_,
@@ -423,6 +407,27 @@ class SelectBuilder {
 
  private:
   const TableMetadata& table() const { return *statement_->table_; }
+
+  // Whether a selection that cannot be prepared names static columns and the partition key alone.
+  Result<bool> resolves_to_static_columns() const {
+    SelectorBuilder builder(table(), context_);
+    for (const ast::Selector& selector : select_.selectors) TRY(builder.resolve_names(selector.selectable));
+    auto is_of = [&](auto... kinds) { return [=](const Column* column) { return ((column->kind == kinds) || ...); }; };
+    const auto& used = builder.used();
+    return std::any_of(used.begin(), used.end(), is_of(ColumnKind::kStatic)) &&
+           std::all_of(used.begin(), used.end(), is_of(ColumnKind::kStatic, ColumnKind::kPartitionKey));
+  }
+
+  // Of the first selector that cannot be prepared: first of its names.
+  Error selection_error(Error found) const {
+    for (const ast::Selector& selector : select_.selectors) {
+      SelectorBuilder builder(table(), context_);
+      if (Status status = builder.resolve_names(selector.selectable); !status.ok()) return std::move(status.error());
+      auto alone = Selection::prepare(statement_->table_, {selector}, select_.distinct, context_);
+      if (!alone.ok()) return std::move(alone.error());
+    }
+    return found;
+  }
 
   Status check_distinct() {
     if (select_.per_partition_limit) return invalid("PER PARTITION LIMIT is not allowed with SELECT DISTINCT queries");

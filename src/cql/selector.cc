@@ -269,6 +269,58 @@ Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
   return selector->type();
 }
 
+namespace {
+
+struct ResolveNames {
+  SelectorBuilder& builder;
+
+  Status operator()(const ast::ColumnSelectable& s) const { return found(builder.column(s.name)); }
+  Status operator()(const ast::WritetimeOrTtlSelectable& s) const { return found(builder.column(s.column)); }
+  Status operator()(const ast::FunctionSelectable& s) const {
+    std::vector<const ast::Selectable*> arguments;
+    for (const auto& argument : s.arguments) {
+      TRY(builder.resolve_names(argument));
+      arguments.push_back(&argument);
+    }
+    return found(builder.resolve(s.function, arguments));
+  }
+  Status operator()(const ast::ArithmeticSelectable& s) const {
+    std::vector<const ast::Selectable*> operands{&*s.left};
+    if (s.right) operands.push_back(&**s.right);
+    for (const ast::Selectable* operand : operands) TRY(builder.resolve_names(*operand));
+    ASSIGN_OR_RETURN(auto call, builder.call_arguments(operands));
+    return found(resolve_arithmetic(s.op, call, nullptr, builder.context()));
+  }
+  Status operator()(const ast::CastSelectable& s) const { return builder.resolve_names(*s.argument); }
+  Status operator()(const ast::FieldSelectable& s) const { return builder.resolve_names(*s.receiver); }
+  Status operator()(const ast::ElementSelectable& s) const { return builder.resolve_names(*s.receiver); }
+  Status operator()(const ast::SliceSelectable& s) const { return builder.resolve_names(*s.receiver); }
+  Status operator()(const ast::TypeHintSelectable& s) const { return builder.resolve_names(*s.selectable); }
+  Status operator()(const ast::ParenthesesSelectable& s) const { return all(s.elements); }
+  Status operator()(const ast::ArraySelectable& s) const { return all(s.elements); }
+  Status operator()(const ast::SetSelectable& s) const { return all(s.elements); }
+  template <class Other>
+  Status operator()(const Other&) const {
+    return {};
+  }
+
+ private:
+  template <class T>
+  static Status found(const Result<T>& result) {
+    return result.ok() ? Status() : Status(result.error());
+  }
+  Status all(const std::vector<ast::Selectable>& selectables) const {
+    for (const auto& one : selectables) TRY(builder.resolve_names(one));
+    return {};
+  }
+};
+
+}  // namespace
+
+Status SelectorBuilder::resolve_names(const ast::Selectable& selectable) {
+  return std::visit(ResolveNames{*this}, selectable.value);
+}
+
 Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
     const std::vector<const ast::Selectable*>& selectables) {
   std::vector<CallArgument> arguments;

@@ -13,6 +13,9 @@ class SelectorBuilder {
   PrepareContext& context() const { return context_; }
   const std::vector<const Column*>& used() const { return used_; }
 
+  // Finds columns and functions, which Cassandra does before it looks at anything else of the clause.
+  Status resolve_names(const ast::Selectable& selectable);
+
   Result<const Column*> column(const std::string& name);
   // wanted: the type it is for, where that is known (a function's argument, a hint), else nullptr.
   Result<SelectorPtr> build(const ast::Selectable& selectable, const TypePtr& wanted);

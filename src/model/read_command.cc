@@ -114,13 +114,19 @@ bool satisfies_simple(const FilterExpression& e, const Subject& subject) {
   return matches_value(e.op, *bigint, encode_bigint(counter_total(found)), e.value);
 }
 
-// In a frozen collection, elements are the same when their bytes are: decimals 1.0 and 1.00 differ.
+// In a frozen collection, elements are the same when they are to Java: decimals 1.0 and 1.00 differ.
+bool same_element(const Type& type, BytesView a, BytesView b) {
+  if (a == b) return true;
+  const bool spelled = type.kind() == TypeKind::kBoolean || type.kind() == TypeKind::kVarint;
+  return spelled && !is_null(a) && type.compare(a, b) == 0;
+}
+
 bool frozen_contains(const Type& type, BytesView collection, BytesView wanted) {
   ElementReader in = ElementReader::collection(collection);
   bool is_map = type.kind() == TypeKind::kMap;
   for (BytesView element; in.next(&element);) {
     if (is_map) in.next(&element);
-    if (element == wanted) return true;
+    if (same_element(*type.elements().back(), element, wanted)) return true;
   }
   return false;
 }

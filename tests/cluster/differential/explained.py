@@ -3,26 +3,28 @@
 Some are known by the words of the two answers alone, the others by what was asked, and by what was asked before, too.
 """
 import dataclasses
+import fractions
 import re
 import struct
 
-from session import shown
+from session import compared, shown
 
 # name: what we answer, what Cassandra answers, both as `session.shown` has them
 BY_WORDS = {
     "errors of user types are invalid requests": (r"^error 0x2200 ", r"^error 0x0000 .org\.apache\.cassandra\.serializers\.MarshalException"),
-    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 .Not enough bytes to read", r""),
-    "Java exceptions": (r"", r"^error 0x(0000 .|2000 .Failed parsing statement: .* reason: )(java\.lang\.)?(NullPointerException|IndexOutOfBoundsException|ClassCastException|UnsupportedOperationException|NumberFormatException)"),
+    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 .Not enough bytes to read", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
+    "increments of the wrong size": (r"^error 0x2200 ", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
+    "counters from JSON": (r"^error 0x", r"^error 0x0000 .java\.lang\.UnsupportedOperationException"),
+    "null inside of a bound list": (r"^error 0x2200 .(Null value read when not allowed|Invalid null value in condition)", r"^error 0x0000 .java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
+    "operations without a column": (r"^error 0x2000 ", r"^error 0x2000 .Failed parsing statement: .* reason: NullPointerException .*ColumnIdentifier\.equals"),
+    "numbers beyond a double": (r"", r"^error 0x2000 .Failed parsing statement: .* reason: NumberFormatException"),
     "what a JVM says of a cast": (r"cannot be cast to String", r"cannot be cast to class java\.lang\.String"),
-    "what the JSON parser says": (r"(Could not decode|Error decoding) JSON string", r"(Could not decode|Error decoding) JSON string"),
-    "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r""),
-    "numbers beyond a double": (r"", r"reason: NumberFormatException"),
-    "functions of timeuuids": (r"", r"^(rows|prepared) .*LegacyTimeUUIDType"),
+    "hex constants for a tinyint": (r"^error 0x2200 .Invalid HEX constant \(0x\w*\) for .* of type tinyint", r"^(void|rows|prepared|error 0x2200 .Expected 1 byte for a tinyint)"),
 }
 # Of statements on tables with a descending column.
 OF_DESCENDING_COLUMNS = {
     "{} for a map in a descending column": (r"", r"^error 0x0000 .java\.lang\.ClassCastException: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType"),
-    "casts of descending columns to their own type": (r"^(rows|prepared)", r"^error 0x2200 .Invalid call to function system\.cast_as_"),
+    "casts of descending columns to their own type": (r"", r"^error 0x2200 .Invalid call to function system\.cast_as_"),
     "similarity of descending columns": (r"", r"^error 0x2200 .Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float"),
     "CONTAINS and descending columns": (r"", r"Cannot use CONTAINS( KEY)? on non-(collection|map) column"),
     "arithmetic for descending columns": (r"", r"^error 0x2200 .Ambiguous .* operation with args"),
@@ -79,6 +81,23 @@ def failed_inside(d, code):
     return d.theirs.kind == "error" and d.theirs.error[0] == code and FAILED_INSIDE.match(d.theirs.error[1])
 
 
+def floor_of_a_time(d):
+    """An invalid request of the replica, told as its failure."""
+    return failed_inside(d, 0x1300) and d.asks(r"GROUP BY .*\bfloor\(")
+
+
+def decimal_without_digits(d):
+    """NumberFormatException: "Zero length BigInteger", where a decimal of a scale alone was written."""
+    written = (v for s in d.on_table(d.before) for v in ([v for _, values in s.batch[1] for v in values] if s.batch else s.options.values))
+    return failed_inside(d, 0x1300) and d.schema(r"CREATE TABLE .*\bdecimal\b") and any(isinstance(v, bytes) and len(v) == 4 for v in written)
+
+
+def fields_of_a_key(d):
+    """NullPointerException and IndexOutOfBoundsException in TupleType.compareCustom, of fields that are null or missing in a key or an indexed column."""
+    fields = r"(tuple<|\bu\d\b|vector<)"
+    return (failed_inside(d, 0x1300) or failed_inside(d, 0x1500)) and d.schema(r"CREATE TABLE .*" + fields) and (d.schema("CREATE INDEX") or d.asks(r"[<>]|\bIN\b|^DELETE"))
+
+
 def rows_of_two_versions(d):
     """NullPointerException in Row.Merger or Cell.Serializer, "is not a subset of" in Columns.Serializer."""
     return failed_inside(d, 0x1300) and d.schema(r"ALTER TABLE \S+ (ADD|DROP) ")
@@ -87,11 +106,6 @@ def rows_of_two_versions(d):
 def groups_in_pages(d):
     """RTBoundCloser: "has an open RT bound as its last item"."""
     return failed_inside(d, 0x1300) and d.asks(r"\bGROUP\s+BY\b") and d.statement.options.page_size is not None and any(re.match("DELETE|BEGIN", s.text) or s.batch for s in d.on_table(d.before))
-
-
-def null_inside_of_a_bound(d):
-    """NullPointerException in the comparison of a tuple's or a user type's fields."""
-    return (failed_inside(d, 0x1300) or failed_inside(d, 0x1500)) and d.asks(r"[<>]|\bIN\b|^DELETE") and (d.asks(r"\bnull\b") or any(b"\xff\xff\xff\xff" in v for v in d.values))
 
 
 def null_inside_of_a_list(d):
@@ -112,7 +126,35 @@ def which_value_of_a_document(d):
     return all(said) and said[0].groups() != said[1].groups()
 
 
+def what_the_parser_says(d):
+    """The same up to the words of Jackson."""
+    if d.ours.kind != "error" or d.theirs.kind != "error" or (d.ours.error[0], d.ours.error[2]) != (d.theirs.error[0], d.theirs.error[2]):
+        return False
+    said = [re.match(r"(.*?(?:Could not decode JSON string as a map|Could not decode JSON string '.*?'|Error decoding JSON string)): (?:Unexpected|Unrecognized|Illegal|Invalid|Cannot|No content|com\.fasterxml|Leading)", a.error[1], re.DOTALL) for a in (d.ours, d.theirs)]
+    return all(said) and said[0][1] == said[1][1]
+
+
+def java_exception_in_json(d):
+    """TupleType.toJSONString of a tuple or a user type that has fewer fields than its type, and ByteType.toJSONString of no byte."""
+    return d.ours.kind == "rows" and d.theirs.kind == "error" and re.match(r"java\.lang\.(IndexOutOfBoundsException$|NullPointerException)", d.theirs.error[1]) and d.asks(r"^SELECT\s+JSON|\bto_json\(")
+
+
+def exception_in_json_order(d):
+    """The JSON text is no value of the column that ORDER BY names."""
+    return d.ours.kind == "rows" and d.theirs.kind == "error" and d.theirs.error[1].startswith("java.lang.") and d.asks(r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b")
+
+
+def timeuuid_of_a_function(d):
+    name = "'org.apache.cassandra.db.marshal.LegacyTimeUUIDType'"
+    columns = tuple((column, type.replace(name, "timeuuid")) for column, type in d.theirs.columns)
+    return name in str(d.theirs.columns) and compared(d.ours) == compared(dataclasses.replace(d.theirs, columns=columns))
+
+
 def order_of_fields(d):
+    if d.ours.kind == d.theirs.kind in ("rows", "prepared"):
+        names = [tuple(sorted(name) for name, _ in a.columns) for a in (d.ours, d.theirs)]
+        plain = [compared(dataclasses.replace(a, columns=tuple(type for _, type in a.columns))) for a in (d.ours, d.theirs)]
+        return "{" in str(d.ours.columns) and names[0] == names[1] and plain[0] == plain[1]
     if d.ours.kind != "error" or d.theirs.kind != "error":
         return False
     words = [a.error[1] for a in (d.ours, d.theirs)]
@@ -133,9 +175,18 @@ def cells(d):
     return pairs if all(a is not None and b is not None for _, a, b in pairs) else None
 
 
-def spelling_of_a_varint(d):
-    found = cells(d)
-    return found and all(type.startswith("varint ") and int.from_bytes(a, "big", signed=True) == int.from_bytes(b, "big", signed=True) for type, a, b in found)
+def number(type, data):
+    if type == "varint":
+        return int.from_bytes(data, "big", signed=True)
+    return int.from_bytes(data[4:], "big", signed=True) * fractions.Fraction(10) ** -int.from_bytes(data[:4], "big", signed=True)
+
+
+def spelling_of_a_number(d):
+    """Of a clustering: 1 and 1.0 name the same row."""
+    found = [(type.split(" ")[0], a, b) for type, a, b in cells(d) or ()]
+    key = "".join(m[1] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY \((.*)\)"))
+    types = {m[2] for text in [m[0] for m in d.schema(r"CREATE TABLE .*")] for m in re.finditer(r'("[^"]+"|\w+) (varint|decimal)\b', text) if m[1] in key}
+    return found and all(type in types and number(type, a) == number(type, b) for type, a, b in found)
 
 
 def same_number(a, b):
@@ -159,30 +210,50 @@ def text_of_a_float(d):
     return True
 
 
-def lost_by_an_index_on_a_key(d):
+def lost_rows(d):
     """We have all rows that Cassandra has, in the same order, and more, in a table whose rows had a TTL."""
-    if not d.both_rows or not (d.schema(r".*default_time_to_live") or any(re.search(r"\bTTL [1-9]", t) for s in d.on_table(d.before) for t in ([t for t, _ in s.batch[1]] if s.batch else [s.text]))):
-        return False
-    keys = [m[1] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY \((.*)\)\)")]
-    indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((.*)\) USING")]
-    if not any(d.asks(rf"{re.escape(column)} =") for column in indexed for key in keys if re.search(rf"(^|[ (]){re.escape(column)}($|[,)])", key)):
+    written = (text for s in d.on_table(d.before) for text in ([t for t, _ in s.batch[1]] if s.batch else [s.text]))
+    if not d.both_rows or not (d.schema(r".*default_time_to_live") or any(re.search(r"\bTTL [1-9]", text) for text in written)):
         return False
     rest = iter(d.ours.rows)
     return all(row in rest for row in d.theirs.rows)
 
 
+def is_key(d, column):
+    keys = [m[1] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY \((.*)\)\)")]
+    return any(re.search(rf"(^|[ (]){re.escape(column)}($|[,)])", key) for key in keys)
+
+
+def lost_by_an_index_on_a_key(d):
+    indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((.*)\) USING")]
+    return lost_rows(d) and any(d.asks(rf"{re.escape(column)} =") and is_key(d, column) for column in indexed)
+
+
+def hidden_by_a_ttl(d):
+    """A row that is named by its whole key: SinglePartitionReadCommand.isRowComplete takes it for complete."""
+    asked = re.findall(r'("[^"]+"|\w+)\)? (?:=|IN)', " ".join(d.texts))
+    return lost_rows(d) and any(is_key(d, column) for column in asked) and not d.asks(r"ALLOW FILTERING|[<>]")
+
+
 BY_REASON = {
     "null as the bound of a slice": null_as_bound,
     "null inside of a bound list": null_inside_of_a_list,
+    "floor of a time in GROUP BY": floor_of_a_time,
     "reads of rows of two versions of a table": rows_of_two_versions,
     "groups in pages where ranges are deleted": groups_in_pages,
-    "null inside of a bound": null_inside_of_a_bound,
+    "fields that are null or missing in a key": fields_of_a_key,
+    "decimals without digits": decimal_without_digits,
+    "what the JSON parser says": what_the_parser_says,
+    "tuples with missing fields in JSON": java_exception_in_json,
+    "functions of timeuuids": timeuuid_of_a_function,
     "which of several values of a JSON document is wrong": which_value_of_a_document,
     "order of fields in messages": order_of_fields,
+    "SELECT JSON * in the order of its text, which is none": exception_in_json_order,
     "SELECT JSON * in the order of its text": json_of_all_columns_in_order,
-    "which spelling of a varint a row has": spelling_of_a_varint,
+    "which spelling of a number a row has": spelling_of_a_number,
     "more digits than a float needs": text_of_a_float,
     "rows that an index on a key column lost": lost_by_an_index_on_a_key,
+    "rows that an expired TTL hides": hidden_by_a_ttl,
 }
 
 
