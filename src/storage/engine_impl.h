@@ -100,6 +100,8 @@ class EngineImpl final : public Engine {
                          ReadStatistics& statistics, StaleEntries& stale);
   Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
                                                                  const SliceSelection& selection) const;
+  Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,
+                                                             const SliceSelection& selection) const;
   Result<std::unique_ptr<PartitionScanner>> open_range(const TableStore& store, const KeyRange& range,
                                                        const SliceSelection& selection) const;
   bool is_mine(Token token) const { return shard_of(token, shard_count_) == shard_; }

@@ -22,15 +22,16 @@ struct EngineImpl::Sources {
   };
   absl::InlinedVector<InMemtable, 2> memtables;     // newest first
   absl::InlinedVector<const SSTable*, 8> sstables;  // newest max_timestamp first
+  HashedKey hashed;
 
-  Sources(const TableStore& store, const DecoratedKey& key) {
+  Sources(const TableStore& store, const DecoratedKey& key) : hashed(key) {
     auto look = [&](const Memtable& memtable) {
       if (const MemtablePartition* found = memtable.find(key)) memtables.push_back({&memtable, found});
     };
     look(*store.memtable);
     for (auto it = store.flushing.rbegin(); it != store.flushing.rend(); ++it) look(**it);
     for (const LiveSSTable& live : store.sstables) {
-      if (live.sstable->may_contain(key)) sstables.push_back(live.sstable.get());
+      if (live.sstable->may_contain(hashed)) sstables.push_back(live.sstable.get());
     }
   }
   bool none() const { return memtables.empty() && sstables.empty(); }
@@ -145,7 +146,7 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
     return read_one_row(store, key, sources, selection, feed, statistics);
   }
   statistics.sstables += sources.sstables.size();
-  ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
+  ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
   if (readers.empty()) return {};
   MergedPartition merged(std::move(readers), command.reversed);
   return feed_partition(merged, feed);
@@ -226,7 +227,7 @@ Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key
   for (const SSTable* sstable : sources.sstables) {
     if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
     ++statistics.sstables;
-    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, key, selection));
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
     if (reader) TRY(take(*reader));
   }
   if (row.clustering.comparable.empty()) return {};
@@ -244,7 +245,11 @@ Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key
 Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open_key(const TableStore& store,
                                                                            const DecoratedKey& key,
                                                                            const SliceSelection& selection) const {
-  Sources sources(store, key);
+  return open(store, Sources(store, key), selection);
+}
+
+Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open(const TableStore& store, const Sources& sources,
+                                                                       const SliceSelection& selection) const {
   std::vector<std::unique_ptr<PartitionReader>> readers;
   readers.reserve(sources.memtables.size() + sources.sstables.size());
   for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
@@ -255,7 +260,7 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open_key(const
   }
   for (const SSTable* sstable : sources.sstables) {
     if (sstable->info().max_timestamp < deleted_until) break;
-    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, key, selection));
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
     if (!reader) continue;
     deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
     readers.push_back(std::move(reader));

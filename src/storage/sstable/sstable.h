@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checksum.h"
 #include "base/uuid.h"
 #include "model/row_codec.h"
 #include "runtime/disk.h"
@@ -93,6 +94,14 @@ class SSTableWriter {
   virtual Task<Result<SSTableInfo>> finish() = 0;
 };
 
+// A key as lookups take it: hashed once, however many SSTables are asked. The key must outlive it.
+struct HashedKey {
+  HashedKey(const DecoratedKey& k) : key(k), hash(murmur3_128(k.key)) {}  // NOLINT: implicit on purpose
+
+  const DecoratedKey& key;
+  std::array<uint64_t, 2> hash;
+};
+
 class SSTable : public std::enable_shared_from_this<SSTable> {
  public:
   // Reads the small components, maps the index. Fails with kCorruption naming the file and offset, or with kInvalid
@@ -104,11 +113,11 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
 
   virtual const SSTableInfo& info() const = 0;
   // False: the partition is certainly not here (bloom filter, key bounds).
-  virtual bool may_contain(const DecoratedKey& key) const = 0;
-  // nullptr when the partition is not here. The table is the current version of the schema: cells of columns that it
+  virtual bool may_contain(const HashedKey& key) const = 0;
+  // Of a partition that may be here; nullptr when it is not. The table is the current version of the schema: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
   // reader; the selection's slices must outlive it.
-  virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const DecoratedKey& key,
+  virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
                                                         const SliceSelection& selection) const = 0;
   virtual Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
                                                          const SliceSelection& selection) const = 0;

@@ -30,10 +30,8 @@ class BtiSSTable final : public SSTable {
   Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache);
 
   const SSTableInfo& info() const override { return info_; }
-  bool may_contain(const DecoratedKey& key) const override {
-    return in_bounds(key) && (filter_->always_present() || filter_->may_contain(murmur3_128(key.key)));
-  }
-  Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const DecoratedKey& key,
+  bool may_contain(const HashedKey& key) const override { return in_bounds(key.key) && filter_->may_contain(key.hash); }
+  Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
                                                 const SliceSelection& selection) const override;
   Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
                                                  const SliceSelection& selection) const override;
@@ -208,22 +206,19 @@ Result<bool> BtiSSTable::begin(SSTablePartitionReader& reader, const IndexPositi
   return reader.begin(entry, key, expected);
 }
 
-Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table, const DecoratedKey& key,
+Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table, const HashedKey& key,
                                                           const SliceSelection& selection) const {
   std::unique_ptr<PartitionReader> none;
-  if (!in_bounds(key)) return none;
-  KeyHash hash = murmur3_128(key.key);
-  if (!filter_->may_contain(hash)) return none;
   thread_local Bytes comparable;
   comparable.clear();
-  append_comparable_key(comparable, key);
+  append_comparable_key(comparable, key.key);
   IndexPosition position;
-  auto found = index_->find(comparable, hash, &position);
+  auto found = index_->find(comparable, key.hash, &position);
   if (found == PartitionIndex::Found::kCorrupt) return corrupt_index(position.position);
   if (found == PartitionIndex::Found::kMaybe) {
     ASSIGN_OR_RETURN(auto header, resolve(table));
     auto reader = std::make_unique<SSTablePartitionReader>(files(true), std::move(header), selection);
-    ASSIGN_OR_RETURN(bool is_it, begin(*reader, position, &key));
+    ASSIGN_OR_RETURN(bool is_it, begin(*reader, position, &key.key));
     if (is_it) return std::unique_ptr<PartitionReader>(std::move(reader));
   }
   if (!filter_->always_present()) ++false_positives_;
