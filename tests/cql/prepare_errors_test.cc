@@ -12,6 +12,9 @@ class PrepareErrors : public testing::Test {
   PrepareErrors() {
     session_.answer("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     session_.answer("CREATE TABLE ks.t (k int PRIMARY KEY, l list<int>, n list<frozen<list<int>>>)");
+    session_.answer(
+        "CREATE TABLE ks.s (k int, c int, l frozen<list<int>>, s int static, PRIMARY KEY (k, c, l))"
+        " WITH CLUSTERING ORDER BY (c ASC, l DESC)");
   }
 
   std::string refusal(const std::string& text) {
@@ -43,6 +46,34 @@ TEST_F(PrepareErrors, ArraysOfWhatDoesNotFit) {
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, l) VALUES (1, ['a', [1]])"),
             "Invalid list literal for l: value 'a' is not of type int");
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, n) VALUES (1, [[1], []])"), "");
+}
+
+// Names and functions of all that is selected, then WHERE, then what else is wrong with the selection.
+TEST_F(PrepareErrors, SelectionsOfTablesWithStaticColumns) {
+  const std::string kNope = "Undefined column name nope in table ks.s";
+  EXPECT_EQ(refusal("SELECT cast(s as blob), nope FROM ks.s WHERE k = 1 AND c = 1"), kNope);
+  EXPECT_EQ(refusal("SELECT s[1], abs(nope) FROM ks.s"), kNope);
+  EXPECT_EQ(refusal("SELECT (nope) FROM ks.s"), kNope);
+  EXPECT_EQ(refusal("SELECT s[1] FROM ks.s WHERE nope = 1"), kNope);
+  EXPECT_EQ(refusal("SELECT cast(s as blob) FROM ks.s WHERE k = 1 AND c = 1"),
+            "Cannot restrict clustering columns when selecting only static columns");
+  EXPECT_EQ(refusal("SELECT cast(s as blob) FROM ks.s"), "s cannot be cast to blob");
+}
+
+// Of other tables: WHERE, then what is selected from left to right.
+TEST_F(PrepareErrors, SelectionsOfOtherTables) {
+  const std::string kNope = "Undefined column name nope in table ks.t";
+  EXPECT_EQ(refusal("SELECT k[1] FROM ks.t WHERE nope = 1"), kNope);
+  EXPECT_EQ(refusal("SELECT k[1], abs(nope) FROM ks.t"),
+            "Invalid element selection: k is of type int is not a collection");
+  EXPECT_EQ(refusal("SELECT abs(nope), k[1] FROM ks.t"), kNope);
+  EXPECT_EQ(refusal("SELECT cast(k as blob), sum(l) FROM ks.t"), "k cannot be cast to blob");
+}
+
+TEST_F(PrepareErrors, EntriesOfADescendingList) {
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 AND l[1] = 1"), "Column l cannot be used as a map");
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE l[1] = 1"),
+            "Indexes on list entries (l[index] = value) are not currently supported.");
 }
 
 }  // namespace
