@@ -107,6 +107,9 @@ RowSink::Next SelectSink::plain_row(const PlainRow& row) {
 void SelectSink::keep_place(const ClusteringPrefix* clustering) {
   last_key_.assign(key_.key);
   last_clustering_.assign(clustering == nullptr ? BytesView() : clustering->comparable);
+  if (clustering != nullptr && last_clustering_.empty()) {
+    append_comparable(last_clustering_, table_, clustering->values, ClusteringKind::kClustering);
+  }
   left_in_partition_ = partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
 }
 

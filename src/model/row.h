@@ -89,7 +89,7 @@ struct Row {
 // A row as most are, for those who only want its values: each regular column of the table has one, as old as the row and
 // without an end, and nothing is deleted. A table with multi-cell columns or counters has no such rows.
 struct PlainRow {
-  ClusteringPrefix clustering;
+  ClusteringPrefix clustering;        // its comparable form may be missing
   std::span<const BytesView> values;  // one for each of the table's regular columns
 };
 

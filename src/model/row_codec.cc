@@ -16,6 +16,7 @@ using row_codec::read_vint64;
 using row_codec::RowFlag;
 
 constexpr uint8_t kLiveDeletion = 0x80;
+constexpr uint8_t kPlainRow = RowFlag::kHasTimestamp | RowFlag::kHasAllColumns;
 
 int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl) {
   if (seconds >= ttl) return seconds;
@@ -219,7 +220,7 @@ bool RowDecoder::next(Reader& in) {
   extended_ = (flags_ & RowFlag::kExtension) != 0 ? in.u8() : 0;
   if (is_row()) {
     if ((extended_ & RowFlag::kExtendedStatic) != 0) in.fail();
-    if (read_integers(in)) return true;
+    if (read_integers(in, true)) return true;
     position_.kind = ClusteringKind::kClustering;
     read_clustering(in, header_.clustering_types.size());
   } else {
@@ -236,7 +237,7 @@ bool RowDecoder::next(Reader& in) {
   return !in.failed();
 }
 
-inline bool RowDecoder::read_integers(Reader& in) {
+inline bool RowDecoder::read_integers(Reader& in, bool makes_comparable) {
   const char* p = in.position();
   const bool all_have_values = integer_count_ > 0 && in.remaining() > integers_width_ && *p == 0;
   if (!all_have_values) return false;
@@ -246,14 +247,20 @@ inline bool RowDecoder::read_integers(Reader& in) {
   for (size_t i = 0; i < integer_count_; ++i) {
     const size_t width = integers_[i].width();
     integer_values_[i] = BytesView(p, width);
-    end = integers_[i].write(end, p);
+    if (makes_comparable) end = integers_[i].write(end, p);
     p += width;
   }
+  position_ = {ClusteringKind::kClustering, {integer_values_.data(), integer_count_}, {}};
+  if (!makes_comparable) return true;
   *end++ = kAtTerminator;
-  position_ = {ClusteringKind::kClustering,
-               {integer_values_.data(), integer_count_},
-               BytesView(integers_comparable_.data(), static_cast<size_t>(end - integers_comparable_.data()))};
+  const char* begin = integers_comparable_.data();
+  position_.comparable = BytesView(begin, static_cast<size_t>(end - begin));
   return true;
+}
+
+bool RowDecoder::next_plain(Reader& in) {
+  flags_ = in.u8();
+  return flags_ == kPlainRow && read_integers(in, false);
 }
 
 void RowDecoder::read_clustering(Reader& in, size_t count) {
@@ -306,7 +313,7 @@ void RowDecoder::read_body(Reader& in, Unfiltered* out) {
 
 bool RowDecoder::read_plain_body(Reader& in, BytesView* values) {
   using row_codec::CellFlag;
-  if (flags_ != (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns)) return false;
+  if (flags_ != kPlainRow) return false;
   const uint64_t size = read_vint64(in);
   const char* begin = in.position();
   skip_vint(in);  // the size of the one before

@@ -158,6 +158,9 @@ class RowDecoder {
   // Reads flags and clustering. False at the end of the partition and when the input is malformed
   // (in.failed()).
   bool next(Reader& in);
+  // The same for a row whose clustering is integers, without the comparable form of its position. False for everything
+  // else, which next() reads from where this one began.
+  bool next_plain(Reader& in);
   bool is_row() const { return (flags_ & 0x02) == 0; }
   bool has_row_deletion() const { return (flags_ & 0x10) != 0; }
   // Of what next() found; valid until the following next().
@@ -177,7 +180,7 @@ class RowDecoder {
  private:
   void read_clustering(Reader& in, size_t count);
   // False when there is more to it than integers, one after the other.
-  bool read_integers(Reader& in);
+  bool read_integers(Reader& in, bool makes_comparable);
   // Passes over rows whose first integer comes before `order`: nothing else of them has to be looked at.
   void skip_integer_rows(Reader& in, uint64_t order) const;
   void read_row_body(Reader& in, Row* row);

@@ -1,6 +1,8 @@
 #include "storage/cache/chunk_cache.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -33,6 +35,26 @@ TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
 
   EXPECT_EQ(cache.find(file, 0), nullptr);
   EXPECT_EQ(std::string_view(reading.get(), 10), "0123456789");
+}
+
+TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
+  std::shared_ptr<char[]> outlives;
+  {
+    ChunkCache cache(3 * ChunkMemory::kPiece);
+    const uint64_t file = cache.new_file();
+    std::vector<const char*> seen;
+    for (uint64_t i = 0; i < 1000; ++i) {
+      std::shared_ptr<char[]> bytes = cache.allocate(ChunkMemory::kPiece - i % 100);
+      std::memset(bytes.get(), static_cast<char>(i), ChunkMemory::kPiece - i % 100);
+      if (std::find(seen.begin(), seen.end(), bytes.get()) == seen.end()) seen.push_back(bytes.get());
+      cache.put(file, i, std::move(bytes), ChunkMemory::kPiece);
+      ASSERT_EQ(cache.find(file, i)[100], static_cast<char>(i));
+    }
+    EXPECT_LE(seen.size(), 4u);
+    outlives = cache.allocate(ChunkMemory::kPiece);
+  }
+  std::memset(outlives.get(), 'x', ChunkMemory::kPiece);
+  EXPECT_EQ(outlives[ChunkMemory::kPiece - 1], 'x');
 }
 
 TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {

@@ -85,8 +85,8 @@ class ValueSink : public RowSink {
 
  private:
   Next add(const ClusteringPrefix& clustering, BytesView value) {
-    lines.push_back(to_hex(clustering.values[0]) + " " + to_hex(clustering.values[1]) + " " +
-                    to_hex(clustering.comparable) + (is_null(value) ? " null" : " " + std::string(value)));
+    lines.push_back(to_hex(clustering.values[0]) + " " + to_hex(clustering.values[1]) +
+                    (is_null(value) ? " null" : " " + std::string(value)));
     return Next::kContinue;
   }
   bool takes_plain_rows_;

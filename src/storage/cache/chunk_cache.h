@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/clock_cache.h"
+#include "storage/cache/chunk_memory.h"
 
 namespace cassandra_like {
 
@@ -33,6 +34,8 @@ class ChunkCache {
   bool is_enabled() const { return chunks_.capacity() > 0; }
   // Of a file that is opened; chunks of files that are gone are never asked for again, and so go first.
   uint64_t new_file() { return ++last_file_; }
+  // For a chunk that is to be put.
+  std::shared_ptr<char[]> allocate(size_t size) { return memory_.allocate(size); }
   // Null when it is not there.
   Bytes find(uint64_t file, uint64_t index) {
     ++requests_;
@@ -48,6 +51,7 @@ class ChunkCache {
  private:
   using Key = std::pair<uint64_t, uint64_t>;
 
+  ChunkMemory memory_;
   ClockCache<Key, Bytes> chunks_;
   uint64_t last_file_ = 0;
   uint64_t requests_ = 0, misses_ = 0;

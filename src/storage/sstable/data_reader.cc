@@ -66,7 +66,7 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const 
   if (cache_ != nullptr) {
     chunk->cached = cache_->find(cache_id_, index);
     if (chunk->cached == nullptr && fills_cache) {
-      auto bytes = std::make_shared_for_overwrite<char[]>(expected);
+      auto bytes = cache_->allocate(expected);
       ASSIGN_OR_RETURN(BytesView data, read_chunk(index, expected, chunk, bytes.get()));
       if (data.data() != bytes.get()) std::memcpy(bytes.get(), data.data(), expected);
       chunk->cached = std::move(bytes);
@@ -139,8 +139,14 @@ Status DataCursor::seek(uint64_t position) {
 }
 
 Status DataCursor::extend() {
-  uint64_t end = window_start_ + window_.size();
+  const uint64_t end = window_start_ + window_.size();
   if (end >= file_->size()) return file_->corrupt(position_, "the data ends in the middle of something");
+  // What lies behind what was put together is read where it is.
+  if (!pinned_ && chunk_.contains(position_) && chunk_.contains(end)) {
+    window_ = chunk_.data;
+    window_start_ = chunk_.start;
+    return {};
+  }
   uint64_t keep = pinned_ ? pin_ : position_;
   BytesView kept = window_.substr(keep - window_start_);
   if (window_.data() == assembled_.data()) {
@@ -150,8 +156,10 @@ Status DataCursor::extend() {
   }
   window_ = assembled_;
   window_start_ = keep;
-  TRY(file_->fetch(end, &chunk_, fills_cache_));
-  assembled_.append(chunk_.data);
+  if (!chunk_.contains(end)) TRY(file_->fetch(end, &chunk_, fills_cache_));
+  constexpr size_t kPiece = 512;  // mostly the rest of a row
+  const size_t piece = pinned_ ? chunk_.data.size() : std::max(kPiece, assembled_.size());
+  assembled_.append(chunk_.data.substr(end - chunk_.start, piece));
   window_ = assembled_;
   return {};
 }

@@ -303,9 +303,13 @@ const PlainRow* SSTablePartitionReader::next_plain() {
   const bool may_follow = step_ == Step::kInSlice && !have_head_ && !at_end_ && !selection_.reversed;
   if (!may_follow || !header_->has_plain_rows) return nullptr;
   Reader in = state_->cursor.reader();
-  if (!decoder_.next(in) || !decoder_.is_row()) return nullptr;
   const Bytes& end = slice().end;
-  if (!end.empty() && decoder_.position().comparable >= end) return nullptr;
+  if (!end.empty() || !decoder_.next_plain(in)) {
+    in = state_->cursor.reader();
+    const bool is_in_slice =
+        decoder_.next(in) && decoder_.is_row() && (end.empty() || decoder_.position().comparable < end);
+    if (!is_in_slice) return nullptr;
+  }
   state_->values.resize(header_->regular_columns.size());
   if (!decoder_.read_plain_body(in, state_->values.data())) return nullptr;
   state_->cursor.advance_to(in.position());
