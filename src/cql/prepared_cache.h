@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/containers.h"
 #include "base/clock_cache.h"
+#include "base/containers.h"
 #include "cql/statement.h"
 
 namespace cassandra_like {

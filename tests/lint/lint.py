@@ -26,7 +26,7 @@ BANNED = [
     (r"(?<![\w.>])(socket|bind|accept|connect)\s*\(\s*(AF_|fd\b|sock)", "a socket: take runtime's Network"),
     (r"\b(i|o)?fstream\b|\bstd::filesystem\b|\b(f|fd|freo)open\s*\(", "a file: take runtime's Disk"),
     (r"\?\s*co_await\b", "a co_await inside ?: whose result GCC 12 destroys twice"),
-    (r"(?<!\w)::(open|openat|creat|socket|mmap|fsync|fdatasync|rename|unlink|mkdir)\s*\(", "a system call: take it from runtime"),
+    (r"(?<!\w)::(open|openat|creat|socket|mmap(?!.*MAP_ANONYMOUS)|fsync|fdatasync|rename|unlink|mkdir)\s*\(", "a system call: take it from runtime"),
 ]
 
 
