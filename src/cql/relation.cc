@@ -317,10 +317,11 @@ Status check_values(const std::vector<const Column*>& columns, const Values& val
 
 }  // namespace
 
-Status Restriction::check_tuple(const Values& values) const {
+Status Restriction::check_tuple(const Values& values, Nulls nulls) const {
+  if (nulls == Nulls::kPass && std::any_of(values.begin(), values.end(), is_null)) return {};
   if (!is_multi_column) return check_values(columns, values);
   if (kind == Kind::kEq) return check_values(columns, values, "Invalid null value for column ");
-  if (std::any_of(values.begin(), values.end(), [](BytesView value) { return is_null(value); })) {
+  if (std::any_of(values.begin(), values.end(), is_null)) {
     std::string names;
     for (const Column* column : columns) names += (names.empty() ? "" : ", ") + column->name;
     return invalid("Invalid null value in condition for columns: [" + names + "]");
@@ -328,11 +329,11 @@ Status Restriction::check_tuple(const Values& values) const {
   return check_values(columns, values);
 }
 
-Result<Tuples> Restriction::bind_tuples(ExecutionContext& context) const {
+Result<Tuples> Restriction::bind_tuples(ExecutionContext& context, Nulls nulls) const {
   Tuples tuples;
   if (kind == Kind::kEq) {
     ASSIGN_OR_RETURN(Values values, eq.bind(context, columns.size()));
-    TRY(check_tuple(values));
+    TRY(check_tuple(values, nulls));
     tuples.push_back(std::move(values));
     return tuples;
   }
@@ -347,14 +348,14 @@ Result<Tuples> Restriction::bind_tuples(ExecutionContext& context) const {
         while (values.size() < columns.size() && fields.next(&field)) values.push_back(field);
         values.resize(columns.size(), kNull);
       }
-      TRY(check_tuple(values));
+      TRY(check_tuple(values, nulls));
       tuples.push_back(std::move(values));
     }
     return tuples;
   }
   for (const TupleValue& value : in) {
     ASSIGN_OR_RETURN(Values values, value.bind(context, columns.size()));
-    TRY(check_tuple(values));
+    TRY(check_tuple(values, nulls));
     tuples.push_back(std::move(values));
   }
   return tuples;
@@ -378,7 +379,7 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
     }
   } else if (kind == Kind::kIn) {
     if (is_multi_column) return invalid("Multicolumn IN filters are not supported");
-    ASSIGN_OR_RETURN(auto tuples, bind_tuples(context));
+    ASSIGN_OR_RETURN(auto tuples, bind_tuples(context, Nulls::kPass));
     Bytes list;
     append_be<int32_t>(list, static_cast<int32_t>(tuples.size()));
     for (const Values& values : tuples) append_element(list, values[0]);

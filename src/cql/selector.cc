@@ -467,6 +467,12 @@ struct BuildSelector {
   }
   Result<SelectorPtr> operator()(const ast::ParenthesesSelectable& s) const {
     if (s.elements.size() == 1) return builder.build(s.elements[0], wanted);
+    if (wanted == nullptr) {
+      for (const auto& element : s.elements) {
+        ASSIGN_OR_RETURN(TypePtr type, exact_type(element));
+        if (type == nullptr) return cannot_infer("(" + names(s.elements) + ")");
+      }
+    }
     std::vector<SelectorPtr> parts;
     std::vector<TypePtr> fields;
     for (size_t i = 0; i < s.elements.size(); ++i) {
@@ -480,12 +486,15 @@ struct BuildSelector {
   Result<SelectorPtr> operator()(const ast::ArraySelectable& s) const {
     std::vector<SelectorPtr> parts;
     TypePtr element = wanted == nullptr ? nullptr : wanted->elements()[0];
+    for (size_t i = 0; element == nullptr && i < s.elements.size(); ++i) {
+      ASSIGN_OR_RETURN(element, exact_type(s.elements[i]));
+    }
+    if (element == nullptr) return cannot_infer("[" + names(s.elements) + "]");
     for (const auto& selectable : s.elements) {
       ASSIGN_OR_RETURN(SelectorPtr part, builder.build(selectable, element));
       element = part->type();
       parts.push_back(std::move(part));
     }
-    if (element == nullptr) return cannot_infer("[]");
     if (wanted != nullptr && wanted->kind() == TypeKind::kVector) {
       size_t dimension = static_cast<const VectorType&>(wanted->base()).dimension();
       if (parts.size() == dimension) return SelectorPtr(std::make_unique<VectorSelector>(wanted, std::move(parts)));
@@ -500,6 +509,16 @@ struct BuildSelector {
   }
 
  private:
+  // nullptr for literals, too, which fit several.
+  Result<TypePtr> exact_type(const ast::Selectable& selectable) const {
+    if (std::holds_alternative<ast::TermSelectable>(selectable.value)) return TypePtr();
+    return builder.type_of(selectable);
+  }
+  std::string names(const std::vector<ast::Selectable>& selectables) const {
+    std::string text;
+    for (const auto& one : selectables) text += (text.empty() ? "" : ", ") + builder.name(one);
+    return text;
+  }
   Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
     // Neither literals nor markers have a type of their own here.
     if (type == nullptr) return cannot_infer(source(term, builder.context()));

@@ -11,7 +11,7 @@ from session import compared, shown
 
 # name: what we answer, what Cassandra answers, both as `session.shown` has them
 BY_WORDS = {
-    "bytes that are too short for a literal of a tuple": (r"^error 0x2200 .Not enough bytes to read", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
+    "bytes that are too short for a vector": (r"^error 0x2200 .Not enough bytes to read", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
     "increments of the wrong size": (r"^(void|error 0x2200 )", r"^error 0x0000 .java\.lang\.IndexOutOfBoundsException"),
     "counters from JSON": (r"^error 0x", r"^error 0x0000 .java\.lang\.UnsupportedOperationException"),
     "null inside of a bound list": (r"^error 0x2200 .(Null value read when not allowed|Invalid null value in condition)", r"^error 0x0000 .java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
@@ -117,7 +117,7 @@ def null_inside_of_a_list(d):
 
 def null_as_bound(d):
     went_on = d.theirs.kind in ("rows", "void") or failed_inside(d, 0x1500) or d.theirs.kind == "error" and d.theirs.error[1] == "Key may not be empty"
-    return went_on and d.ours.kind == "error" and re.match("Invalid null value in condition for column", d.ours.error[1]) and d.asks(r"[<>]=?\s*\(?(null|[?:(])")
+    return went_on and d.ours.kind == "error" and re.match("Invalid null value in condition for column", d.ours.error[1]) and d.asks(r"[<>]")
 
 
 # --- Words of errors ---
@@ -125,6 +125,11 @@ def null_as_bound(d):
 def error_of_a_user_type(d):
     both = d.ours.kind == d.theirs.kind == "error" and (d.ours.error[0], d.theirs.error[0]) == (0x2200, 0x0000)
     return both and d.theirs.error[1] == "org.apache.cassandra.serializers.MarshalException: " + d.ours.error[1]
+
+
+def short_literal_of_a_tuple(d):
+    short = d.ours.kind == "error" and re.match(r"Not enough bytes to read (size of )?\S+ (component|field)", d.ours.error[1]) and d.asks(r"\b0x")
+    return short and (d.theirs.kind in ("prepared", "void", "rows") or d.theirs.error[1].startswith("java.lang.IndexOutOfBoundsException"))
 
 
 def which_value_of_a_document(d):
@@ -262,6 +267,7 @@ BY_REASON = {
     "what the JSON parser says": what_the_parser_says,
     "tuples with missing fields in JSON": java_exception_in_json,
     "functions of timeuuids": timeuuid_of_a_function,
+    "bytes that are too short for a literal of a tuple": short_literal_of_a_tuple,
     "errors of user types are invalid requests": error_of_a_user_type,
     "which of several values of a JSON document is wrong": which_value_of_a_document,
     "order of fields in messages": order_of_fields,
