@@ -8,7 +8,7 @@ import zlib
 
 ERROR, STARTUP, READY, AUTHENTICATE, OPTIONS, QUERY, RESULT, PREPARE, EXECUTE = 0, 1, 2, 3, 5, 7, 8, 9, 10
 AUTH_RESPONSE, AUTH_SUCCESS = 15, 16
-COMPRESSED = 1
+COMPRESSED, WARNING = 1, 8
 ROWS, PREPARED = 2, 4
 SERVER_ERROR, PROTOCOL_ERROR, BAD_CREDENTIALS, OVERLOADED = 0x0000, 0x000A, 0x0100, 0x1001
 SYNTAX_ERROR, INVALID, UNPREPARED = 0x2000, 0x2200, 0x2500
@@ -156,9 +156,11 @@ class Client:
         return out
 
     def receive(self):
-        """Opcode, body and stream of the next frame; an ERROR is raised."""
-        _, _, stream, opcode, length = struct.unpack(">BBhBi", self._take(9))
+        """Opcode, body and stream of the next frame, without its warnings; an ERROR is raised."""
+        _, flags, stream, opcode, length = struct.unpack(">BBhBi", self._take(9))
         body = self._take(length)
+        if flags & WARNING:
+            body = without_strings(body)
         if opcode == ERROR:
             code, size = struct.unpack(">iH", body[:6])
             raise Refused(code, body[6:6 + size].decode(errors="replace"))
@@ -190,6 +192,14 @@ class Client:
         """The rows of a query without paging: lists of bytes or None, whose metadata is skipped over by query flags."""
         body = long_string(text) + struct.pack(">H", 1) + (struct.pack(">I", 2) if self.version >= 5 else b"\x02")
         return decode_rows(self.request(QUERY, body)[1])
+
+
+def without_strings(body):
+    """What follows a list of strings."""
+    count, at = struct.unpack(">H", body[:2])[0], 2
+    for _ in range(count):
+        at += 2 + struct.unpack(">H", body[at:at + 2])[0]
+    return body[at:]
 
 
 def decode_rows(body):
