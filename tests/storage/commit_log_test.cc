@@ -135,6 +135,23 @@ TEST(CommitLogTest, AnSSTableThatAKillLeftIsOnTheDiskBeforeItsSegmentsGo) {
   EXPECT_EQ(node.read("t", "key"), rows(10));
 }
 
+// The flush covers the first part of a segment; the log goes on to the next one before it ends.
+TEST(CommitLogTest, ASegmentStaysForWhatWasWrittenToItDuringAFlush) {
+  Node node(1, 1, with_sync(CommitLogSync::kPeriodic));
+  int written = 0;
+  for (; written < 20; ++written) ASSERT_TRUE(node.apply(write(node.table("t"), written)).ok());
+  std::optional<Status> flushed;
+  spawn(finish<Status>(node.engine().flush({}), &flushed));
+  while (node.engine().statistics().commitlog_segments < 2) {
+    ASSERT_TRUE(node.apply(write(node.table("t"), written++)).ok());
+  }
+  ASSERT_FALSE(flushed.has_value());
+  ASSERT_TRUE(node.world().run_until([&] { return flushed.has_value(); }, std::chrono::seconds(10)));
+  ASSERT_TRUE(flushed->ok());
+  node.restart();
+  EXPECT_EQ(node.read("t", "key"), rows(written));
+}
+
 TEST(CommitLogTest, BatchWritesThatWaitTogetherShareASync) {
   Node node(1, 1, with_sync(CommitLogSync::kBatch));
   auto t = node.table("t");

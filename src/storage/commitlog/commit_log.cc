@@ -144,8 +144,10 @@ void CommitLog::mark_clean(LogTable& table, const CommitLogPosition& upper) {
   for (const SegmentPtr& segment : segments_) {
     if (segment->id > upper.segment) break;
     bool newest = segment->id == table.last_segment;
+    // Of a segment that the table has left since, it is not known whether it wrote behind `upper` there: the next flush
+    // cleans it.
     bool has_more =
-        segment->id == upper.segment && newest && table.last_position > static_cast<uint32_t>(upper.position);
+        segment->id == upper.segment && (!newest || table.last_position > static_cast<uint32_t>(upper.position));
     if (has_more || std::erase(segment->dirty, &table) == 0) continue;
     if (newest) table.last_segment = -1;
     clean.push_back(segment);
