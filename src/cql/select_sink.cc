@@ -86,9 +86,11 @@ RowSink::Next SelectSink::plain_row(const PlainRow& row) {
   for (const SelectedColumn& selected : selection_.columns()) {
     const Column& column = *selected.column;
     switch (column.kind) {
-      case ColumnKind::kPartitionKey:
-        append_value(key_components_[static_cast<size_t>(column.position)]);
+      case ColumnKind::kPartitionKey: {
+        const auto position = static_cast<size_t>(column.position);  // a damaged file's key may have fewer
+        append_value(position < key_components_.size() ? key_components_[position] : kNull);
         break;
+      }
       case ColumnKind::kClustering:
         append_value(row.clustering.values[static_cast<size_t>(column.position)]);
         break;
