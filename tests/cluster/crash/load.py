@@ -70,18 +70,27 @@ class Writer:
             for stream in range(self.in_flight):
                 self.write(stream)
             while True:
-                _, _, stream = self.client.receive()
-                key, n = self.streams[stream]
-                self.acknowledged[key] = max(n, self.acknowledged.get(key, 0))
-                self.written += 1
+                self.write(self.receive())
                 time.sleep(self.pause)
-                self.write(stream)
         except (wire.Closed, OSError):
             pass
         except wire.Refused as e:
             self.refused = e
         finally:
             self.client.close()
+
+    def receive(self):
+        """The stream of a write that was answered."""
+        try:
+            _, _, stream = self.client.receive()
+        except wire.Refused as e:
+            if e.code != wire.OVERLOADED:
+                raise
+            return e.stream
+        key, n = self.streams[stream]
+        self.acknowledged[key] = max(n, self.acknowledged.get(key, 0))
+        self.written += 1
+        return stream
 
     def check(self, client):
         rows = client.rows(f"SELECT k, n, color, v FROM crash.{self.table} WHERE w = {self.number}")

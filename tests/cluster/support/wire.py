@@ -19,11 +19,11 @@ class Closed(Exception):
 
 
 class Refused(Exception):
-    """An ERROR frame: code and message."""
+    """An ERROR frame: code, message and the stream of the request."""
 
-    def __init__(self, code, message):
+    def __init__(self, code, message, stream):
         super().__init__(f"{code:04x} {message}")
-        self.code, self.message = code, message
+        self.code, self.message, self.stream = code, message, stream
 
 
 def string(text):
@@ -163,7 +163,7 @@ class Client:
             body = without_strings(body)
         if opcode == ERROR:
             code, size = struct.unpack(">iH", body[:6])
-            raise Refused(code, body[6:6 + size].decode(errors="replace"))
+            raise Refused(code, body[6:6 + size].decode(errors="replace"), stream)
         return opcode, body, stream
 
     # --- requests
