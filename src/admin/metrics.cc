@@ -89,6 +89,12 @@ void add_requests(PrometheusText& text, const CoordinatorStatistics& c, const Qu
         static_cast<double>(q.prepared_statements));
 }
 
+void add_replicas(PrometheusText& text, const ReplicaStatistics& r) {
+  counter(text, "cassandra_shard_requests_local_total", "Reads and writes on the shard that owns their keys", r.local);
+  counter(text, "cassandra_shard_requests_forwarded_total", "Reads and writes that were sent on to the owning shard",
+          r.forwarded);
+}
+
 void add_engines(PrometheusText& text, const EngineStatistics& e) {
   gauge(text, "cassandra_commitlog_bytes", "Bytes of commit log segments", static_cast<double>(e.commitlog_bytes));
   gauge(text, "cassandra_commitlog_segments", "Commit log segments", static_cast<double>(e.commitlog_segments));
@@ -152,6 +158,7 @@ void add_node(PrometheusText& text, const AdminContext& context) {
 Task<Answer> metrics(AdminContextPtr context, Parameters) {
   Task<std::vector<TableReport>> tables = report_tables(context, stored_tables(*context->schema()));
   std::vector<TableReport> reports = co_await tables;
+  ReplicaStatistics replicas = co_await sum_replicas(context);
   EngineStatistics engines = co_await sum_engines(context);
   CoordinatorStatistics coordinators = co_await sum_coordinators(context);
   QueryStatistics queries = co_await sum_queries(context);
@@ -161,6 +168,7 @@ Task<Answer> metrics(AdminContextPtr context, Parameters) {
   add_node(text, *context);
   add_requests(text, coordinators, queries);
   add_transport(text, transport);
+  add_replicas(text, replicas);
   add_engines(text, engines);
   add_tables(text, reports);
   Answer answer;

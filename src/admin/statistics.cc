@@ -104,6 +104,19 @@ Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vecto
   co_return reports;
 }
 
+Task<ReplicaStatistics> sum_replicas(AdminContextPtr context) {
+  ReplicaStatistics total;
+  if (context->stopped) co_return total;
+  auto* node = &context->node;
+  auto ask = [node](unsigned shard) { return Task<ReplicaStatistics>(node->replicas[shard]->statistics()); };
+  auto parts = co_await gather<ReplicaStatistics>(*node->runtime, context->here(), ask);
+  for (const ReplicaStatistics& part : parts) {
+    total.local += part.local;
+    total.forwarded += part.forwarded;
+  }
+  co_return total;
+}
+
 Task<EngineStatistics> sum_engines(AdminContextPtr context) {
   EngineStatistics total;
   if (context->stopped) co_return total;

@@ -318,6 +318,7 @@ struct Select {
   std::optional<Term> per_partition_limit;  // integer literal or marker
   std::optional<Term> limit;                // integer literal or marker
   bool allow_filtering = false;
+  std::optional<std::string> timeout;  // USING TIMEOUT: a duration literal
 };
 
 struct Insert {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "cql/parser_impl.h"
 
 namespace cassandra_like {
@@ -31,11 +32,11 @@ size_t find_invalid_utf8(std::string_view s) {
 }
 
 template <class T>
-Result<T> parse_whole(std::string_view text, bool (Parser::*rule)(T&)) {
+Result<T> parse_whole(std::string_view text, bool (Parser::*rule)(T&), Dialect dialect = {}) {
   if (size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
     return syntax_error_at(text, uint32_t(at), "invalid UTF-8");
   }
-  Parser parser(text);
+  Parser parser(text, dialect);
   T out;
   if (!parser.whole(rule, out)) return parser.take_error();
   return out;
@@ -43,16 +44,29 @@ Result<T> parse_whole(std::string_view text, bool (Parser::*rule)(T&)) {
 
 }  // namespace
 
-Result<ast::Statement> parse_statement(std::string_view text) { return parse_whole(text, &Parser::query); }
+Result<ast::Statement> parse_statement(std::string_view text, Dialect dialect) {
+  return parse_whole(text, &Parser::query, dialect);
+}
 Result<ast::TypeName> parse_type(std::string_view text) { return parse_whole(text, &Parser::comparator_type); }
 Result<ast::Term> parse_term(std::string_view text) { return parse_whole(text, &Parser::term); }
 Result<ast::WhereClause> parse_where_clause(std::string_view text) { return parse_whole(text, &Parser::where_clause); }
 
-Parser::Parser(std::string_view text) : text_(text), lexer_(text) {
+Parser::Parser(std::string_view text, Dialect dialect) : text_(text), lexer_(text) {
   tokens_.reserve(text.size() / 4 + 2);
   do {
     tokens_.push_back(lexer_.next());
   } while (tokens_.back().kind != Tok::kEnd && tokens_.back().kind != Tok::kLexicalError);
+  if (dialect.using_timeout && tokens_.front().kind == Tok::kSelect) take_using_timeout();
+}
+
+// From the statement's end, before any rule reads it: so the grammar stays Cassandra's, with the errors that it has.
+void Parser::take_using_timeout() {
+  size_t end = tokens_.size() - 1;
+  while (end > 0 && tokens_[end - 1].kind == Tok::kSemicolon) --end;
+  if (end < 3 || tokens_[end - 3].kind != Tok::kUsing || tokens_[end - 1].kind != Tok::kDurationLiteral) return;
+  if (!absl::EqualsIgnoreCase(token_value(text_, tokens_[end - 2]), "timeout")) return;
+  timeout_ = token_value(text_, tokens_[end - 1]);
+  tokens_.erase(tokens_.begin() + static_cast<ptrdiff_t>(end - 3), tokens_.begin() + static_cast<ptrdiff_t>(end));
 }
 
 bool Parser::query(ast::Statement& out) {

@@ -16,8 +16,14 @@ namespace cassandra_like {
 inline constexpr int kMaxNesting = 256;
 inline constexpr int kMaxOperators = 1000;
 
+// What is taken beyond Cassandra's grammar.
+struct Dialect {
+  // SELECT … USING TIMEOUT 2s: ScyllaDB's drivers write so to a server that tells them its shards.
+  bool using_timeout = false;
+};
+
 // One statement, with any number of semicolons after it.
-Result<ast::Statement> parse_statement(std::string_view text);
+Result<ast::Statement> parse_statement(std::string_view text, Dialect dialect = {});
 
 // Pieces of CQL as they stand in schema tables: a type (`frozen<list<int>>`), a term (`{'a': 1}`).
 Result<ast::TypeName> parse_type(std::string_view text);

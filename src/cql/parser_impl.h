@@ -17,6 +17,7 @@
 #include "cql/ast.h"
 #include "cql/keywords.h"
 #include "cql/lexer.h"
+#include "cql/parser.h"
 
 namespace cassandra_like {
 
@@ -36,7 +37,7 @@ Error syntax_error_at(std::string_view text, uint32_t offset, std::string_view w
 
 class Parser {
  public:
-  explicit Parser(std::string_view text);
+  Parser(std::string_view text, Dialect dialect);
 
   bool query(ast::Statement& out);
   template <class T>
@@ -51,6 +52,7 @@ class Parser {
 
  private:
   // --- Tokens (parser.cc) ---
+  void take_using_timeout();
   Tok peek(size_t k = 0) {
     size_t i = std::min(pos_ + k, tokens_.size() - 1);
     if (i > seen_) seen_ = i;
@@ -331,6 +333,7 @@ class Parser {
 
   std::string_view text_;
   Lexer lexer_;
+  std::optional<std::string> timeout_;
   std::vector<Token> tokens_;  // the last is kEnd or kLexicalError
   size_t pos_ = 0;
   size_t seen_ = 0;  // the furthest token looked at

@@ -51,6 +51,7 @@ bool Parser::select_statement(ast::Select& out) {
     if (!expect(Tok::kPartition, Tok::kLimit) || !int_value(out.per_partition_limit.emplace())) return false;
   }
   if (accept(Tok::kLimit) && !int_value(out.limit.emplace())) return false;
+  out.timeout = std::move(timeout_);
   out.allow_filtering = accept(Tok::kAllow);
   return !out.allow_filtering || expect(Tok::kFiltering);
 }

@@ -214,7 +214,8 @@ std::string warn_of_use(ClientState& client, BytesView id, std::string_view stat
 Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::string_view text,
                                                                            const std::string& keyspace,
                                                                            bool is_internal) {
-  ASSIGN_OR_RETURN(ast::Statement tree, parse_statement(text));
+  Dialect dialect{.using_timeout = options_.takes_using_timeout};
+  ASSIGN_OR_RETURN(ast::Statement tree, parse_statement(text, dialect));
   PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());

@@ -39,6 +39,7 @@ class SelectStatement : public Statement {
   bool selects_static_columns() const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
+  Status check_timeout(const Execution& execution) const;
   Result<QueryResult> finish(Execution& execution) const;
   void order_rows(Execution& execution) const;
 
@@ -52,6 +53,7 @@ class SelectStatement : public Statement {
   bool orders_afterwards_ = false;  // ORDER BY over several partitions
   size_t ordering_columns_ = 0;     // of the clustering
   bool filters_regular_columns_ = false;
+  std::optional<int64_t> timeout_nanos_;  // USING TIMEOUT
 };
 
 // One run of the statement: what is asked, what has come.
@@ -69,6 +71,7 @@ struct SelectStatement::Execution {
   std::optional<ReadCommand> partial;  // the rest of the partition that the last page ended in
   bool done = false;
   uint64_t tombstones = 0;
+  int64_t deadline_nanos = 0;  // with a timeout
 
   // Continues behind the place a page ended at.
   void resume(const Bytes& key_bytes, const Bytes& clustering);
@@ -225,6 +228,7 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   // Which rows LIMIT leaves is known when all are there.
   if (orders_afterwards_) of_sink.rows = of_sink.page = std::numeric_limits<uint64_t>::max();
   auto execution = std::make_unique<Execution>(*this, context, limits, of_sink, static_rows);
+  if (timeout_nanos_) execution->deadline_nanos = context.runtime.clock.monotonic_nanos() + *timeout_nanos_;
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
@@ -313,7 +317,20 @@ void SelectStatement::order_rows(Execution& execution) const {
   rows = std::move(sorted);
 }
 
+// What came too late for the client is no answer.
+Status SelectStatement::check_timeout(const Execution& e) const {
+  if (!timeout_nanos_ || e.context.runtime.clock.monotonic_nanos() <= e.deadline_nanos) return {};
+  ErrorInfo timeout;
+  timeout.code = ErrorCode::kReadTimeout;
+  timeout.message = "Operation timed out - received 1 of 1 responses after the statement's USING TIMEOUT.";
+  timeout.consistency = static_cast<uint16_t>(e.context.options.consistency);
+  timeout.required = timeout.received = 1;
+  timeout.data_present = true;
+  return Error(std::move(timeout));
+}
+
 Result<QueryResult> SelectStatement::finish(Execution& e) const {
+  TRY(check_timeout(e));
   TRY(e.sink.take_status());
   TRY(e.sink.finish());
   RowsResult result;
@@ -397,6 +414,7 @@ class SelectBuilder {
     if (!select_.order_by.empty()) TRY(prepare_order());
     TRY(statement_->restrictions_->check_filtering());
     TRY(prepare_limits());
+    TRY(prepare_timeout());
     for (const ast::Relation& relation : select_.where.relations) {
       const Column* column = table().column(relation.columns[0]);
       if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = true;
@@ -512,6 +530,15 @@ class SelectBuilder {
     };
     TRY(prepare(select_.limit, "[limit]", statement_->limit_));
     return prepare(select_.per_partition_limit, "[per_partition_limit]", statement_->per_partition_limit_);
+  }
+
+  Status prepare_timeout() {
+    if (!select_.timeout) return {};
+    ASSIGN_OR_RETURN(CqlDuration duration, parse_duration(*select_.timeout));
+    bool is_time = duration.months == 0 && duration.days == 0 && duration.nanos >= 0;
+    if (!is_time) return invalid("USING TIMEOUT wants a duration of hours or less units, not " + *select_.timeout);
+    statement_->timeout_nanos_ = duration.nanos;
+    return {};
   }
 
   const ast::Select& select_;

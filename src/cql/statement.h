@@ -39,7 +39,8 @@ struct CqlOptions {
   std::string authenticator = "AllowAllAuthenticator";
   std::string authorizer = "AllowAllAuthorizer";
   int default_keyspace_rf = 1;
-  StringPairs default_compaction;  // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
+  bool takes_using_timeout = false;  // SELECT … USING TIMEOUT, which is ScyllaDB's
+  StringPairs default_compaction;    // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
   Guardrails guardrails;
 };

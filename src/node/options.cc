@@ -111,6 +111,7 @@ TransportOptions transport_options(const Config& config) {
 
 CqlOptions cql_options(const Config& config) {
   CqlOptions options;
+  options.takes_using_timeout = config.enable_shard_aware_drivers;
   options.batch_size_warn_bytes = config.batch_size_warn_threshold;
   options.batch_size_fail_bytes = config.batch_size_fail_threshold;
   options.unlogged_batch_across_partitions_warn_threshold =

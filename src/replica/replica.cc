@@ -69,6 +69,7 @@ ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
 
 Task<Status> ReplicaImpl::mutate(const Mutation& mutation) {
   unsigned shard = owner(mutation.key);
+  count(shard == shard_);
   if (shard == shard_) return engine().apply(mutation);
   Bytes serialized;
   serialize(mutation, serialized);
@@ -77,6 +78,7 @@ Task<Status> ReplicaImpl::mutate(const Mutation& mutation) {
 
 Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) {
   unsigned shard = owner(mutation.key);
+  count(shard == shard_);
   if (shard == shard_) return engine().apply_counter(mutation);
   Bytes serialized;
   serialize(mutation, serialized);
@@ -96,17 +98,18 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
       return Result<ReadStatistics>(invalid("Unknown virtual table " + command.table->qualified_name()));
     return read_virtual(table, &command, &sink);
   }
-  bool local = command.range.has_value()
-                   ? shard_count_ == 1
-                   : std::all_of(command.keys.begin(), command.keys.end(),
-                                 [this](const DecoratedKey& key) { return owner(key) == shard_; });
+  bool by_range = command.range.has_value();
+  bool local = by_range ? shard_count_ == 1
+                        : std::all_of(command.keys.begin(), command.keys.end(),
+                                      [this](const DecoratedKey& key) { return owner(key) == shard_; });
+  if (!by_range) count(local);
   if (local) {
     ReadStatistics statistics;
     Status status = engine().read(command, sink, &statistics);
     if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
     return Result<ReadStatistics>(statistics);
   }
-  return command.range ? read_range(&command, &sink) : read_keys(&command, &sink);
+  return by_range ? read_range(&command, &sink) : read_keys(&command, &sink);
 }
 
 // Key by key, in the command's order.

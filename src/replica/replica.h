@@ -29,12 +29,19 @@ inline constexpr std::string_view kReleaseVersion = "5.0.9";
 inline constexpr std::string_view kCqlVersion = "3.4.7";
 inline constexpr std::string_view kNativeProtocolVersion = "5";
 
+// Reads and writes by key that this shard was asked for: whether it owned the keys or had to ask the shard that does.
+struct ReplicaStatistics {
+  uint64_t local = 0;
+  uint64_t forwarded = 0;
+};
+
 class Replica : public Verbs {
  public:
   virtual SchemaStore& schema() = 0;
   virtual VirtualTables& virtual_tables() = 0;
   virtual Engine& engine() = 0;  // of this shard
   virtual const LocalNode& local_node() const = 0;
+  virtual const ReplicaStatistics& statistics() const = 0;
   // Runs on every shard, answers in shard order; the first error wins.
   virtual Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) = 0;
   // One TableStatistics a shard.

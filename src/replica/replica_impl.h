@@ -49,6 +49,7 @@ class ReplicaImpl : public Replica {
   Arena& remote_arena() { return remote_arena_; }
   Engine& engine() override { return *shared_.engines[shard_]; }
   const LocalNode& local_node() const override { return shared_.node; }
+  const ReplicaStatistics& statistics() const override { return statistics_; }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) override;
   Task<std::vector<TableStatistics>> table_statistics(Uuid table) override;
   Task<std::vector<EngineStatistics>> engine_statistics() override;
@@ -56,6 +57,7 @@ class ReplicaImpl : public Replica {
 
  private:
   unsigned owner(const DecoratedKey& key) const { return shard_of(key.token, shard_count_); }
+  void count(bool local) { ++(local ? statistics_.local : statistics_.forwarded); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> mutate_on(unsigned owner, Bytes serialized, bool counter);
   // The rows of one key that another shard has.
@@ -69,6 +71,7 @@ class ReplicaImpl : public Replica {
   NodeShared& shared_;
   unsigned shard_;
   unsigned shard_count_;
+  ReplicaStatistics statistics_;
   SchemaStoreImpl store_;
   VirtualTablesImpl virtual_tables_;
   Arena remote_arena_;

@@ -342,6 +342,7 @@ TEST_F(Commands, Metrics) {
   EXPECT_THAT(response.body, HasSubstr("cassandra_transport_connected_clients 2\n"));
   EXPECT_THAT(response.body, HasSubstr("# TYPE cassandra_client_request_latency_seconds histogram\n"));
   EXPECT_THAT(response.body, HasSubstr("cassandra_shards 2\n"));
+  EXPECT_THAT(response.body, HasSubstr("# TYPE cassandra_shard_requests_forwarded_total counter\n"));
 }
 
 TEST_F(Commands, AnswerNothingOfANodeThatStops) {

@@ -175,6 +175,7 @@ class WithoutUserWrites : public Replica {
   VirtualTables& virtual_tables() override { return replica_.virtual_tables(); }
   Engine& engine() override { return replica_.engine(); }
   const LocalNode& local_node() const override { return replica_.local_node(); }
+  const ReplicaStatistics& statistics() const override { return replica_.statistics(); }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) override {
     return replica_.on_every_engine(std::move(work));
   }

@@ -35,6 +35,22 @@ TEST(ParserStatementTest, EveryPrefixIsParsedOrRefused) {
   }
 }
 
+TEST(ParserStatementTest, TimeoutsOfScyllaAreTakenWhereTheyAreWanted) {
+  auto timeout = [](std::string_view text) -> std::string {
+    auto statement = parse_statement(text, {.using_timeout = true});
+    if (!statement) return statement.error().message();
+    return std::get<ast::Select>(statement->body).timeout.value_or("none");
+  };
+  EXPECT_EQ(timeout("SELECT a FROM t"), "none");
+  EXPECT_EQ(timeout("SELECT a FROM t USING TIMEOUT 2000ms"), "2000ms");
+  EXPECT_EQ(timeout("SELECT a FROM t WHERE b = 1 LIMIT 3 ALLOW FILTERING using timeout 1m;"), "1m");
+  EXPECT_EQ(timeout("SELECT a FROM t WHERE b = 'x' USING TIMEOUT 2s;;"), "2s");
+  std::string refused = "line 1:16 mismatched input 'USING' expecting EOF (SELECT a FROM t [USING]...)";
+  EXPECT_EQ(timeout("SELECT a FROM t USING TIMEOUT 2"), refused);
+  EXPECT_EQ(timeout("SELECT a FROM t USING TTL 2s"), refused);
+  EXPECT_EQ(parse("SELECT a FROM t USING TIMEOUT 2s"), refused);
+}
+
 TEST(ParserStatementTest, EveryUnreservedKeywordNamesAnything) {
 #define X(name, text)                                                                                    \
   EXPECT_TRUE(parse_statement("CREATE TABLE " #text "." #text " (" #text " int PRIMARY KEY)")) << #text; \

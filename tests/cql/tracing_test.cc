@@ -20,12 +20,14 @@ class LocalReplica : public Replica {
   VirtualTables& virtual_tables() override { std::abort(); }
   Engine& engine() override { std::abort(); }
   const LocalNode& local_node() const override { return node; }
+  const ReplicaStatistics& statistics() const override { return none; }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)>) override { return Status(); }
   Task<std::vector<TableStatistics>> table_statistics(Uuid) override { return std::vector<TableStatistics>(); }
   Task<std::vector<EngineStatistics>> engine_statistics() override { return std::vector<EngineStatistics>(); }
   Task<Status> build_index(TablePtr, std::string) override { return Status(); }
 
   LocalNode node;
+  ReplicaStatistics none;
 };
 
 class LocalCoordinator : public IdleCoordinator {

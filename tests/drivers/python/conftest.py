@@ -14,7 +14,7 @@ PROTOCOLS = [3, 4, 5]
 
 
 def control(command):
-    """Has the node stopped, killed, started or restarted; the address of the one with passwords for `secured`."""
+    """Has the node stopped, killed, started or restarted; for `secured` and `sharded` the address of a node beside it."""
     if "SCENARIO_CONTROL" not in os.environ:
         pytest.skip("this node cannot be restarted")
     host, port = os.environ["SCENARIO_CONTROL"].split(":")

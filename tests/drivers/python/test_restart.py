@@ -1,4 +1,8 @@
-"""Items 6, 9 (status), 11, 13 and 14: what clients see of a node that is restarted, and of one that wants passwords."""
+"""Items 6, 9 (status), 11, 13, 14 and 18: what clients see of a node that is restarted, of one that wants passwords, and of one
+that tells its shards."""
+import re
+import urllib.request
+
 import pytest
 from cassandra import AuthenticationFailed, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
@@ -107,3 +111,27 @@ def test_passwords(schema):
         reader.execute("CREATE ROLE another WITH SUPERUSER = true")
     for connected in (first, other):
         connected.shutdown()
+
+
+def test_shards():
+    if not hasattr(Cluster, "is_shard_aware"):
+        pytest.skip("this driver knows nothing of shards")
+    host = control("sharded")
+    connected = Cluster([host], protocol_version=4, connect_timeout=30)
+    session = connected.connect()
+    eventually(lambda: connected.is_shard_aware() and connected.shard_aware_stats()[f"{host}:9042"]["connected"] == 3)
+    session.execute("CREATE KEYSPACE sharded WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    session.execute("CREATE TABLE sharded.t (a int, b text, v int, PRIMARY KEY ((a, b)))")
+    assert [column.name for column in connected.metadata.keyspaces["sharded"].tables["t"].partition_key] == ["a", "b"]
+    insert = session.prepare("INSERT INTO sharded.t (a, b, v) VALUES (?, ?, ?)")
+    before = forwarded(host)
+    for i in range(300):
+        session.execute(insert, (i, str(i), i))
+    assert forwarded(host) - before < 10, "requests were sent to other shards than those that own the keys"
+    connected.shutdown()
+
+
+def forwarded(host):
+    """How many requests the node had to send on to another of its shards."""
+    text = urllib.request.urlopen(f"http://{host}:7199/metrics", timeout=5).read().decode()
+    return int(re.search(r"^cassandra_shard_requests_forwarded_total (\d+)$", text, re.M)[1])

@@ -5,10 +5,11 @@ The suite finds in its environment
   SCENARIO_HOST     the node's address
   SCENARIO_SCHEMA   the file schema.cql
   SCENARIO_CONTROL  `address:port` where the node is controlled. A client sends one command a line, and reads a line when it
-                    is done: `ok`, for `secured` with an address behind it, or `error` and why.
+                    is done: `ok`, for a node beside it with its address behind it, or `error` and why.
 
                       stop, kill, start, restart   the node; stop is SIGTERM, kill is SIGKILL
-                      secured                      starts a second node, where clients log in as cassandra/cassandra
+                      secured                      starts a node beside it, where clients log in as cassandra/cassandra
+                      sharded                      starts a node of three shards that tells drivers of them
 
 With CASSANDRA_HOST the node is the Cassandra there, and SCENARIO_CONTROL is missing: the tests that need it are skipped.
 """
@@ -25,35 +26,38 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster" / "support"))
 from node import Node  # noqa: E402
 
 SCHEMA = ROOT / "tests" / "drivers" / "schema.cql"
-PASSWORDS = {"authenticator": "PasswordAuthenticator"}
+BESIDE = {
+    "secured": {"settings": {"authenticator": "PasswordAuthenticator"}},
+    "sharded": {"settings": {"enable_shard_aware_drivers": "true"}, "shards": 3},
+}
 
 
 class Nodes:
-    """The node of a suite, and the one with passwords when it was asked for: ADDRESS and the address behind it."""
+    """The node of a suite at ADDRESS, and those beside it that were asked for, at the addresses behind it."""
 
     def __init__(self, address):
         self.main = Node(address)
-        self.with_passwords = None
+        self.beside = {}
         self.lock = threading.Lock()
 
-    def secured(self):
-        if self.with_passwords is None:
+    def start_beside(self, name):
+        if name not in self.beside:
             before, _, last = self.main.address.rpartition(".")
-            self.with_passwords = Node(f"{before}.{int(last) + 1}", settings=PASSWORDS)
-            self.with_passwords.start()
-        return self.with_passwords.address
+            node = self.beside[name] = Node(f"{before}.{int(last) + 1 + list(BESIDE).index(name)}", **BESIDE[name])
+            node.start()
+        return self.beside[name].address
 
     def obey(self, command):
         with self.lock:
-            if command == "secured":
-                return f"ok {self.secured()}"
+            if command in BESIDE:
+                return f"ok {self.start_beside(command)}"
             if command not in ("stop", "kill", "start", "restart"):
                 return f"error no such command: {command}"
             getattr(self.main, command)()
             return "ok"
 
     def destroy(self):
-        for node in filter(None, (self.main, self.with_passwords)):
+        for node in (self.main, *self.beside.values()):
             node.destroy()
 
 

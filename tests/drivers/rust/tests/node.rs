@@ -19,7 +19,7 @@ pub fn host() -> String {
     std::env::var("SCENARIO_HOST").unwrap()
 }
 
-/// Has the node stopped, killed, started or restarted; "secured": the address of one with passwords.
+/// Has the node stopped, killed, started or restarted; "secured" and "sharded": the address of a node beside it.
 pub fn control(command: &str) -> String {
     let mut connection = TcpStream::connect(std::env::var("SCENARIO_CONTROL").unwrap()).unwrap();
     writeln!(connection, "{command}").unwrap();

@@ -4,6 +4,8 @@ mod node;
 mod types;
 
 use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -386,6 +388,44 @@ async fn errors_of_reads() {
         (consistency, received, required, numfailures, data_present),
         (Consistency::LocalQuorum, 0, 1, 1, false)
     );
+}
+
+#[tokio::test]
+#[ignore = "needs a node of several shards"]
+async fn shards() {
+    let host = control("sharded");
+    let builder = scylla::client::session_builder::SessionBuilder::new().known_node(&host);
+    let session = builder.build().await.unwrap();
+    let keyspace = "CREATE KEYSPACE IF NOT EXISTS sharded WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}";
+    execute(&session, keyspace, ()).await;
+    let table = "CREATE TABLE IF NOT EXISTS sharded.t (a int, b text, v int, PRIMARY KEY ((a, b)))";
+    execute(&session, table, ()).await;
+    session.refresh_metadata().await.unwrap();
+    let state = session.get_cluster_state();
+    assert_eq!(state.get_keyspace("sharded").unwrap().tables["t"].partition_key, ["a", "b"]);
+    assert_eq!(state.get_nodes_info()[0].sharder().unwrap().nr_shards.get(), 3);
+    let insert = session
+        .prepare("INSERT INTO sharded.t (a, b, v) VALUES (?, ?, ?)")
+        .await
+        .unwrap();
+    let before = forwarded(&host);
+    for i in 0..300 {
+        session.execute_unpaged(&insert, (i, i.to_string(), i)).await.unwrap();
+    }
+    let sent_on = forwarded(&host) - before;
+    assert!(sent_on < 10, "{sent_on} of 300 requests were sent to a shard that does not own the key");
+}
+
+/// How many requests the node had to send on to another of its shards.
+fn forwarded(host: &str) -> i64 {
+    let mut connection = TcpStream::connect((host, 7199)).unwrap();
+    connection
+        .write_all(format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    connection.read_to_string(&mut text).unwrap();
+    let name = "cassandra_shard_requests_forwarded_total ";
+    text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().parse().unwrap()
 }
 
 #[tokio::test]
