@@ -183,9 +183,10 @@ TablePtr Schema::table(std::string_view keyspace, std::string_view name) const {
   return k ? k->table(name) : nullptr;
 }
 
-TablePtr Schema::table(const Uuid& id) const {
+const TablePtr& Schema::table(const Uuid& id) const {
+  static const TablePtr kNone;
   auto it = by_id_.find(id.view());
-  return it == by_id_.end() ? nullptr : it->second;
+  return it == by_id_.end() ? kNone : it->second;
 }
 
 void Schema::index() {

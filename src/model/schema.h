@@ -168,7 +168,7 @@ class Schema {
   const std::map<std::string, KeyspacePtr>& keyspaces() const { return keyspaces_; }
   KeyspacePtr keyspace(std::string_view name) const;
   TablePtr table(std::string_view keyspace, std::string_view name) const;
-  TablePtr table(const Uuid& id) const;
+  const TablePtr& table(const Uuid& id) const;  // nullptr: there is none
   const Uuid& version() const { return version_; }
 
   // Copies with one thing changed.

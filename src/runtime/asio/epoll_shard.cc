@@ -14,7 +14,7 @@ namespace cassandra_like {
 
 namespace {
 
-thread_local const EpollShard* current_shard = nullptr;
+thread_local EpollShard* current_shard = nullptr;
 constexpr Duration kSweepInterval = std::chrono::seconds(5);
 constexpr int kMaxEvents = 256;
 
@@ -72,10 +72,27 @@ void EpollShard::post(PostedWork& work) {
   // When this succeeds the work may run and be gone.
   while (!remote_.compare_exchange_weak(work.next_, &work, std::memory_order_seq_cst)) {
   }
-  if (sleeping_.load(std::memory_order_seq_cst) && sleeping_.exchange(false, std::memory_order_seq_cst)) {
-    uint64_t one = 1;
-    CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+  if (!sleeping_.load(std::memory_order_seq_cst)) return;
+  if (current_shard == nullptr) {
+    wake();
+  } else {
+    current_shard->wake_later(*this);
   }
+}
+
+void EpollShard::wake() {
+  if (!sleeping_.exchange(false, std::memory_order_seq_cst)) return;
+  uint64_t one = 1;
+  CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+}
+
+void EpollShard::wake_later(EpollShard& shard) {
+  if (std::find(to_wake_.begin(), to_wake_.end(), &shard) == to_wake_.end()) to_wake_.push_back(&shard);
+}
+
+void EpollShard::wake_others() {
+  for (EpollShard* shard : to_wake_) shard->wake();
+  to_wake_.clear();
 }
 
 TimerId EpollShard::schedule(Duration delay, Callback fn) {
@@ -123,8 +140,10 @@ void EpollShard::run() {
     run_remote();
     run_local();
     run_timers();
+    wake_others();
     if (!stopping_) poll();
   }
+  wake_others();
   current_shard = nullptr;
 }
 
@@ -192,7 +211,9 @@ void EpollShard::poll() {
   CHECK(n >= 0 || errno == EINTR);
   for (int i = 0; i < n; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
-    if (event.data.ptr != nullptr) static_cast<Pollable*>(event.data.ptr)->on_ready(event.events);
+    if (event.data.ptr == nullptr) continue;
+    static_cast<Pollable*>(event.data.ptr)->on_ready(event.events);
+    wake_others();
   }
   removed_.clear();
 }

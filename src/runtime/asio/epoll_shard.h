@@ -6,7 +6,8 @@
 //
 // Waking: before it blocks, a shard announces so in sleeping_ and looks at the queue once more; who pushes looks at
 // sleeping_ after pushing. Both are sequentially consistent, so one of them sees the other, and a burst of posts costs
-// one write to the eventfd, or none while the shard is awake.
+// one write to the eventfd, or none while the shard is awake. A shard wakes others only when it is done with what it
+// was doing, a connection's requests mostly: so they find all that it has for them, and do not wake for each piece.
 #pragma once
 
 #include <atomic>
@@ -74,6 +75,10 @@ class EpollShard final : public Executor {
   // A callback of another thread.
   class RemoteCallback;
 
+  void wake();
+  // Has this shard wake the other one when its callback returns.
+  void wake_later(EpollShard& shard);
+  void wake_others();
   void add_pollable(std::unique_ptr<Pollable> pollable, int fd, uint32_t events);
   void run_remote();
   void run_local();
@@ -89,6 +94,7 @@ class EpollShard final : public Executor {
   std::atomic<bool> sleeping_{false};
   bool stopping_ = false;
   bool sweeping_ = false;
+  std::vector<EpollShard*> to_wake_;
   std::vector<Callback> local_;
   std::vector<Callback> running_;
   TimerHeap timers_;
