@@ -9,17 +9,6 @@
 namespace cassandra_like {
 namespace {
 
-// Its table comes from the shard's current schema; one that was dropped meanwhile is an error to the writer.
-Task<Status> apply_serialized(ReplicaImpl& replica, BytesView serialized, bool counter) {
-  const SchemaPtr& schema = replica.schema().current();
-  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
-  Arena& arena = replica.remote_arena();
-  arena.reset();
-  auto mutation = deserialize_mutation(serialized, find, arena);
-  if (!mutation.ok()) return Status(std::move(mutation.error()));
-  return counter ? replica.engine().apply_counter(*mutation) : replica.engine().apply(*mutation);
-}
-
 void add(ReadStatistics& total, const ReadStatistics& part) {
   total.rows += part.rows;
   total.tombstones += part.tombstones;
@@ -67,28 +56,19 @@ class CountingSink : public RowSink {
 ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
     : shared_(shared), shard_(shard), shard_count_(shared.runtime.shard_count()), store_(shared.changes, shard) {}
 
-Task<Status> ReplicaImpl::mutate(const Mutation& mutation) {
-  unsigned shard = owner(mutation.key);
-  count(shard == shard_);
-  if (shard == shard_) return engine().apply(mutation);
-  Bytes serialized;
-  serialize(mutation, serialized);
-  return mutate_on(shard, std::move(serialized), false);
-}
+Task<Status> ReplicaImpl::mutate(const Mutation& mutation) { return write(mutation, &Engine::apply); }
 
-Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) {
-  unsigned shard = owner(mutation.key);
-  count(shard == shard_);
-  if (shard == shard_) return engine().apply_counter(mutation);
-  Bytes serialized;
-  serialize(mutation, serialized);
-  return mutate_on(shard, std::move(serialized), true);
-}
+Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) { return write(mutation, &Engine::apply_counter); }
 
-Task<Status> ReplicaImpl::mutate_on(unsigned owner, Bytes serialized, bool counter) {
-  ReplicaImpl* there = shared_.replicas[owner].get();
-  auto run = [there, bytes = BytesView(serialized), counter] { return apply_serialized(*there, bytes, counter); };
-  co_return co_await run_on<Status>(executor(shard_), executor(owner), run);
+// The owner reads the mutation where it lies: it is borrowed, and nobody changes it meanwhile. It may be of another
+// version of its table than the owner's: the engine sees to that.
+Task<Status> ReplicaImpl::write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&)) {
+  unsigned shard = owner(mutation.key);
+  Engine* engine = shared_.engines[shard].get();
+  count(shard == shard_);
+  if (shard == shard_) return (engine->*apply)(mutation);
+  auto there = [engine, apply, borrowed = &mutation] { return (engine->*apply)(*borrowed); };
+  return run_on<Status>(executor(shard_), executor(shard), there);
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink) {

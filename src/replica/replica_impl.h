@@ -45,8 +45,6 @@ class ReplicaImpl : public Replica {
   SchemaStore& schema() override { return store_; }
   SchemaStoreImpl& store() { return store_; }
   VirtualTables& virtual_tables() override { return virtual_tables_; }
-  // Scratch for a write that another shard has sent.
-  Arena& remote_arena() { return remote_arena_; }
   Engine& engine() override { return *shared_.engines[shard_]; }
   const LocalNode& local_node() const override { return shared_.node; }
   const ReplicaStatistics& statistics() const override { return statistics_; }
@@ -59,7 +57,7 @@ class ReplicaImpl : public Replica {
   unsigned owner(const DecoratedKey& key) const { return shard_of(key.token, shard_count_); }
   void count(bool local) { ++(local ? statistics_.local : statistics_.forwarded); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
-  Task<Status> mutate_on(unsigned owner, Bytes serialized, bool counter);
+  Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));
   // The rows of one key that another shard has.
   Task<Status> read_elsewhere(unsigned shard, const ReadCommand* command, RowSink* sink, ReadStatistics* statistics);
   std::unique_ptr<RowBuffer> take_buffer();
@@ -74,7 +72,6 @@ class ReplicaImpl : public Replica {
   ReplicaStatistics statistics_;
   SchemaStoreImpl store_;
   VirtualTablesImpl virtual_tables_;
-  Arena remote_arena_;
   std::vector<std::unique_ptr<RowBuffer>> idle_buffers_;
 };
 
