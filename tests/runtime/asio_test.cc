@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "runtime/asio/sync_pool.h"
 #include "tests/runtime/worlds.h"
 
 namespace cassandra_like {
@@ -154,6 +156,16 @@ TEST(AsioStop, DropsWhatIsInFlight) {
     world->run(0, [&] { return end(&x); });
   }
   EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(SyncPoolTest, RunsIdleWorkAtTheLatestWhenItStops) {
+  std::atomic<int> ran = 0;
+  SyncPool pool;
+  for (int i = 0; i < 100; ++i) pool.run_idle([&ran] { ++ran; });
+  pool.stop();
+  EXPECT_EQ(ran, 100);
+  pool.run_idle([&ran] { ++ran; });
+  EXPECT_EQ(ran, 101);
 }
 
 }  // namespace

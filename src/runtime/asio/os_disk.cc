@@ -48,7 +48,7 @@ Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return os_error("open", path, errno);
   if (S_ISDIR(st.st_mode)) return os_error("open", path, EISDIR);
   return std::unique_ptr<ReadFile>(
-      std::make_unique<OsReadFile>(path, std::move(fd), static_cast<uint64_t>(st.st_size)));
+      std::make_unique<OsReadFile>(path, std::move(fd), static_cast<uint64_t>(st.st_size), pool_));
 }
 
 Result<std::unique_ptr<WriteFile>> OsDisk::create(const std::string& path) {

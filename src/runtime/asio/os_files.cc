@@ -10,8 +10,26 @@
 
 namespace cassandra_like {
 
+namespace {
+
+constexpr uint64_t kLarge = 1024 * 1024;
+
+// If the file was removed, its pages go with this.
+void give_back(FileDescriptor fd, const char* mapped, uint64_t size) {
+  if (mapped != nullptr) ::munmap(const_cast<char*>(mapped), size);
+  fd.reset();
+}
+
+}  // namespace
+
 OsReadFile::~OsReadFile() {
-  if (const char* p = mapped_.load()) ::munmap(const_cast<char*>(p), size_);
+  if (size_ < kLarge) {
+    give_back(std::move(fd_), mapped_.load(), size_);
+    return;
+  }
+  pool_.run_idle([fd = std::move(fd_), mapped = mapped_.load(), size = size_]() mutable {
+    give_back(std::move(fd), mapped, size);
+  });
 }
 
 Status OsReadFile::read(uint64_t offset, std::span<char> out) const {
@@ -68,7 +86,9 @@ Task<Status> OsWriteFile::sync() {
   });
 }
 
-OsMappedFile::~OsMappedFile() { ::munmap(memory_.data(), memory_.size()); }
+OsMappedFile::~OsMappedFile() {
+  pool_.run_idle([memory = memory_] { ::munmap(memory.data(), memory.size()); });
+}
 
 Task<Status> OsMappedFile::sync(uint64_t offset, uint64_t size) {
   static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));

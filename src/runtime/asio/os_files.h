@@ -12,8 +12,8 @@ namespace cassandra_like {
 
 class OsReadFile final : public ReadFile {
  public:
-  OsReadFile(std::string path, FileDescriptor fd, uint64_t size)
-      : path_(std::move(path)), fd_(std::move(fd)), size_(size) {}
+  OsReadFile(std::string path, FileDescriptor fd, uint64_t size, SyncPool& pool)
+      : path_(std::move(path)), fd_(std::move(fd)), size_(size), pool_(pool) {}
   ~OsReadFile() override;
 
   const std::string& path() const override { return path_; }
@@ -25,6 +25,7 @@ class OsReadFile final : public ReadFile {
   std::string path_;
   FileDescriptor fd_;
   uint64_t size_;
+  SyncPool& pool_;
   mutable std::atomic<const char*> mapped_{nullptr};  // by whichever shard asks first
 };
 

@@ -19,16 +19,41 @@ void SyncPool::submit(Job job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     jobs_.push_back(std::move(job));
-    if (threads_.size() < kThreads) threads_.emplace_back([this] { thread_body(); });
+    start_thread();
   }
   ready_.notify_one();
+}
+
+void SyncPool::run_idle(absl::AnyInvocable<void()> work) {
+  {
+    std::unique_lock lock(mutex_);
+    if (stopping_) {
+      lock.unlock();
+      return work();
+    }
+    idle_jobs_.push_back(std::move(work));
+    start_thread();
+  }
+  ready_.notify_one();
+}
+
+void SyncPool::start_thread() {
+  if (threads_.size() < kThreads) threads_.emplace_back([this] { thread_body(); });
 }
 
 void SyncPool::thread_body() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    ready_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    ready_.wait(lock, [this] { return stopping_ || !jobs_.empty() || !idle_jobs_.empty(); });
     if (stopping_) return;
+    if (jobs_.empty()) {
+      absl::AnyInvocable<void()> work = std::move(idle_jobs_.front());
+      idle_jobs_.pop_front();
+      lock.unlock();
+      work();
+      lock.lock();
+      continue;
+    }
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
@@ -46,6 +71,8 @@ void SyncPool::stop() {
   ready_.notify_all();
   for (std::thread& t : threads_) t.join();
   threads_.clear();
+  for (auto& work : idle_jobs_) work();
+  idle_jobs_.clear();
 }
 
 }  // namespace cassandra_like

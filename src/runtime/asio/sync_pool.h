@@ -1,5 +1,7 @@
-// Two threads on which the runtime waits for the disk: fsync and its kin are the only calls that may block for long.
-// They start with the first job and end in stop(), which lets the running jobs end and drops the others.
+// Two threads on which the runtime waits for the disk: for fsync and its kin, which may block for long, and for giving
+// back large files, whose pages the kernel frees one by one when the last reference to a removed file goes (some
+// milliseconds for a commit log segment). They start with the first job and end in stop(), which lets the running jobs
+// end and drops the others.
 #pragma once
 
 #include <condition_variable>
@@ -19,6 +21,8 @@ class SyncPool {
   ~SyncPool() { stop(); }
   // Runs work on a thread of the pool; its result is returned on the shard, where the caller runs.
   Task<Status> run(EpollShard* shard, Work work);
+  // Runs work when nothing else is to be done, at the latest in stop(), or now when that was called.
+  void run_idle(absl::AnyInvocable<void()> work);
   void stop();
 
  private:
@@ -29,11 +33,14 @@ class SyncPool {
   };
 
   void submit(Job job);
+  // With the mutex held.
+  void start_thread();
   void thread_body();
 
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<Job> jobs_;
+  std::deque<absl::AnyInvocable<void()>> idle_jobs_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;
 };
