@@ -32,11 +32,20 @@ inline BytesView column_value(const Column& column, const InputRow& input) {
   return has_it ? input.row->clustering.values[position] : kNull;
 }
 
+// WRITETIME or TTL of the cells that a value is made of, in its order.
+struct CellTimes {
+  static constexpr int64_t kNone = kNoTimestamp;
+  std::vector<int64_t> times;  // empty: there is no cell
+  bool of_one = true;          // all of the value is one cell
+};
+
 class Selector {
  public:
   virtual ~Selector() = default;
   const TypePtr& type() const { return type_; }
   virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
+  // Of a column, a field, an element or a slice.
+  virtual Result<CellTimes> cell_times(const InputRow&, bool /*ttl*/) const { return CellTimes(); }
 
  protected:
   explicit Selector(TypePtr type) : type_(std::move(type)) {}

@@ -14,8 +14,31 @@ class ColumnSelector : public Selector {
  public:
   explicit ColumnSelector(const Column* column) : Selector(column->type), column_(column) {}
   Result<BytesView> evaluate(const InputRow& input) const override { return column_value(*column_, input); }
+  Result<CellTimes> cell_times(const InputRow& input, bool ttl) const override {
+    CellTimes out;
+    const Row* row = column_->kind == ColumnKind::kStatic ? input.static_row : input.row;
+    if (row == nullptr) return out;
+    out.of_one = !column_->is_complex();
+    const bool by_field =
+        column_->is_complex() && column_->type->is_udt();  // then those that have no cell have no time
+    for (const Cell& cell : row->cells) {
+      if (compare_columns(cell.column, column_) != 0) continue;
+      int64_t time = ttl ? remaining(cell, input.context->now_seconds) : cell.timestamp;
+      if (!by_field) {
+        out.times.push_back(time);
+        continue;
+      }
+      out.times.resize(column_->type->elements().size(), CellTimes::kNone);
+      const size_t field = load_be<uint16_t>(cell.path.data());
+      if (field < out.times.size()) out.times[field] = time;
+    }
+    return out;
+  }
 
  private:
+  static int64_t remaining(const Cell& cell, int64_t now_seconds) {
+    return cell.is_expiring() ? cell.local_deletion_time - now_seconds : CellTimes::kNone;
+  }
   const Column* column_;
 };
 
@@ -54,56 +77,40 @@ class AggregateSelector : public Selector {
   size_t index_;
 };
 
-// writetime, maxwritetime and ttl of a column. Of a multi-cell column: a list of its cells' (the maximum for the latter).
+// writetime, maxwritetime and ttl of a value: of several cells a list, or the maximum for the second.
 class CellTimeSelector : public Selector {
  public:
   using Kind = ast::WritetimeOrTtlSelectable::Kind;
-  CellTimeSelector(const Column* column, Kind kind)
-      : Selector(result_type(*column, kind)), column_(column), kind_(kind) {}
-
-  static TypePtr result_type(const Column& column, Kind kind) {
-    TypePtr one = kind == Kind::kTtl ? types::int_() : types::bigint();
-    return column.is_complex() && kind != Kind::kMaxWritetime ? types::list(one, false) : one;
-  }
+  CellTimeSelector(SelectorPtr selected, Kind kind, bool is_list)
+      : Selector(result_type(kind, is_list)), selected_(std::move(selected)), kind_(kind), is_list_(is_list) {}
   Result<BytesView> evaluate(const InputRow& input) const override {
-    const Row* row = column_->kind == ColumnKind::kStatic ? input.static_row : input.row;
-    if (row == nullptr) return kNull;
-    std::vector<Bytes> values;
-    int64_t maximum = kNoTimestamp;
-    bool any = false;
-    const bool by_field = column_->is_complex() && column_->type->is_udt();  // then those that have no cell are null
-    if (by_field) values.resize(column_->type->elements().size());
-    for (const Cell& cell : row->cells) {
-      if (compare_columns(cell.column, column_) != 0) continue;
-      any = true;
-      maximum = std::max(maximum, cell.timestamp);
-      Bytes value = value_of(cell, input.context->now_seconds);
-      if (by_field) {
-        const size_t field = load_be<uint16_t>(cell.path.data());
-        if (field < values.size()) values[field] = std::move(value);
-      } else {
-        values.push_back(std::move(value));
-      }
-    }
-    if (!any) return kNull;
+    ASSIGN_OR_RETURN(CellTimes found, selected_->cell_times(input, kind_ == Kind::kTtl));
+    if (found.times.empty()) return kNull;
     Arena& arena = input.context->arena;
-    if (kind_ == Kind::kMaxWritetime) return arena.copy(encode_bigint(maximum));
-    if (!column_->is_complex()) return values[0].empty() ? kNull : arena.copy(values[0]);
+    if (!is_list_) {
+      int64_t time = *std::max_element(found.times.begin(), found.times.end());
+      return time == CellTimes::kNone ? kNull : arena.copy(encode(time));
+    }
     Bytes list;
-    append_be<int32_t>(list, static_cast<int32_t>(values.size()));
-    for (const Bytes& value : values) append_element(list, value.empty() ? kNull : BytesView(value));
+    append_be<int32_t>(list, static_cast<int32_t>(found.times.size()));
+    for (int64_t time : found.times) {
+      Bytes value = time == CellTimes::kNone ? Bytes() : encode(time);
+      append_element(list, value.empty() ? kNull : BytesView(value));
+    }
     return arena.copy(list);
   }
 
  private:
-  // Empty: null.
-  Bytes value_of(const Cell& cell, int64_t now_seconds) const {
-    if (kind_ != Kind::kTtl) return encode_bigint(cell.timestamp);
-    if (!cell.is_expiring()) return {};
-    return encode_int(static_cast<int32_t>(cell.local_deletion_time - now_seconds));
+  static TypePtr result_type(Kind kind, bool is_list) {
+    TypePtr one = kind == Kind::kTtl ? types::int_() : types::bigint();
+    return is_list ? types::list(one, false) : one;
   }
-  const Column* column_;
+  Bytes encode(int64_t time) const {
+    return kind_ == Kind::kTtl ? encode_int(static_cast<int32_t>(time)) : encode_bigint(time);
+  }
+  SelectorPtr selected_;
   Kind kind_;
+  bool is_list_;
 };
 
 class FieldSelector : public Selector {
@@ -119,6 +126,15 @@ class FieldSelector : public Selector {
       if (!fields.next(&field)) return kNull;
     }
     return field;
+  }
+  Result<CellTimes> cell_times(const InputRow& input, bool ttl) const override {
+    ASSIGN_OR_RETURN(BytesView field, evaluate(input));
+    if (is_null(field)) return CellTimes();
+    ASSIGN_OR_RETURN(CellTimes all, receiver_->cell_times(input, ttl));
+    if (all.of_one) return all;
+    CellTimes one;
+    if (field_ < all.times.size()) one.times.push_back(all.times[field_]);
+    return one;
   }
 
  private:
@@ -136,6 +152,41 @@ class ElementSelector : public Selector {
         to_(std::move(to)),
         range_(range) {}
   Result<BytesView> evaluate(const InputRow& input) const override {
+    Bytes out;
+    int32_t count = 0;
+    BytesView found = kNull;
+    ASSIGN_OR_RETURN(bool exists, for_each(input, [&](size_t, BytesView key, BytesView mapped) {
+                       found = is_map() ? mapped : key;
+                       if (!range_) return;
+                       append_element(out, key);
+                       if (is_map()) append_element(out, mapped);
+                       ++count;
+                     }));
+    if (!range_) return found;
+    if (!exists || (count == 0 && receiver_->type()->is_multi_cell())) return kNull;
+    Bytes head;
+    append_be<int32_t>(head, count);
+    return input.context->arena.copy(head + out);
+  }
+  Result<CellTimes> cell_times(const InputRow& input, bool ttl) const override {
+    ASSIGN_OR_RETURN(CellTimes all, receiver_->cell_times(input, ttl));
+    CellTimes out;
+    out.of_one = !range_ || all.of_one;
+    ASSIGN_OR_RETURN(bool exists, for_each(input, [&](size_t index, BytesView, BytesView) {
+                       if (all.of_one) {
+                         out.times = all.times;
+                       } else if (index < all.times.size()) {
+                         out.times.push_back(all.times[index]);
+                       }
+                     }));
+    return exists ? out : CellTimes();
+  }
+
+ private:
+  bool is_map() const { return receiver_->type()->base().kind() == TypeKind::kMap; }
+  // Calls found(index, key, mapped) for what is selected; false: there is no collection.
+  template <class Found>
+  Result<bool> for_each(const InputRow& input, Found found) const {
     ASSIGN_OR_RETURN(BytesView value, receiver_->evaluate(input));
     BytesView from = kNull, to = kNull;
     if (from_ != nullptr) {
@@ -144,33 +195,24 @@ class ElementSelector : public Selector {
     if (to_ != nullptr) {
       ASSIGN_OR_RETURN(to, to_->bind(*input.context));
     }
-    if (is_null(value)) return kNull;
-    const Type& collection = receiver_->type()->base();
-    const Type& key_type = *collection.elements()[0];
-    bool map = collection.kind() == TypeKind::kMap;
-    Bytes out;
-    int32_t count = 0;
+    if (is_null(value)) return false;
+    const Type& key_type = *receiver_->type()->base().elements()[0];
     auto elements = ElementReader::collection(value);
     BytesView key, mapped;
-    while (elements.next(&key)) {
-      if (map && !elements.next(&mapped)) break;
+    for (size_t index = 0; elements.next(&key); ++index) {
+      if (is_map() && !elements.next(&mapped)) break;
       if (!range_) {
-        if (!is_null(from) && key_type.compare(key, from) == 0) return map ? mapped : key;
-        continue;
+        if (is_null(from) || key_type.compare(key, from) != 0) continue;
+        found(index, key, mapped);
+        break;
       }
       if (!is_null(from) && key_type.compare(key, from) < 0) continue;
       if (!is_null(to) && key_type.compare(key, to) > 0) continue;
-      append_element(out, key);
-      if (map) append_element(out, mapped);
-      ++count;
+      found(index, key, mapped);
     }
-    if (!range_ || (count == 0 && receiver_->type()->is_multi_cell())) return kNull;
-    Bytes head;
-    append_be<int32_t>(head, count);
-    return input.context->arena.copy(head + out);
+    return true;
   }
 
- private:
   SelectorPtr receiver_;
   TermPtr from_, to_;
   bool range_;
@@ -395,13 +437,16 @@ struct BuildSelector {
     using Kind = ast::WritetimeOrTtlSelectable::Kind;
     const char* name = s.kind == Kind::kTtl ? "ttl" : s.kind == Kind::kMaxWritetime ? "maxwritetime" : "writetime";
     ASSIGN_OR_RETURN(const Column* column, builder.column(s.column));
-    if (!std::holds_alternative<ast::ColumnSelectable>(s.selected->value)) {
-      return not_supported(std::string(name) + " of an element or field");
-    }
     if (column->is_primary_key()) {
       return invalid(std::string("Cannot use selection function ") + name + " on PRIMARY KEY part " + column->name);
     }
-    return SelectorPtr(std::make_unique<CellTimeSelector>(column, s.kind));
+    ASSIGN_OR_RETURN(SelectorPtr selected, builder.build(*s.selected, nullptr));
+    // A slice of several cells is several cells; an element or a field is one.
+    const ast::Selectable* whole = &*s.selected;
+    while (const auto* slice = std::get_if<ast::SliceSelectable>(&whole->value)) whole = &*slice->receiver;
+    bool has_several = column->is_complex() && std::holds_alternative<ast::ColumnSelectable>(whole->value);
+    bool is_list = has_several && s.kind != Kind::kMaxWritetime;
+    return SelectorPtr(std::make_unique<CellTimeSelector>(std::move(selected), s.kind, is_list));
   }
   Result<SelectorPtr> operator()(const ast::FunctionSelectable& s) const {
     std::vector<const ast::Selectable*> arguments;
