@@ -105,20 +105,17 @@ class Resolver {
   Result<FunctionPtr> check(const FunctionPtr& function) const;
   Result<FunctionPtr> make(const Factory& factory) const;
   // nullptr: none fits. The exact one, else the one that can be assigned; several of these are `ambiguous`.
-  FunctionPtr pick(const std::vector<FunctionPtr>& candidates, std::vector<FunctionPtr>* ambiguous) const;
+  Result<FunctionPtr> pick(const std::vector<FunctionPtr>& candidates, std::vector<FunctionPtr>* ambiguous) const;
   Result<FunctionPtr> resolve(const std::vector<FunctionPtr>& candidates) const;
 
-  Assignable test(const CallArgument& argument, const TypePtr& expected) const {
+  Result<Assignable> test(const CallArgument& argument, const TypePtr& expected) const {
+    if (argument.fits) return argument.fits(expected);
     if (argument.term != nullptr) return assignable(*argument.term, {"", "", "", expected}, context_);
-    // What is wrong with an element is said when the array is prepared.
-    if (argument.array_size && expected->kind() == TypeKind::kList) return Assignable::kWeak;
-    if (argument.array_size && expected->kind() == TypeKind::kVector) return Assignable::kWeak;
-    if (argument.type == nullptr) return argument.fits_nothing ? Assignable::kNo : Assignable::kWeak;
     return assignable_type(*value_type(argument.type), *value_type(expected));
   }
 
  private:
-  Assignable match(const Function& function) const;
+  Result<Assignable> match(const Function& function) const;
   bool return_type_fits(const Function& function) const {
     return receiver_type_ == nullptr ||
            assignable_type(*value_type(function.return_type()), *value_type(receiver_type_)) != Assignable::kNo;
@@ -147,7 +144,8 @@ Result<FunctionPtr> Resolver::check(const FunctionPtr& function) const {
                    " provided");
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (test(arguments_[i], expected[i]) == Assignable::kNo) {
+    ASSIGN_OR_RETURN(Assignable fit, test(arguments_[i], expected[i]));
+    if (fit == Assignable::kNo) {
       return invalid("Type error: " + arguments_[i].text + " cannot be passed as argument " + std::to_string(i) +
                      " of function " + function->qualified_name() + " of type " + expected[i]->cql_name());
     }
@@ -155,28 +153,29 @@ Result<FunctionPtr> Resolver::check(const FunctionPtr& function) const {
   return function;
 }
 
-Assignable Resolver::match(const Function& function) const {
+Result<Assignable> Resolver::match(const Function& function) const {
   if (arguments_.size() != function.arguments().size()) return Assignable::kNo;
   Assignable result = Assignable::kExact;
   for (size_t i = 0; i < arguments_.size(); ++i) {
-    Assignable one = test(arguments_[i], function.arguments()[i]);
+    ASSIGN_OR_RETURN(Assignable one, test(arguments_[i], function.arguments()[i]));
     if (one == Assignable::kNo) return one;
     result = std::min(result, one);
   }
   return result;
 }
 
-FunctionPtr Resolver::pick(const std::vector<FunctionPtr>& candidates, std::vector<FunctionPtr>* ambiguous) const {
+Result<FunctionPtr> Resolver::pick(const std::vector<FunctionPtr>& candidates,
+                                   std::vector<FunctionPtr>* ambiguous) const {
   for (const FunctionPtr& candidate : candidates) {
     if (!return_type_fits(*candidate)) continue;
-    Assignable fit = match(*candidate);
+    ASSIGN_OR_RETURN(Assignable fit, match(*candidate));
     if (fit == Assignable::kExact) {
       ambiguous->clear();
       return candidate;
     }
     if (fit == Assignable::kWeak) ambiguous->push_back(candidate);
   }
-  if (ambiguous->size() != 1) return nullptr;
+  if (ambiguous->size() != 1) return FunctionPtr();
   FunctionPtr only = ambiguous->front();
   ambiguous->clear();
   return only;
@@ -185,7 +184,8 @@ FunctionPtr Resolver::pick(const std::vector<FunctionPtr>& candidates, std::vect
 Result<FunctionPtr> Resolver::resolve(const std::vector<FunctionPtr>& candidates) const {
   if (candidates.size() == 1) return check(candidates.front());
   std::vector<FunctionPtr> ambiguous;
-  if (FunctionPtr best = pick(candidates, &ambiguous)) return best;
+  ASSIGN_OR_RETURN(FunctionPtr best, pick(candidates, &ambiguous));
+  if (best != nullptr) return best;
   if (ambiguous.empty()) {
     return invalid("Invalid call to function " + name_ +
                    ", none of its type signatures match (known type signatures: " + signatures(candidates) + ")");
@@ -356,7 +356,8 @@ Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<con
                                        const TypePtr& receiver_type, PrepareContext& context) {
   Resolver resolver(functions::operator_function(op), arguments, receiver_type, context);
   std::vector<FunctionPtr> ambiguous;
-  FunctionPtr best = resolver.pick(*Registry::native().overloads(functions::operator_function(op)), &ambiguous);
+  const auto& candidates = *Registry::native().overloads(functions::operator_function(op));
+  ASSIGN_OR_RETURN(FunctionPtr best, resolver.pick(candidates, &ambiguous));
   if (best != nullptr) return best;
   if (op == ast::ArithmeticOperator::kNegate) {
     if (!ambiguous.empty()) return invalid("Ambiguous negation: use type casts to disambiguate");

@@ -2,7 +2,9 @@
 // Cassandra's rules (cql3.functions.FunctionResolver): exact match first, then assignable ones, ambiguity is an error.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,15 +57,18 @@ class AggregateFunction : public Function {
 };
 using FunctionPtr = std::shared_ptr<const Function>;
 
+// AssignmentTestable.TestResult, ordered.
+enum class Assignable { kNo, kWeak, kExact };
+
 // An argument as the resolver sees it.
 struct CallArgument {
   TypePtr type;                     // nullptr when it has none by itself: a marker, null
   const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
   std::string text;                 // as error messages show it
-  // A part of what has no such part: it fits no type, and what is wrong with it is told when it is built.
-  bool fits_nothing = false;
+  // Of a SELECT clause, whose literals have columns and calls in them: whether it fits. Else `term` or `type` tells.
+  std::function<Result<Assignable>(const TypePtr&)> fits = nullptr;
   // The elements of `[a, b, …]`, which is a list or a vector, as it is wanted.
-  std::optional<size_t> array_size;
+  std::optional<size_t> array_size = std::nullopt;
 };
 // The function that fits, nullptr when none has that name. receiver_type may be nullptr, table (for token()) too. kInvalid
 // with Cassandra's words when none fits.

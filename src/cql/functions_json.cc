@@ -15,7 +15,13 @@ Result<BytesView> from_json(ExecutionContext& context, const std::string& name, 
   }
   if (json->is_null()) return kNull;
   auto value = value_from_json(type, *json);
-  if (value.ok()) return in_arena(context, *value);
+  if (value.ok()) {
+    // The empty text is no bytes, also of types that have no such value.
+    if (type.validate(*value).ok()) return in_arena(context, *value);
+    return Error(ErrorCode::kServerError, "java.lang.RuntimeException: Return of function system." + name +
+                                              " : (text) -> " + type.cql_name() + " (" + to_hex(*value) +
+                                              ") is not a valid value for its declared return type " + type.cql_name());
+  }
   return function_failure(name, {types::text()},
                           "org.apache.cassandra.serializers.MarshalException: " + value.error().message());
 }

@@ -259,6 +259,7 @@ Task<Result<QueryResult>> Modification::execute_with_read(ExecutionContext* cont
 Task<Result<std::shared_ptr<Modification::Prefetched>>> Modification::prefetch(ExecutionContext* context) const {
   auto result = std::make_shared<Prefetched>();
   CO_ASSIGN_OR_RETURN(auto keys, bind_keys(*context));
+  for (BytesView key : keys) CO_TRY(check_partition_key(*table_, key));
   std::vector<ClusteringPrefix> positions;
   bool static_only = regular_operations_.empty();
   if (!static_only && !table_->clustering.empty()) {

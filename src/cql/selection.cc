@@ -17,12 +17,6 @@ Status prepare_column(const ast::Selector& tree, SelectorBuilder& builder, Selec
     out.set_column(table, *found);
     return {};
   }
-  // Of one element it cannot be known whether it is in parentheses or a tuple.
-  if (const auto* one = std::get_if<ast::ParenthesesSelectable>(&selectable.value);
-      one != nullptr && one->elements.size() == 1) {
-    return invalid("Cannot infer type for term " + builder.name(selectable) +
-                   " in selection clause (try using a cast to force a type)");
-  }
   ASSIGN_OR_RETURN(out.selector, builder.build(selectable, nullptr));
   out.spec.type = out.selector->type();
   return {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/vint.h"
+#include "cql/selector_type.h"
 #include "cql/term_internal.h"
 #include "model/values.h"
 
@@ -49,6 +50,16 @@ class TermSelector : public Selector {
 
  private:
   TermPtr term_;
+};
+
+// (type)selected: the same bytes.
+class HintSelector : public Selector {
+ public:
+  HintSelector(TypePtr type, SelectorPtr selected) : Selector(std::move(type)), selected_(std::move(selected)) {}
+  Result<BytesView> evaluate(const InputRow& input) const override { return selected_->evaluate(input); }
+
+ private:
+  SelectorPtr selected_;
 };
 
 class FunctionSelector : public Selector {
@@ -266,49 +277,13 @@ Result<const Column*> SelectorBuilder::column(const std::string& name) {
   return found;
 }
 
-namespace {
-
-bool is_part(const ast::Selectable& selectable) {
-  return std::holds_alternative<ast::ElementSelectable>(selectable.value) ||
-         std::holds_alternative<ast::SliceSelectable>(selectable.value) ||
-         std::holds_alternative<ast::FieldSelectable>(selectable.value);
-}
-
-// The type of the keys of its cells.
-TypePtr element_type(const Type& collection) {
-  return collection.kind() == TypeKind::kList ? types::timeuuid() : collection.elements().back();
-}
-
-}  // namespace
-
-Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
-  // A marker or null has no type of its own, a literal the one it fits best; all else says it when it is prepared.
-  if (const auto* term = std::get_if<ast::TermSelectable>(&selectable.value))
-    return inferred_type(term->term, context_);
-  if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable.value)) {
-    if (array->elements.empty()) return TypePtr();
-    ASSIGN_OR_RETURN(TypePtr element, type_of(array->elements[0]));
-    return element == nullptr ? element : types::list(element, false);
-  }
-  // What is wrong with the selection of a part is told when it is built: a function is resolved first.
-  if (const auto* element = std::get_if<ast::ElementSelectable>(&selectable.value)) {
-    ASSIGN_OR_RETURN(TypePtr type, type_of(*element->receiver));
-    return type != nullptr && type->is_collection() ? element_type(type->base()) : nullptr;
-  }
-  if (const auto* slice = std::get_if<ast::SliceSelectable>(&selectable.value)) {
-    ASSIGN_OR_RETURN(TypePtr type, type_of(*slice->receiver));
-    return type != nullptr && type->is_collection() ? types::freeze(type) : nullptr;
-  }
-  if (const auto* field = std::get_if<ast::FieldSelectable>(&selectable.value)) {
-    ASSIGN_OR_RETURN(TypePtr type, type_of(*field->receiver));
-    if (type == nullptr || !type->is_udt()) return TypePtr();
-    auto index = static_cast<const UserType&>(type->base()).field_index(field->field);
-    return index ? type->elements()[*index] : nullptr;
-  }
+Result<TypePtr> SelectorBuilder::type_when_built(const ast::Selectable& selectable) {
+  if (auto known = built_types_.find(&selectable); known != built_types_.end()) return known->second;
   size_t aggregates = aggregates_.size();
-  ASSIGN_OR_RETURN(SelectorPtr selector, build(selectable, nullptr));
+  Result<SelectorPtr> selector = build(selectable, nullptr);
   aggregates_.resize(aggregates);
-  return selector->type();
+  Result<TypePtr> type = selector.ok() ? Result<TypePtr>((*selector)->type()) : Result<TypePtr>(selector.error());
+  return built_types_.emplace(&selectable, std::move(type)).first->second;
 }
 
 namespace {
@@ -370,7 +345,7 @@ Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
     CallArgument argument;
     ASSIGN_OR_RETURN(argument.type, type_of(*selectable));
     argument.text = name(*selectable);
-    argument.fits_nothing = argument.type == nullptr && is_part(*selectable);
+    argument.fits = [this, selectable](const TypePtr& receiver) { return assignable(*selectable, receiver); };
     if (const auto* term = std::get_if<ast::TermSelectable>(&selectable->value)) argument.term = &term->term;
     if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable->value))
       argument.array_size = array->elements.size();
@@ -415,6 +390,7 @@ namespace {
 
 struct BuildSelector {
   SelectorBuilder& builder;
+  const ast::Selectable& selectable;
   const TypePtr& wanted;
 
   static Error cannot_infer(const std::string& term) {
@@ -474,7 +450,12 @@ struct BuildSelector {
     return call(function, arguments);
   }
   Result<SelectorPtr> operator()(const ast::FieldSelectable& s) const {
-    ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(*s.receiver, nullptr));
+    // In parentheses it is no tuple, as that has no fields.
+    TypePtr type;
+    if (const auto* inner = std::get_if<ast::ParenthesesSelectable>(&s.receiver->value)) {
+      ASSIGN_OR_RETURN(type, builder.exact_type(inner->elements[0]));
+    }
+    ASSIGN_OR_RETURN(SelectorPtr receiver, builder.build(*s.receiver, type));
     if (!receiver->type()->is_udt()) {
       return invalid("Invalid field selection: " + builder.name(*s.receiver) + " of type " +
                      receiver->type()->cql_name() + " is not a user type");
@@ -507,46 +488,49 @@ struct BuildSelector {
         std::make_unique<ElementSelector>(result, std::move(receiver), std::move(from), std::move(to), true));
   }
   Result<SelectorPtr> operator()(const ast::TypeHintSelectable& s) const {
-    ASSIGN_OR_RETURN(TypePtr type, builder.context().type(s.type, builder.table().keyspace));
-    return builder.build(*s.selectable, type);
+    ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
+    ASSIGN_OR_RETURN(Assignable fit, builder.assignable(*s.selectable, type));
+    if (fit == Assignable::kNo) {
+      const std::string name = builder.name(selectable);
+      return invalid("Cannot assign value " + name + " to " + name + " of type " + type->cql_name());
+    }
+    ASSIGN_OR_RETURN(SelectorPtr hinted, builder.build(*s.selectable, type));
+    return SelectorPtr(std::make_unique<HintSelector>(std::move(type), std::move(hinted)));
   }
   Result<SelectorPtr> operator()(const ast::ParenthesesSelectable& s) const {
-    if (s.elements.size() == 1) return builder.build(s.elements[0], wanted);
-    if (wanted == nullptr) {
-      for (const auto& element : s.elements) {
-        ASSIGN_OR_RETURN(TypePtr type, exact_type(element));
-        if (type == nullptr) return cannot_infer("(" + names(s.elements) + ")");
-      }
+    ASSIGN_OR_RETURN(TypePtr type, exact_or_wanted());
+    if (s.elements.size() == 1 && type->kind() != TypeKind::kTuple) return builder.build(s.elements[0], wanted);
+    if (!type->is_tuple()) return invalid("Invalid tuple literal: not of type " + type->cql_name());
+    const auto& fields = type->base().elements();
+    if (s.elements.size() > fields.size()) {
+      return invalid("Invalid tuple literal: too many elements. Type " + type->cql_name() + " expects " +
+                     std::to_string(fields.size()) + " but got " + std::to_string(s.elements.size()));
     }
     std::vector<SelectorPtr> parts;
-    std::vector<TypePtr> fields;
     for (size_t i = 0; i < s.elements.size(); ++i) {
-      bool typed = wanted != nullptr && i < wanted->elements().size();
-      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(s.elements[i], typed ? wanted->elements()[i] : nullptr));
-      fields.push_back(part->type());
+      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(s.elements[i], fields[i]));
       parts.push_back(std::move(part));
     }
-    return SelectorPtr(std::make_unique<TupleSelector>(types::tuple(std::move(fields)), std::move(parts), false));
+    return SelectorPtr(std::make_unique<TupleSelector>(std::move(type), std::move(parts), false));
   }
   Result<SelectorPtr> operator()(const ast::ArraySelectable& s) const {
-    std::vector<SelectorPtr> parts;
-    TypePtr element = wanted == nullptr ? nullptr : wanted->elements()[0];
-    for (size_t i = 0; element == nullptr && i < s.elements.size(); ++i) {
-      ASSIGN_OR_RETURN(element, exact_type(s.elements[i]));
+    const TypeKind kind = wanted == nullptr ? TypeKind::kList : wanted->kind();
+    if (kind != TypeKind::kList && kind != TypeKind::kVector) return unsupported_array(wanted);
+    ASSIGN_OR_RETURN(TypePtr type, exact_or_wanted());
+    if (kind == TypeKind::kVector && type->kind() == TypeKind::kList) {
+      type = types::vector(type->elements()[0], s.elements.size());
     }
-    if (element == nullptr) return cannot_infer("[" + names(s.elements) + "]");
-    for (const auto& selectable : s.elements) {
-      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(selectable, element));
-      element = part->type();
+    if (kind == TypeKind::kVector && static_cast<const VectorType&>(type->base()).dimension() != s.elements.size()) {
+      return invalid("Unable to create a vector selector of type " + type->cql_name() + " from " +
+                     std::to_string(s.elements.size()) + " elements");
+    }
+    std::vector<SelectorPtr> parts;
+    for (const auto& element : s.elements) {
+      ASSIGN_OR_RETURN(SelectorPtr part, builder.build(element, type->elements()[0]));
       parts.push_back(std::move(part));
     }
-    if (wanted != nullptr && wanted->kind() == TypeKind::kVector) {
-      size_t dimension = static_cast<const VectorType&>(wanted->base()).dimension();
-      if (parts.size() == dimension) return SelectorPtr(std::make_unique<VectorSelector>(wanted, std::move(parts)));
-      return invalid("Invalid vector literal: expected " + std::to_string(dimension) + " elements, but given " +
-                     std::to_string(parts.size()));
-    }
-    return SelectorPtr(std::make_unique<TupleSelector>(types::list(element, false), std::move(parts), true));
+    if (kind == TypeKind::kVector) return SelectorPtr(std::make_unique<VectorSelector>(type, std::move(parts)));
+    return SelectorPtr(std::make_unique<TupleSelector>(std::move(type), std::move(parts), true));
   }
   Result<SelectorPtr> operator()(const ast::SetSelectable&) const { return not_supported("A set literal"); }
   Result<SelectorPtr> operator()(const ast::MapOrUdtSelectable&) const {
@@ -554,15 +538,11 @@ struct BuildSelector {
   }
 
  private:
-  // nullptr for literals, too, which fit several.
-  Result<TypePtr> exact_type(const ast::Selectable& selectable) const {
-    if (std::holds_alternative<ast::TermSelectable>(selectable.value)) return TypePtr();
-    return builder.type_of(selectable);
-  }
-  std::string names(const std::vector<ast::Selectable>& selectables) const {
-    std::string text;
-    for (const auto& one : selectables) text += (text.empty() ? "" : ", ") + builder.name(one);
-    return text;
+  Result<TypePtr> exact_or_wanted() const {
+    ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
+    if (type == nullptr) type = wanted;
+    if (type == nullptr) return cannot_infer(builder.name(selectable));
+    return type;
   }
   Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
     // Neither literals nor markers have a type of their own here.
@@ -599,7 +579,7 @@ struct BuildSelector {
 }  // namespace
 
 Result<SelectorPtr> SelectorBuilder::build(const ast::Selectable& selectable, const TypePtr& wanted) {
-  return std::visit(BuildSelector{*this, wanted}, selectable.value);
+  return std::visit(BuildSelector{*this, selectable, wanted}, selectable.value);
 }
 
 }  // namespace cassandra_like

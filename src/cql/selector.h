@@ -1,6 +1,8 @@
 // Builds Selectors for one SELECT clause and remembers which columns it uses.
 #pragma once
 
+#include <unordered_map>
+
 #include "cql/selection.h"
 
 namespace cassandra_like {
@@ -19,8 +21,14 @@ class SelectorBuilder {
   Result<const Column*> column(const std::string& name);
   // wanted: the type it is for, where that is known (a function's argument, a hint), else nullptr.
   Result<SelectorPtr> build(const ast::Selectable& selectable, const TypePtr& wanted);
-  // nullptr for markers and null.
+  // The type that it fits best: of a literal the one that it would have by itself. nullptr: none, as of markers and null.
   Result<TypePtr> type_of(const ast::Selectable& selectable);
+  // The only type that it can be of: nullptr for literals, too, and for what is made of nothing else.
+  Result<TypePtr> exact_type(const ast::Selectable& selectable);
+  Result<TypePtr> type_when_built(
+      const ast::Selectable& selectable);  // of what is of no other type, wherever it stands
+  // kInvalid when such a selectable cannot be of that kind of type at all.
+  Result<Assignable> assignable(const ast::Selectable& selectable, const TypePtr& receiver);
   // As the resolution of functions wants them.
   Result<std::vector<CallArgument>> call_arguments(const std::vector<const ast::Selectable*>& selectables);
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
@@ -38,6 +46,8 @@ class SelectorBuilder {
   std::vector<const Column*> used_;
   std::vector<AggregateCall> aggregates_;
   bool in_aggregate_ = false;
+  // Each call asks for the types of its arguments, and these for theirs: without a memory, as often as there are paths.
+  std::unordered_map<const ast::Selectable*, Result<TypePtr>> built_types_;
 };
 
 }  // namespace cassandra_like

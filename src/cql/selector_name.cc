@@ -4,6 +4,7 @@
 #include "cql/functions_internal.h"
 #include "cql/selector.h"
 #include "cql/term_internal.h"
+#include "cql/type_name.h"
 
 namespace cassandra_like {
 namespace {
@@ -50,11 +51,8 @@ struct NameOf {
     auto bound = [&](const std::optional<ast::Term>& term) { return term ? source(*term, builder.context()) : ""; };
     return builder.name(*s.receiver) + "[" + bound(s.from) + ".." + bound(s.to) + "]";
   }
-  // The type as written, which is what stands before the selectable.
   std::string operator()(const ast::TypeHintSelectable& s) const {
-    std::string_view hint =
-        builder.context().text().substr(selectable.offset, s.selectable->offset - selectable.offset);
-    return std::string(hint.substr(0, hint.rfind(')') + 1)) + builder.name(*s.selectable);
+    return "(" + type_name_text(s.type, builder.table().keyspace) + ")" + builder.name(*s.selectable);
   }
   std::string operator()(const ast::ParenthesesSelectable& s) const { return "(" + joined(s.elements) + ")"; }
   std::string operator()(const ast::ArraySelectable& s) const { return "[" + joined(s.elements) + "]"; }

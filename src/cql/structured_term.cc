@@ -98,10 +98,34 @@ struct Structured {
   ColumnSpec value_spec() const { return spec("value(" + receiver.name + ")", type().elements().size() - 1); }
   ColumnSpec key_spec() const { return spec("key(" + receiver.name + ")", 0); }
 
-  Error not_of_type(const std::string& kind, const std::string& part, const ast::Term& value,
-                    const ColumnSpec& spec) const {
-    return invalid("Invalid " + kind + " literal for " + receiver.name + ": " + part + " " + source(value, context) +
-                   " is not of type " + spec.type->cql_name());
+  // `name`: as error messages call it.
+  struct Part {
+    const ast::Term* value;
+    ColumnSpec spec;
+    std::string name;
+  };
+
+  Error not_of_type(const std::string& kind, const Part& part) const {
+    const std::string value = type().is_tuple() ? "" : " " + source(*part.value, context);
+    return invalid("Invalid " + kind + " literal for " + receiver.name + ": " + part.name + value + " is not of type " +
+                   part.spec.type->cql_name());
+  }
+
+  // Whether all fit is asked before any is prepared. In a list, set or map none may be a bind marker.
+  Result<std::vector<TermPtr>> prepare(const std::string& kind, const std::vector<Part>& parts) const {
+    for (const Part& part : parts) {
+      if (assignable(*part.value, part.spec, context) == Assignable::kNo) return not_of_type(kind, part);
+    }
+    std::vector<TermPtr> terms;
+    for (const Part& part : parts) {
+      ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(*part.value, part.spec, context));
+      if (prepared->contains_marker() && type().is_collection()) {
+        return invalid("Invalid " + kind + " literal for " + receiver.name +
+                       ": bind variables are not supported inside collection literals");
+      }
+      terms.push_back(std::move(prepared));
+    }
+    return terms;
   }
 
   Result<TermPtr> finish(std::vector<TermPtr> parts) const {
@@ -111,17 +135,11 @@ struct Structured {
     return constant_term(std::move(value));
   }
 
-  // Elements of a list, set, map or vector: none may be a bind marker.
-  Status add(std::vector<TermPtr>& parts, const ast::Term& value, const ColumnSpec& spec, const char* kind,
-             const char* part) const {
-    if (assignable(value, spec, context) == Assignable::kNo) return not_of_type(kind, part, value, spec);
-    ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(value, spec, context));
-    if (prepared->contains_marker() && type().kind() != TypeKind::kVector) {
-      return invalid(std::string("Invalid ") + kind + " literal for " + receiver.name +
-                     ": bind variables are not supported inside collection literals");
-    }
-    parts.push_back(std::move(prepared));
-    return {};
+  Result<TermPtr> elements(const char* kind, const std::vector<ast::Term>& values) const {
+    std::vector<Part> parts;
+    for (const ast::Term& value : values) parts.push_back({&value, value_spec(), "value"});
+    ASSIGN_OR_RETURN(auto terms, prepare(kind, parts));
+    return finish(std::move(terms));
   }
 
   Result<TermPtr> operator()(const ast::ArrayLiteral& array) const {
@@ -137,9 +155,7 @@ struct Structured {
                        std::to_string(dimension) + " elements, but given " + std::to_string(array.elements.size()));
       }
     }
-    std::vector<TermPtr> parts;
-    for (const ast::Term& value : array.elements) TRY(add(parts, value, value_spec(), kind, "value"));
-    return finish(std::move(parts));
+    return elements(kind, array.elements);
   }
 
   Result<TermPtr> operator()(const ast::SetLiteral& set) const {
@@ -147,21 +163,20 @@ struct Structured {
     if (type().kind() != TypeKind::kSet && !empty_map) {
       return invalid("Invalid set literal for " + receiver.name + " of type " + type_name());
     }
-    std::vector<TermPtr> parts;
-    for (const ast::Term& value : set.elements) TRY(add(parts, value, value_spec(), "set", "value"));
-    return finish(std::move(parts));
+    return elements("set", set.elements);
   }
 
   Result<TermPtr> operator()(const ast::MapLiteral& map) const {
     if (type().kind() != TypeKind::kMap) {
       return invalid("Invalid map literal for " + receiver.name + " of type " + type_name());
     }
-    std::vector<TermPtr> parts;
+    std::vector<Part> parts;
     for (const auto& [key, value] : map.entries) {
-      TRY(add(parts, key, key_spec(), "map", "key"));
-      TRY(add(parts, value, value_spec(), "map", "value"));
+      parts.push_back({&key, key_spec(), "key"});
+      parts.push_back({&value, value_spec(), "value"});
     }
-    return finish(std::move(parts));
+    ASSIGN_OR_RETURN(auto terms, prepare("map", parts));
+    return finish(std::move(terms));
   }
 
   Result<TermPtr> operator()(const ast::TupleLiteral& tuple) const {
@@ -172,42 +187,33 @@ struct Structured {
                      " expects " + std::to_string(type().elements().size()) + " but got " +
                      std::to_string(tuple.elements.size()));
     }
-    std::vector<TermPtr> parts;
+    std::vector<Part> parts;
     for (size_t i = 0; i < tuple.elements.size(); ++i) {
       ColumnSpec component = spec(receiver.name + "[" + std::to_string(i) + "]", i);
-      if (assignable(tuple.elements[i], component, context) == Assignable::kNo) {
-        return invalid("Invalid tuple literal for " + receiver.name + ": component " + std::to_string(i) +
-                       " is not of type " + component.type->cql_name());
-      }
-      ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(tuple.elements[i], component, context));
-      parts.push_back(std::move(prepared));
+      parts.push_back({&tuple.elements[i], std::move(component), "component " + std::to_string(i)});
     }
-    return finish(std::move(parts));
+    ASSIGN_OR_RETURN(auto terms, prepare("tuple", parts));
+    return finish(std::move(terms));
   }
 
   Result<TermPtr> operator()(const ast::UdtLiteral& udt) const {
     if (!type().is_udt()) return invalid("Invalid user type literal for " + receiver.name + " of type " + type_name());
     const auto& user_type = static_cast<const UserType&>(type());
-    for (const auto& [field, value] : udt.fields) {
-      if (!user_type.field_index(field)) {
-        return invalid("Unknown field '" + field + "' in value of user defined type " + user_type.name());
-      }
-    }
-    std::vector<TermPtr> parts;
+    std::vector<Part> parts;
     for (size_t i = 0; i < user_type.field_names().size(); ++i) {
       const std::string& name = user_type.field_names()[i];
       auto given = std::find_if(udt.fields.begin(), udt.fields.end(), [&](const auto& f) { return f.name == name; });
       static const ast::Term kAbsent{ast::NullLiteral{}};
       const ast::Term& value = given == udt.fields.end() ? kAbsent : given->value;
-      ColumnSpec field = spec(receiver.name + "." + name, i);
-      if (assignable(value, field, context) == Assignable::kNo) {
-        return invalid("Invalid user type literal for " + receiver.name + ": field " + name + " is not of type " +
-                       field.type->cql_name());
-      }
-      ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(value, field, context));
-      parts.push_back(std::move(prepared));
+      parts.push_back({&value, spec(receiver.name + "." + name, i), "field " + name});
     }
-    return finish(std::move(parts));
+    ASSIGN_OR_RETURN(auto terms, prepare("user type", parts));
+    for (const auto& [field, value] : udt.fields) {
+      if (!user_type.field_index(field)) {
+        return invalid("Unknown field '" + field + "' in value of user defined type " + user_type.name());
+      }
+    }
+    return finish(std::move(terms));
   }
 
   template <class T>

@@ -2,6 +2,7 @@
 // and call_term.cc (functions, casts, arithmetic).
 #pragma once
 
+#include "cql/function.h"
 #include "cql/term.h"
 
 namespace cassandra_like {
@@ -18,8 +19,6 @@ class ConstantTerm : public Term {
 };
 TermPtr constant_term(Bytes value);
 
-// AssignmentTestable.TestResult, ordered.
-enum class Assignable { kNo, kWeak, kExact };
 Assignable assignable_type(const Type& from, const Type& to);
 Assignable assignable(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);
 Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);

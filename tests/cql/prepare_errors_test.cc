@@ -45,6 +45,8 @@ TEST_F(PrepareErrors, ArraysWhereNoneCanBe) {
 TEST_F(PrepareErrors, ArraysOfWhatDoesNotFit) {
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, l) VALUES (1, ['a', [1]])"),
             "Invalid list literal for l: value 'a' is not of type int");
+  EXPECT_EQ(refusal("INSERT INTO ks.t (k, l) VALUES (1, [99999999999, 'a'])"),
+            "Invalid list literal for l: value 'a' is not of type int");
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, n) VALUES (1, [[1], []])"), "");
 }
 
@@ -68,6 +70,51 @@ TEST_F(PrepareErrors, SelectionsOfOtherTables) {
             "Invalid element selection: k is of type int is not a collection");
   EXPECT_EQ(refusal("SELECT abs(nope), k[1] FROM ks.t"), kNope);
   EXPECT_EQ(refusal("SELECT cast(k as blob), sum(l) FROM ks.t"), "k cannot be cast to blob");
+}
+
+// A literal in the SELECT clause has the type of the first column, call or hint in it, or that which is wanted.
+TEST_F(PrepareErrors, LiteralsInSelections) {
+  for (const std::string term : {"1", "[1]", "[[1]]", "(k)", "((k), k)", "(k, 1)", "(k, [1])", "[(k, 1)]", "[k.f]"}) {
+    EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"),
+              "Cannot infer type for term " + term + " in selection clause (try using a cast to force a type)");
+  }
+  for (const std::string term : {"[k, 1]", "[1, k]", "[(k), k]", "[(k, k), (k, 1)]", "[l, [1]]", "(k, l)",
+                                 "to_json([1])", "to_json((k, [1]))", "abs((k))", "abs((1))", "[k, (1)]"}) {
+    EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"), "") << term;
+  }
+  EXPECT_EQ(refusal("SELECT [k, 'a'] FROM ks.t"), "Invalid STRING constant (a) for \"[selection]\" of type int");
+  EXPECT_EQ(refusal("SELECT [k, [1]] FROM ks.t"), "Unsupported target type: int");
+  EXPECT_EQ(refusal("SELECT similarity_cosine([k, 1], [1, 2]) FROM ks.t"),
+            "Type error: [k, 1] cannot be passed as argument 0 of function system.similarity_cosine of type "
+            "vector<float, 2>");
+}
+
+TEST_F(PrepareErrors, HintsInSelections) {
+  auto refused = [](const std::string& term, const std::string& type) {
+    return "Cannot assign value " + term + " to " + term + " of type " + type;
+  };
+  EXPECT_EQ(refusal("SELECT (bigint)k FROM ks.t"), refused("(bigint)k", "bigint"));
+  EXPECT_EQ(refusal("SELECT (INT)'a' FROM ks.t"), refused("(int)'a'", "int"));
+  EXPECT_EQ(refusal("SELECT (list<int>)(1, 2) FROM ks.t"), refused("(list<int>)(1, 2)", "frozen<list<int>>"));
+  EXPECT_EQ(refusal("SELECT (tuple<int>)(k, k) FROM ks.t"), refused("(tuple<int>)(k, k)", "frozen<tuple<int>>"));
+  EXPECT_EQ(refusal("SELECT (int)[1] FROM ks.t"), "Unsupported target type: int");
+  EXPECT_EQ(refusal("SELECT (vector<float, 3>)[1, 2] FROM ks.t"),
+            "Unable to create a vector selector of type vector<float, 3> from 2 elements");
+  for (const std::string term : {"(blob)k", "(varint)k", "(list<int>)([1])", "(list<blob>)[k]", "(tuple<int, int>)(k)",
+                                 "(vector<float, 2>)[1, 2]", "(tuple<int>)(1)"}) {
+    EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"), "") << term;
+  }
+}
+
+// What is asked of a call's arguments is asked once, however deep they are.
+TEST_F(PrepareErrors, CallsInCalls) {
+  std::string call = "k";
+  for (int i = 0; i < 60; ++i) call = i % 2 == 0 ? "abs(" + call + ")" : "abs((" + call + "))";
+  EXPECT_EQ(refusal("SELECT " + call + " FROM ks.t"), "");
+}
+
+TEST_F(PrepareErrors, TimesOfPartsOfAKey) {
+  EXPECT_EQ(refusal("SELECT ttl(k.f) FROM ks.t"), "Cannot use selection function ttl on PRIMARY KEY part k");
 }
 
 TEST_F(PrepareErrors, EntriesOfADescendingList) {

@@ -104,6 +104,8 @@ class Run:
             if self.arguments.show_explained:
                 self.show("explained by " + name, case, index, statement)
             case.open = {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}
+            if ours.kind != theirs.kind and "prepared" in (ours.kind, theirs.kind):
+                await case.session.connect()  # the first statement that a connection prepares has a warning
             return
         self.run += 1
         self.kinds[theirs.kind] += 1

@@ -227,7 +227,7 @@ RULES = [
     Rule("counters from JSON", r"^error 0x", SERVER + r"java\.lang\.UnsupportedOperationException"),
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
     Rule("a set that is subtracted from a map", INVALID + "Value for a map substraction has to be a set", SERVER + r"java\.lang\.ClassCastException"),
-    Rule("map literals in token()", INVALID + r"Type error: \{.* cannot be passed as argument \d+ of function system\.token", SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType"),
+    Rule("map literals for what is no map", INVALID + r".*\{.*\} (cannot be passed as argument|is not of type) ", SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType"),
     Rule("arrays for what is no list", INVALID + "Unsupported target type: ", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: "),
     Rule("GROUP BY of a literal", INVALID + "Only column names and functions can be in the GROUP BY clause", SERVER + r"java\.lang\.ClassCastException: class .*Selectable\$WithTerm"),
     Rule("operations without a column", SYNTAX, SYNTAX + r"Failed parsing statement: .* reason: NullPointerException .*ColumnIdentifier\.equals"),
@@ -235,7 +235,7 @@ RULES = [
     Rule("what a JVM says of a cast", "cannot be cast to String", r"cannot be cast to class java\.lang\.String"),
     Rule("hex constants for a tinyint", INVALID + r"Invalid HEX constant \(0x\w*\) for .* of type tinyint"),
     Rule("errors of user types are invalid requests", INVALID, SERVER + r"org\.apache\.cassandra\.serializers\.MarshalException: ", holds=same_words),
-    Rule("bytes that are too short for a literal of a tuple", INVALID + r"Not enough bytes to read (size of )?\S+ (component|field)", r"^(prepared|void|rows|error 0x0000 .java\.lang\.IndexOutOfBoundsException)", r"\b0x"),
+    Rule("bytes that are too short for a literal of a tuple", INVALID + r"Not enough bytes to read (size of )?\S+ (component|field)", r"^(prepared|void|rows|error 0x0000 .java\.lang\.IndexOutOfBoundsException|error 0x2200 )", r"\b0x"),
     Rule("tuples with missing fields in JSON", "^rows", SERVER + r"java\.lang\.(IndexOutOfBoundsException'|NullPointerException)", r"^SELECT\s+JSON|\bto_json\("),
     Rule("SELECT JSON * in the order of its text, which is none", "^rows", SERVER + r"java\.lang\.", r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b"),
     # Descending columns.
