@@ -296,11 +296,12 @@ Result<RowFilter> RestrictionsImpl::filter(ExecutionContext& context) const {
   RowFilter filter;
   if (index_ != nullptr) {
     TRY(indexed_->add_to_filter(filter, context));
-    IndexTargetType target = parse_index_target(index_->options.at("target")).type;
-    auto answered = std::find_if(filter.begin(), filter.end(), [target](const FilterExpression& condition) {
-      if (target == IndexTargetType::kKeys) return condition.op == Operator::kContainsKey;
-      if (target == IndexTargetType::kEntries) return condition.is_map_entry;
-      return target != IndexTargetType::kValues || condition.op == Operator::kContains;
+    const IndexTarget target = parse_index_target(index_->options.at("target"));
+    auto answered = std::find_if(filter.begin(), filter.end(), [&](const FilterExpression& condition) {
+      if (condition.column->name != target.column) return false;
+      if (target.type == IndexTargetType::kKeys) return condition.op == Operator::kContainsKey;
+      if (target.type == IndexTargetType::kEntries) return condition.is_map_entry;
+      return target.type != IndexTargetType::kValues || condition.op == Operator::kContains;
     });
     if (answered != filter.end()) std::iter_swap(filter.begin(), answered);
   }

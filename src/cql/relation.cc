@@ -416,12 +416,12 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
 }
 
 const IndexMetadata* Restriction::supporting_index(const TableMetadata& table) const {
-  if (columns.size() != 1) return nullptr;
   for (const auto& [name, index] : table.indexes) {
     auto option = index.options.find("target");
     if (option == index.options.end() || !is_filterable_index(index)) continue;
     IndexTarget target = parse_index_target(option->second);
-    if (target.column != columns[0]->name) continue;
+    if (std::none_of(columns.begin(), columns.end(), [&](const Column* c) { return c->name == target.column; }))
+      continue;
     if (kind == Kind::kEq && (target.type == IndexTargetType::kSimple || target.type == IndexTargetType::kFull))
       return &index;
     for (const Containment& containment : contains) {

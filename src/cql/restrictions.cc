@@ -310,6 +310,7 @@ class RestrictionsBuilder {
     bool filters = filtered_.empty() && !result_->clustering_.empty();
     for (const Restriction* restriction : filtered_) {
       bool by_index = restriction->supporting_index(table_) == index_ && index_ != nullptr;
+      by_index = by_index && restriction->columns.size() == 1;  // an index is of one column
       filters = filters || !by_index || restriction->contains.size() > 1;
     }
     return filters;

@@ -141,6 +141,18 @@ Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionConte
   return static_cast<uint64_t>(limit);
 }
 
+namespace {
+
+// It is a partition key of the index, whose length is written in 16 bits (index.internal.CassandraIndex.validate).
+Status check_indexed_value(const FilterExpression& expression) {
+  constexpr size_t kComponent = 3;  // what a part of a composite key takes beside its bytes
+  size_t size = expression.value.size();
+  if (expression.is_map_entry) size += expression.map_key.size() + 2 * kComponent;
+  return size < (1u << 16) ? Status() : invalid("Index expression values may not be larger than 64K");
+}
+
+}  // namespace
+
 Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
   command.table = table_;
   command.now_seconds = context.now_seconds;
@@ -174,6 +186,7 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   }
   command.index = restrictions_->index();
   command.index_expression = restrictions_->index_expression();
+  if (command.index != nullptr && !nothing) TRY(check_indexed_value(command.filter[command.index_expression]));
   return {};
 }
 

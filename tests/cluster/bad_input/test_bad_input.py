@@ -361,6 +361,28 @@ def test_nested_brackets(node, depth):
     growth(node, before, SLACK)
 
 
+def test_values_that_no_index_can_have(node):
+    with wire.Client(ADDRESS) as client:
+        client.query("CREATE TABLE b.indexed (k int, c blob, v blob, m map<blob, blob>, PRIMARY KEY (k, c))")
+        for target in ("c", "v", "entries(m)"):
+            client.query(f"CREATE INDEX ON b.indexed ({target})")
+
+        def ask(condition, *values):
+            return client.query(f"SELECT * FROM b.indexed WHERE {condition} ALLOW FILTERING", values)
+
+        longest = bytes(65535)
+        for condition, values, beyond in (
+                ("v = ?", (longest,), (longest + b"x",)),
+                ("c = ?", (longest,), (longest + b"x",)),
+                ("(c) = (?)", (longest,), (longest + b"x",)),
+                ("m[?] = ?", (bytes(30000), bytes(35529)), (bytes(30000), bytes(35530)))):
+            ask(condition, *values)
+            with pytest.raises(wire.Refused, match="2200 Index expression values may not be larger than 64K"):
+                ask(condition, *beyond)
+        ask("k = 1 AND c = ?", longest + b"x")  # is not asked of an index
+        client.query("DROP TABLE b.indexed")
+
+
 def test_invalid_utf8(node):
     with wire.Client(ADDRESS) as client:
         for bad in (b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80"):
