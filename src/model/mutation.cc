@@ -219,8 +219,11 @@ class TombstoneReader {
         end.kind = kind == ClusteringKind::kExclEndInclStartBoundary ? ClusteringKind::kExclEndBound
                                                                      : ClusteringKind::kInclEndBound;
       }
-      if (!list_) list_.emplace(arena_, 4);
-      list_->add({start_, end, deletion_});
+      // One that covers nothing is not written either.
+      if (start_.comparable < end.comparable) {
+        if (!list_) list_.emplace(arena_, 4);
+        list_->add({start_, end, deletion_});
+      }
       open_ = false;
     }
     if (is_start(kind) || is_boundary(kind)) {
