@@ -89,16 +89,12 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
     if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
     return Result<ReadStatistics>(statistics);
   }
-  return by_range ? read_range(&command, &sink) : read_keys(&command, &sink);
+  if (by_range) return read_range(&command, &sink);
+  return command.keys.size() == 1 ? read_elsewhere(&command, &sink) : read_keys(&command, &sink);
 }
 
 // Key by key, in the command's order.
 Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink) {
-  if (command->keys.size() == 1) {
-    ReadStatistics statistics;
-    CO_TRY(co_await read_elsewhere(owner(command->keys[0]), command, sink, &statistics));
-    co_return statistics;
-  }
   ReadStatistics total;
   CountingSink counting(*sink, *command);
   for (const DecoratedKey& key : command->keys) {
@@ -106,31 +102,31 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     ReadCommand part = *command;
     part.keys = {key};
     part.limit = counting.remaining();
-    unsigned shard = owner(key);
     ReadStatistics statistics;
-    if (shard == shard_) {
+    if (owner(key) == shard_) {
       CO_TRY(engine().read(part, counting, &statistics));
     } else {
-      CO_TRY(co_await read_elsewhere(shard, &part, &counting, &statistics));
+      CO_ASSIGN_OR_RETURN(statistics, co_await read_elsewhere(&part, &counting));
     }
     add(total, statistics);
   }
   co_return total;
 }
 
-Task<Status> ReplicaImpl::read_elsewhere(unsigned shard, const ReadCommand* command, RowSink* sink,
-                                         ReadStatistics* statistics) {
+Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand* command, RowSink* sink) {
+  unsigned shard = owner(command->keys[0]);
   Engine* engine = shared_.engines[shard].get();
   std::unique_ptr<RowBuffer> rows = take_buffer();
-  auto read = [engine, command, statistics, into = rows.get()] {
-    return Task<Status>(engine->read(*command, *into, statistics));
+  ReadStatistics statistics;
+  auto read = [engine, command, into = rows.get(), count = &statistics] {
+    return Task<Status>(engine->read(*command, *into, count));
   };
   CO_TRY(co_await run_on<Status>(executor(shard_), executor(shard), read));
   uint64_t delivered = 0;
   while (rows->has_partition() && rows->deliver(*command, *sink, &delivered) != RowSink::Next::kStop) {
   }
   give_back(std::move(rows));
-  co_return Status();
+  co_return statistics;
 }
 
 std::unique_ptr<RowBuffer> ReplicaImpl::take_buffer() {

@@ -58,8 +58,8 @@ class ReplicaImpl : public Replica {
   void count(bool local) { ++(local ? statistics_.local : statistics_.forwarded); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));
-  // The rows of one key that another shard has.
-  Task<Status> read_elsewhere(unsigned shard, const ReadCommand* command, RowSink* sink, ReadStatistics* statistics);
+  // A command for one key, which another shard has.
+  Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand* command, RowSink* sink);
   std::unique_ptr<RowBuffer> take_buffer();
   void give_back(std::unique_ptr<RowBuffer> buffer);
   Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink);
