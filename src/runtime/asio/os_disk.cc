@@ -70,6 +70,9 @@ Result<std::unique_ptr<MappedFile>> OsDisk::create_mapped(const std::string& pat
   }
   void* p = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (p == MAP_FAILED) return failed(errno);
+  // No read-ahead: of blocks that nobody has written it would clear as many pages as the device is set to read at once,
+  // which may be megabytes, while a store waits.
+  ::madvise(p, size, MADV_RANDOM);
   std::span<char> memory(static_cast<char*>(p), size);
   return std::unique_ptr<MappedFile>(std::make_unique<OsMappedFile>(path, memory, shard_, pool_));
 }
