@@ -88,7 +88,7 @@ class SegmentRun {
       if (found.state != RecordState::kWhole && has_marker_at(offset)) {
         auto crc = load_be<uint32_t>(file_.data() + offset + 4);
         if (crc == marker_crc(id_, offset)) return offset;
-        if (crc == 0) found = record_at(file_, offset + kMarkerSize, limit);
+        if (crc == 0 || lies_in_two_sectors(offset)) found = record_at(file_, offset + kMarkerSize, limit);
       }
       if (found.state != RecordState::kWhole) {
         summary_.torn = found.state != RecordState::kEnd;
@@ -102,11 +102,15 @@ class SegmentRun {
 
   bool has_marker_at(uint32_t offset) const { return file_.size() >= offset + kMarkerSize; }
 
-  // A marker that lies in two disk sectors may be there by half, with any end. That its end is right shows in the
-  // marker that is there, which was stored later.
-  bool is_half_stored(uint32_t marker, uint32_t end) const {
+  // Then a power failure may leave either half of a marker.
+  static bool lies_in_two_sectors(uint32_t marker) {
     constexpr uint32_t kSector = 512;
-    if (marker % kSector <= kSector - kMarkerSize) return false;
+    return marker % kSector > kSector - kMarkerSize;
+  }
+
+  // With any end. That its end is right shows in the marker that is there, which was stored later.
+  bool is_half_stored(uint32_t marker, uint32_t end) const {
+    if (!lies_in_two_sectors(marker)) return false;
     if (end > file_.size()) return true;
     return has_marker_at(end) && load_be<uint32_t>(file_.data() + end + 4) != marker_crc(id_, end);
   }
