@@ -22,7 +22,7 @@ TypePtr element_type(const Type& collection) {
   return collection.kind() == TypeKind::kList ? types::timeuuid() : collection.elements().back();
 }
 
-// `wanted` tells which of the two types of a selectable is asked for, also of its parts.
+// `question` tells which of the two types of a selectable is asked for, also of its parts.
 struct TypeOf {
   using Question = Result<TypePtr> (SelectorBuilder::*)(const ast::Selectable&);
   SelectorBuilder& builder;

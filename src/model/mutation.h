@@ -2,7 +2,8 @@
 // tables with the same key in one keyspace, and is applied and logged as a whole.
 //
 // Both borrow: everything they point to must outlive the call they are passed to. A callee that has to keep one
-// beyond its return (it was queued, it goes to another shard) keeps the serialized form.
+// beyond its return (it was queued) keeps the serialized form. One that goes to another shard is lent until its Task
+// completes.
 #pragma once
 
 #include <functional>

@@ -6,6 +6,8 @@ namespace cassandra_like {
 
 namespace {
 constexpr size_t kThreads = 2;
+// More than this do not wait any longer: what they give back may be a full disk's space.
+constexpr size_t kMostIdleJobs = 16;
 }
 
 Task<Status> SyncPool::run(EpollShard* shard, Work work) {
@@ -46,7 +48,7 @@ void SyncPool::thread_body() {
   for (;;) {
     ready_.wait(lock, [this] { return stopping_ || !jobs_.empty() || !idle_jobs_.empty(); });
     if (stopping_) return;
-    if (jobs_.empty()) {
+    if (jobs_.empty() || idle_jobs_.size() > kMostIdleJobs) {
       absl::AnyInvocable<void()> work = std::move(idle_jobs_.front());
       idle_jobs_.pop_front();
       lock.unlock();

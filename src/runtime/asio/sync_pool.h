@@ -21,7 +21,7 @@ class SyncPool {
   ~SyncPool() { stop(); }
   // Runs work on a thread of the pool; its result is returned on the shard, where the caller runs.
   Task<Status> run(EpollShard* shard, Work work);
-  // Runs work when nothing else is to be done, at the latest in stop(), or now when that was called.
+  // Runs work when nothing else is to be done or much of it waits, at the latest in stop(); now when that was called.
   void run_idle(absl::AnyInvocable<void()> work);
   void stop();
 
