@@ -25,8 +25,8 @@ class SelectorBuilder {
   Result<TypePtr> type_of(const ast::Selectable& selectable);
   // The only type that it can be of: nullptr for literals, too, and for what is made of nothing else.
   Result<TypePtr> exact_type(const ast::Selectable& selectable);
-  Result<TypePtr> type_when_built(
-      const ast::Selectable& selectable);  // of what is of no other type, wherever it stands
+  // Of what is of no other type, wherever it stands.
+  Result<TypePtr> type_when_built(const ast::Selectable& selectable);
   // kInvalid when such a selectable cannot be of that kind of type at all.
   Result<Assignable> assignable(const ast::Selectable& selectable, const TypePtr& receiver);
   // As the resolution of functions wants them.

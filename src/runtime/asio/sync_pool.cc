@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kThreads = 2;
 // More than this do not wait any longer: what they give back may be a full disk's space.
 constexpr size_t kMostIdleJobs = 16;
-}
+}  // namespace
 
 Task<Status> SyncPool::run(EpollShard* shard, Work work) {
   Promise<Status> done;
