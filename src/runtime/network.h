@@ -29,7 +29,8 @@ class Connection {
   virtual SocketAddress remote_address() const = 0;
 
   // The buffer that waits to be sent. Append to it; within on_received() it is sent when that returns, elsewhere after
-  // flush(). So all answers of one read leave in one system call.
+  // flush(). So all answers of one read leave in one system call. If on_received() gave work to other shards it may be
+  // sent with the next flush(), about a millisecond later at most: a part of the answers is still to come then.
   virtual Bytes& output() = 0;
   virtual void flush() = 0;
   // Bytes that output() and the operating system's refusal hold back: a client that does not read makes it grow.

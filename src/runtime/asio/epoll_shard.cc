@@ -72,6 +72,7 @@ void EpollShard::post(PostedWork& work) {
   // When this succeeds the work may run and be gone.
   while (!remote_.compare_exchange_weak(work.next_, &work, std::memory_order_seq_cst)) {
   }
+  if (current_shard != nullptr) ++current_shard->posted_to_others_;
   if (!sleeping_.load(std::memory_order_seq_cst)) return;
   if (current_shard == nullptr) {
     wake();

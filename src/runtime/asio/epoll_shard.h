@@ -64,6 +64,8 @@ class EpollShard final : public Executor {
   // Unregisters a descriptor that stays open; closing one unregisters it too.
   void forget(int fd);
   char* read_buffer() { return read_buffer_.get(); }
+  // How often this shard has given work to another one.
+  uint64_t posted_to_others() const { return posted_to_others_; }
 
   // The thread's body: returns after request_stop().
   void run();
@@ -94,6 +96,7 @@ class EpollShard final : public Executor {
   std::atomic<bool> sleeping_{false};
   bool stopping_ = false;
   bool sweeping_ = false;
+  uint64_t posted_to_others_ = 0;
   std::vector<EpollShard*> to_wake_;
   std::vector<Callback> local_;
   std::vector<Callback> running_;

@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kSmallestBuffer = 4 * 1024;
 constexpr size_t kKeptOutput = 256 * 1024;
 constexpr int kReadsInARow = 4;
+constexpr size_t kHeldOutput = 16 * 1024;  // more is worth a send of its own
+constexpr Duration kLongestHold = std::chrono::milliseconds(1);
 constexpr Duration kLinger = std::chrono::seconds(10);
 
 Error connection_error(const char* doing, int error_number) {
@@ -76,6 +78,7 @@ void TcpConnection::read_available() {
 }
 
 bool TcpConnection::read_once() {
+  const uint64_t posted = shard_.posted_to_others();
   if (begin_ == end_) {
     char* data = shard_.read_buffer();
     ssize_t n = ::recv(fd_.get(), data, EpollShard::kReadBuffer, 0);
@@ -95,7 +98,11 @@ bool TcpConnection::read_once() {
     offer_own();
     if (closed_) return false;
   }
-  push_output();
+  if (shard_.posted_to_others() != posted) {
+    hold_output();
+  } else {
+    push_output();
+  }
   return true;
 }
 
@@ -199,6 +206,19 @@ void TcpConnection::on_idle_sweep() {
 
 void TcpConnection::flush() {
   if (!delivering_ && !closed_) push_output();
+}
+
+void TcpConnection::hold_output() {
+  if (closing_ || paused_ || output_.size() > kHeldOutput) return push_output();
+  if (output_.empty() || held_) return;
+  held_ = true;
+  ++pending_;
+  shard_.schedule(kLongestHold, [this] {
+    --pending_;
+    held_ = false;
+    if (closed_) return remove_if_done();
+    push_output();
+  });
 }
 
 void TcpConnection::push_output() {

@@ -3,7 +3,9 @@
 // Reading: what arrives is read into the shard's buffer and offered to the handler there; only what it leaves is copied
 // into a buffer of the connection's own, where the rest of the frame is then read to. So an idle connection holds no
 // memory for reading. A read that filled its buffer is repeated, at once a few times, then after others had a turn.
-// Writing: output() is given to send() directly; what the kernel refuses waits for the socket to become writable.
+// Writing: output() is given to send() directly; what the kernel refuses waits for the socket to become writable. When a
+// read made the shard ask others, a part of the answers is still to come: what is ready waits for them, a little, so that
+// one send serves all.
 //
 // Being edge-triggered, readiness is remembered in readable_ until a read has found the socket empty.
 #pragma once
@@ -48,6 +50,8 @@ class TcpConnection final : public Connection, public Pollable {
   void make_room();
   void keep(BytesView rest);
   void continue_later();
+  // Leaves a small output to the next flush(), which is not far.
+  void hold_output();
   void push_output();
   // Sends what it can; false when the connection was closed meanwhile or waits to become writable.
   bool send_output();
@@ -74,6 +78,7 @@ class TcpConnection final : public Connection, public Pollable {
   bool active_ = false;      // the own buffer was used since the last sweep
   bool continuing_ = false;  // continue_later() was posted
   bool waiting_ = false;     // for writability
+  bool held_ = false;        // hold_output() has a timer
   bool delivering_ = false;
   bool paused_ = false;
   bool closing_ = false;  // close() was called
