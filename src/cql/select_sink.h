@@ -26,6 +26,8 @@ class SelectSink : public RowSink {
   // Rows of the result are groups, and limits and pages count them. Without a grouping, there is one of all rows.
   void group_by(const Grouping* grouping) { groups_.emplace(table_, selection_, grouping); }
 
+  // Functions may ask the shard's processor for something; columns are only copied.
+  bool may_be_lent() const override { return selection_.is_plain() && !groups_; }
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
   bool takes_plain_rows() const override {

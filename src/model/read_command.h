@@ -79,6 +79,9 @@ class RowSink {
   // filtering), or a live static row with no row of the slices (the sink decides whether that is a result).
   virtual Next begin_partition(const DecoratedKey& key, const Row& static_row) = 0;
   virtual Next row(const Row& row) = 0;
+  // Whether another shard than the one that made it may call it, while that one waits: it refers to nothing that is changed
+  // there meanwhile.
+  virtual bool may_be_lent() const { return false; }
   // A sink that wants nothing of rows but their values may be given plain ones as such.
   virtual bool takes_plain_rows() const { return false; }
   virtual Next plain_row(const PlainRow&) { return Next::kStop; }

@@ -35,6 +35,7 @@ class CountingSink : public RowSink {
     if (rows_in_partition_ == 0 && counts_static_) ++delivered_;
     return note(sink_.end_partition());
   }
+  bool may_be_lent() const override { return sink_.may_be_lent(); }
   bool stopped() const { return stopped_ || delivered_ >= limit_; }
   uint64_t remaining() const { return limit_ - std::min(limit_, delivered_); }
 
@@ -50,6 +51,13 @@ class CountingSink : public RowSink {
   uint64_t rows_in_partition_ = 0;
   bool stopped_ = false;
 };
+
+Task<Result<ReadStatistics>> read_now(Engine& engine, const ReadCommand& command, RowSink& sink) {
+  ReadStatistics statistics;
+  Status status = engine.read(command, sink, &statistics);
+  if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
+  return Result<ReadStatistics>(statistics);
+}
 
 }  // namespace
 
@@ -78,19 +86,15 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
       return Result<ReadStatistics>(invalid("Unknown virtual table " + command.table->qualified_name()));
     return read_virtual(table, &command, &sink);
   }
-  bool by_range = command.range.has_value();
-  bool local = by_range ? shard_count_ == 1
-                        : std::all_of(command.keys.begin(), command.keys.end(),
-                                      [this](const DecoratedKey& key) { return owner(key) == shard_; });
-  if (!by_range) count(local);
-  if (local) {
-    ReadStatistics statistics;
-    Status status = engine().read(command, sink, &statistics);
-    if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
-    return Result<ReadStatistics>(statistics);
+  if (command.range) {
+    if (shard_count_ > 1) return read_range(&command, &sink);
+    return read_now(engine(), command, sink);
   }
-  if (by_range) return read_range(&command, &sink);
-  return command.keys.size() == 1 ? read_elsewhere(&command, &sink) : read_keys(&command, &sink);
+  const bool local = std::all_of(command.keys.begin(), command.keys.end(),
+                                 [this](const DecoratedKey& key) { return owner(key) == shard_; });
+  if (!local && command.keys.size() > 1) return read_keys(&command, &sink);
+  count(local);
+  return local ? read_now(engine(), command, sink) : read_elsewhere(command, sink);
 }
 
 // Key by key, in the command's order.
@@ -102,45 +106,34 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     ReadCommand part = *command;
     part.keys = {key};
     part.limit = counting.remaining();
-    ReadStatistics statistics;
-    if (owner(key) == shard_) {
-      CO_TRY(engine().read(part, counting, &statistics));
-    } else {
-      CO_ASSIGN_OR_RETURN(statistics, co_await read_elsewhere(&part, &counting));
-    }
+    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read(part, counting));
     add(total, statistics);
   }
   co_return total;
 }
 
-Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand* command, RowSink* sink) {
-  unsigned shard = owner(command->keys[0]);
-  Engine* engine = shared_.engines[shard].get();
-  std::unique_ptr<RowBuffer> rows = take_buffer();
-  ReadStatistics statistics;
-  auto read = [engine, command, into = rows.get(), count = &statistics] {
-    return Task<Status>(engine->read(*command, *into, count));
+// The owner writes the rows to the sink where it lies, or to a copy for it.
+Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& command, RowSink& sink) {
+  if (!sink.may_be_lent()) return read_copied(&command, &sink);
+  unsigned shard = owner(command.keys[0]);
+  auto read = [engine = shared_.engines[shard].get(), borrowed = &command, into = &sink] {
+    return read_now(*engine, *borrowed, *into);
   };
-  CO_TRY(co_await run_on<Status>(executor(shard_), executor(shard), read));
+  return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
+}
+
+Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command, RowSink* sink) {
+  unsigned shard = owner(command->keys[0]);
+  RowBuffer rows;
+  auto read = [engine = shared_.engines[shard].get(), command, into = &rows] {
+    return read_now(*engine, *command, *into);
+  };
+  CO_ASSIGN_OR_RETURN(auto statistics,
+                      co_await run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read));
   uint64_t delivered = 0;
-  while (rows->has_partition() && rows->deliver(*command, *sink, &delivered) != RowSink::Next::kStop) {
+  while (rows.has_partition() && rows.deliver(*command, *sink, &delivered) != RowSink::Next::kStop) {
   }
-  give_back(std::move(rows));
   co_return statistics;
-}
-
-std::unique_ptr<RowBuffer> ReplicaImpl::take_buffer() {
-  if (idle_buffers_.empty()) return std::make_unique<RowBuffer>();
-  std::unique_ptr<RowBuffer> buffer = std::move(idle_buffers_.back());
-  idle_buffers_.pop_back();
-  return buffer;
-}
-
-void ReplicaImpl::give_back(std::unique_ptr<RowBuffer> buffer) {
-  constexpr size_t kMostIdle = 64, kMostMemory = 256 * 1024;
-  if (idle_buffers_.size() >= kMostIdle || buffer->memory_used() > kMostMemory) return;
-  buffer->clear();
-  idle_buffers_.push_back(std::move(buffer));
 }
 
 // Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.

@@ -59,9 +59,8 @@ class ReplicaImpl : public Replica {
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));
   // A command for one key, which another shard has.
-  Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand* command, RowSink* sink);
-  std::unique_ptr<RowBuffer> take_buffer();
-  void give_back(std::unique_ptr<RowBuffer> buffer);
+  Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand& command, RowSink& sink);
+  Task<Result<ReadStatistics>> read_copied(const ReadCommand* command, RowSink* sink);
   Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink);
   Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink);
   Task<Result<ReadStatistics>> read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink);
@@ -72,7 +71,6 @@ class ReplicaImpl : public Replica {
   ReplicaStatistics statistics_;
   SchemaStoreImpl store_;
   VirtualTablesImpl virtual_tables_;
-  std::vector<std::unique_ptr<RowBuffer>> idle_buffers_;
 };
 
 }  // namespace cassandra_like

@@ -97,29 +97,6 @@ void free_frame(void* p, size_t size) noexcept {
 
 }  // namespace task_internal
 
-namespace {
-
-// A coroutine that runs at once and frees itself at its end.
-struct Detached {
-  struct promise_type {
-    static void* operator new(size_t size) { return task_internal::allocate_frame(size); }
-    static void operator delete(void* p, size_t size) { task_internal::free_frame(p, size); }
-    Detached get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-};
-
-Detached run_detached(Task<void> task) { co_await task; }
-
-}  // namespace
-
-void spawn(Task<void> task) {
-  if (!task.ready()) run_detached(std::move(task));
-}
-
 struct Gate::Wait {
   Gate* gate;
 

@@ -22,6 +22,7 @@ void free_frame(void* p, size_t size) noexcept;
 
 struct PromiseBase {
   std::coroutine_handle<> continuation = std::noop_coroutine();
+  bool is_spawned = false;  // frees itself at its end
 
   static void* operator new(size_t size) { return allocate_frame(size); }
   static void operator delete(void* p, size_t size) { free_frame(p, size); }
@@ -30,7 +31,9 @@ struct PromiseBase {
     bool await_ready() noexcept { return false; }
     template <class P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-      return h.promise().continuation;
+      std::coroutine_handle<> next = h.promise().continuation;
+      if (h.promise().is_spawned) h.destroy();
+      return next;
     }
     void await_resume() noexcept {}
   };
@@ -115,13 +118,19 @@ class [[nodiscard]] Task<void> {
   void await_resume() noexcept {}
 
  private:
+  friend void spawn(Task<void> task);
   explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
 
   std::coroutine_handle<promise_type> handle_ = nullptr;
 };
 
 // Starts a task that nobody awaits; its frame frees itself at the end. Spawned work must be bounded by a Gate.
-void spawn(Task<void> task);
+inline void spawn(Task<void> task) {
+  if (task.ready()) return;
+  std::coroutine_handle<Task<void>::promise_type> handle = std::exchange(task.handle_, nullptr);
+  handle.promise().is_spawned = true;
+  handle.resume();
+}
 
 // A value that is set once, later, by whoever holds it, and awaited by at most one coroutine; set() resumes the
 // waiter at once, on the caller's stack. Lives in the waiter's frame or in something that outlives both.

@@ -46,7 +46,7 @@ Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistic
     thresholds = {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
   }
   ReadStatistics numbers;
-  RowFeed feed(command, sink, thresholds, read_arena_);
+  RowFeed feed(command, *store->table, sink, thresholds, read_arena_);
   Status status;
   if (command.index != nullptr) {
     status = read_index(*store, command, feed, numbers);

@@ -9,8 +9,9 @@
 
 namespace cassandra_like {
 
-RowFeed::RowFeed(const ReadCommand& command, RowSink& sink, const TombstoneThresholds& thresholds, Arena& arena)
-    : command_(command), sink_(sink), thresholds_(thresholds), arena_(arena) {
+RowFeed::RowFeed(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
+                 const TombstoneThresholds& thresholds, Arena& arena)
+    : command_(command), table_(table), sink_(sink), thresholds_(thresholds), arena_(arena) {
   for (const FilterExpression& condition : command.filter) {
     filters_rows_ |=
         condition.column->kind == ColumnKind::kRegular || condition.column->kind == ColumnKind::kClustering;

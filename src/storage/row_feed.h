@@ -14,14 +14,19 @@ class RowFeed {
  public:
   enum class Step { kContinue, kPartitionDone, kStop };
 
-  // Everything outlives this; the arena is reset for each row that needs it.
-  RowFeed(const ReadCommand& command, RowSink& sink, const TombstoneThresholds& thresholds, Arena& arena);
+  // Of rows of this table, of which the command may have another version. Everything outlives this; the arena is reset for
+  // each row that needs it.
+  RowFeed(const ReadCommand& command, const TableMetadata& table, RowSink& sink, const TombstoneThresholds& thresholds,
+          Arena& arena);
 
   // static_row is reconciled, not yet reduced to what is live.
   Status begin(const DecoratedKey& key, const Row& static_row);
   Result<Step> row(const Row& row);
-  // Whether rows that are plain may come as such.
-  bool takes_plain_rows() const { return command_.filter.empty() && command_.wants_rows && sink_.takes_plain_rows(); }
+  // Whether rows that are plain may come as such. Their values have no names: in another version of the table they may be
+  // of other columns.
+  bool takes_plain_rows() const {
+    return &table_ == command_.table.get() && command_.filter.empty() && command_.wants_rows && sink_.takes_plain_rows();
+  }
   Step plain_row(const PlainRow& row);
   Status marker() { return count_tombstones(1); }
   // After the partition's last row, or after kPartitionDone.
@@ -39,6 +44,7 @@ class RowFeed {
   bool is_static_result() const;
 
   const ReadCommand& command_;
+  const TableMetadata& table_;
   RowSink& sink_;
   TombstoneThresholds thresholds_;
   Arena& arena_;
