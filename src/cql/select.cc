@@ -36,6 +36,7 @@ class SelectStatement : public Statement {
   Status build_command(ExecutionContext& context, ReadCommand& command) const;
   Status check_execution(ExecutionContext& context, const ReadCommand& command) const;
   Status check_order(ExecutionContext& context, const ReadCommand& command) const;
+  uint64_t most_rows(const ReadCommand& command) const;
   bool selects_static_columns() const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
@@ -206,6 +207,12 @@ bool SelectStatement::selects_static_columns() const {
                      [](const Column* column) { return column->kind == ColumnKind::kStatic; });
 }
 
+// How many rows the primary keys alone allow: a replica that knows that there are few need not prepare for many.
+uint64_t SelectStatement::most_rows(const ReadCommand& command) const {
+  if (command.range || !restrictions_->has_full_clusterings()) return std::numeric_limits<uint64_t>::max();
+  return command.keys.size() * std::max<size_t>(command.slices.size(), 1);
+}
+
 // What is sorted is read as a whole, whatever its LIMIT.
 Status SelectStatement::check_order(ExecutionContext& context, const ReadCommand& command) const {
   bool reads = command.range || !command.keys.empty() || has_groups();
@@ -245,7 +252,7 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
-  command.limit = has_groups() ? kGroupPage : std::min(of_sink.rows, of_sink.page);
+  command.limit = has_groups() ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
   command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
   if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
   if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);

@@ -76,7 +76,7 @@ Task<Status> ReplicaImpl::write(const Mutation& mutation, Task<Status> (Engine::
   count(shard == shard_);
   if (shard == shard_) return (engine->*apply)(mutation);
   auto there = [engine, apply, borrowed = &mutation] { return (engine->*apply)(*borrowed); };
-  return run_on<Status>(executor(shard_), executor(shard), there);
+  return run_briefly_on<Status>(executor(shard_), executor(shard), there);
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink) {
@@ -119,7 +119,9 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& comm
   auto read = [engine = shared_.engines[shard].get(), borrowed = &command, into = &sink] {
     return read_now(*engine, *borrowed, *into);
   };
-  return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
+  constexpr uint64_t kFewRows = 128;
+  if (command.limit > kFewRows) return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
+  return run_briefly_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command, RowSink* sink) {

@@ -1,8 +1,8 @@
 // One shard's event loop, and the means to reach the others. Everything that a shard owns is touched only by
 // callbacks that its Executor runs.
 //
-// In the real world an Executor is a thread pinned to its loop; in the simulator all of them share one thread, and
-// the order of ready callbacks is drawn from the seed.
+// In the real world an Executor is a thread with its loop, whose place another one may take while it sleeps; in the
+// simulator all of them share one thread, and the order of ready callbacks is drawn from the seed.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "runtime/task.h"
 
 namespace cassandra_like {
@@ -70,6 +71,9 @@ class Executor {
   virtual void post(PostedWork& work) {
     post([&work] { work.run(); });
   }
+  // Runs the work at once, on the caller's thread but as this shard's callback, if the shard sleeps and nothing waits for it;
+  // otherwise returns false. From another shard's callback, whose state the work must not need.
+  virtual bool run_if_asleep(absl::FunctionRef<void()>) { return false; }
   // Runs fn on this shard after delay; only from this shard. cancel() is false when it ran or was cancelled.
   virtual TimerId schedule(Duration delay, Callback fn) = 0;
   virtual bool cancel(TimerId id) = 0;
@@ -126,6 +130,18 @@ Task<T> run_on(Executor& here, Executor& there, Make make) {
   there.post(hop);
   Promise<T>& returned = hop.returned();  // GCC 12 would await a copy of what a call returns by reference
   co_return co_await returned;
+}
+
+// The same for work of a few microseconds, which is less than it takes to wake a thread: if the shard sleeps, this one
+// does it.
+template <class T, class Make>
+Task<T> run_briefly_on(Executor& here, Executor& there, Make make) {
+  std::optional<Task<T>> begun;
+  if (!there.run_if_asleep([&] { begun.emplace(make()); })) return run_on<T>(here, there, std::move(make));
+  if (begun->ready()) return std::move(*begun);
+  // What has to wait for something waits there.
+  auto rest = [task = std::move(*begun)]() mutable { return std::move(task); };
+  return run_on<T>(here, there, std::move(rest));
 }
 
 }  // namespace cassandra_like

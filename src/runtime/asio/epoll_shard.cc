@@ -7,6 +7,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <limits>
+#include <utility>
 
 #include "base/result.h"
 
@@ -73,7 +75,7 @@ void EpollShard::post(PostedWork& work) {
   while (!remote_.compare_exchange_weak(work.next_, &work, std::memory_order_seq_cst)) {
   }
   if (current_shard != nullptr) ++current_shard->posted_to_others_;
-  if (!sleeping_.load(std::memory_order_seq_cst)) return;
+  if (runner_.load(std::memory_order_seq_cst) != kNobody) return;
   if (current_shard == nullptr) {
     wake();
   } else {
@@ -82,9 +84,45 @@ void EpollShard::post(PostedWork& work) {
 }
 
 void EpollShard::wake() {
-  if (!sleeping_.exchange(false, std::memory_order_seq_cst)) return;
+  Runner sleeps = kNobody;
+  if (runner_.compare_exchange_strong(sleeps, kOwnThread, std::memory_order_seq_cst)) wake_thread();
+}
+
+void EpollShard::wake_thread() {
   uint64_t one = 1;
   CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+}
+
+bool EpollShard::run_if_asleep(absl::FunctionRef<void()> work) {
+  Runner sleeps = kNobody;
+  if (runner_.load(std::memory_order_relaxed) != kNobody) return false;
+  if (!runner_.compare_exchange_strong(sleeps, kAnotherShard, std::memory_order_seq_cst)) return false;
+  // What was posted before must run before.
+  const bool is_idle = remote_.load(std::memory_order_seq_cst) == nullptr;
+  if (is_idle) {
+    EpollShard* caller = std::exchange(current_shard, this);
+    work();
+    wake_others();
+    current_shard = caller;
+  }
+  const bool has_more = !local_.empty() || next_deadline() < sleeps_until_;
+  runner_.store(has_more ? kOwnThread : kNobody, std::memory_order_seq_cst);
+  runner_.notify_one();
+  if (has_more) {
+    wake_thread();
+  } else if (remote_.load(std::memory_order_seq_cst) != nullptr) {
+    wake();
+  }
+  return is_idle;
+}
+
+// After a sleep. Whoever woke the thread gave it the baton; an event of the kernel's did not.
+void EpollShard::take_baton() {
+  Runner runner = kNobody;
+  while (!runner_.compare_exchange_strong(runner, kOwnThread, std::memory_order_seq_cst) && runner != kOwnThread) {
+    runner_.wait(kAnotherShard, std::memory_order_seq_cst);
+    runner = kNobody;
+  }
 }
 
 void EpollShard::wake_later(EpollShard& shard) {
@@ -192,6 +230,10 @@ void EpollShard::run_timers() {
   now_ = steady_nanos();
 }
 
+int64_t EpollShard::next_deadline() const {
+  return timers_.empty() ? std::numeric_limits<int64_t>::max() : timers_.next_deadline();
+}
+
 // Rounded up: epoll counts milliseconds, and a timer must not run early. Called right after run_timers().
 int EpollShard::wait_millis() const {
   if (!local_.empty()) return 0;
@@ -203,13 +245,14 @@ int EpollShard::wait_millis() const {
 void EpollShard::poll() {
   int timeout = wait_millis();
   if (timeout != 0) {
-    sleeping_.store(true, std::memory_order_seq_cst);
+    sleeps_until_ = next_deadline();
+    runner_.store(kNobody, std::memory_order_seq_cst);
     if (remote_.load(std::memory_order_seq_cst) != nullptr) timeout = 0;
   }
   std::array<epoll_event, kMaxEvents> events;
   int n = ::epoll_wait(epoll_.get(), events.data(), kMaxEvents, timeout);
-  sleeping_.store(false, std::memory_order_relaxed);
   CHECK(n >= 0 || errno == EINTR);
+  take_baton();
   for (int i = 0; i < n; ++i) {
     const epoll_event& event = events[static_cast<size_t>(i)];
     if (event.data.ptr == nullptr) continue;

@@ -4,10 +4,15 @@
 // Sockets are registered once, edge-triggered, for reading and writing; so a request costs one epoll_wait (shared by
 // all that are ready), one recv and one send. Asio's loop would add a failing recv or an epoll_ctl to every read.
 //
-// Waking: before it blocks, a shard announces so in sleeping_ and looks at the queue once more; who pushes looks at
-// sleeping_ after pushing. Both are sequentially consistent, so one of them sees the other, and a burst of posts costs
+// Waking: before it blocks, a shard announces so in runner_ and looks at the queue once more; who pushes looks at
+// runner_ after pushing. Both are sequentially consistent, so one of them sees the other, and a burst of posts costs
 // one write to the eventfd, or none while the shard is awake. A shard wakes others only when it is done with what it
 // was doing, a connection's requests mostly: so they find all that it has for them, and do not wake for each piece.
+//
+// In a sleeper's place: waking a thread costs more than a read or a write does, on both sides. So another shard's thread
+// may run a callback of one that sleeps. runner_ is a baton: whoever has it is the shard. A thread that wakes without it
+// waits until it is given back; nobody waits for the baton of another shard, so there is no circle. What the callback
+// leaves to be done, the shard's own thread is woken for.
 #pragma once
 
 #include <atomic>
@@ -48,6 +53,7 @@ class EpollShard final : public Executor {
   bool is_current() const override;
   void post(Callback fn) override;
   void post(PostedWork& work) override;
+  bool run_if_asleep(absl::FunctionRef<void()> work) override;
   TimerId schedule(Duration delay, Callback fn) override;
   bool cancel(TimerId id) override;
 
@@ -74,10 +80,15 @@ class EpollShard final : public Executor {
   void drop_everything();
 
  private:
+  // Who runs this shard's callbacks.
+  enum Runner : int { kOwnThread, kNobody, kAnotherShard };
   // A callback of another thread.
   class RemoteCallback;
 
   void wake();
+  void wake_thread();
+  void take_baton();
+  int64_t next_deadline() const;
   // Has this shard wake the other one when its callback returns.
   void wake_later(EpollShard& shard);
   void wake_others();
@@ -93,7 +104,8 @@ class EpollShard final : public Executor {
   FileDescriptor epoll_;
   FileDescriptor wake_;
   std::atomic<PostedWork*> remote_{nullptr};  // newest first
-  std::atomic<bool> sleeping_{false};
+  std::atomic<Runner> runner_{kOwnThread};
+  int64_t sleeps_until_ = 0;  // unless it is woken
   bool stopping_ = false;
   bool sweeping_ = false;
   uint64_t posted_to_others_ = 0;

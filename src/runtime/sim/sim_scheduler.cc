@@ -69,6 +69,14 @@ void SimScheduler::hold_up_current(int64_t nanos) {
   if (current_ != nullptr && nanos > 0) current_->hold_up_until(now_ + nanos);
 }
 
+void SimScheduler::run_as(SimExecutor& other, absl::FunctionRef<void()> work) {
+  SimExecutor* caller = std::exchange(current_, &other);
+  work();
+  current_ = caller;
+  // The caller's thread did it.
+  if (caller != nullptr) caller->hold_up_until(other.held_up_until());
+}
+
 void SimScheduler::fold(SimEvent kind, uint32_t machine, uint64_t payload) {
   trace_hash_ = mix(trace_hash_, static_cast<uint64_t>(now_));
   trace_hash_ = mix(trace_hash_, static_cast<uint64_t>(machine) << 8 | static_cast<uint64_t>(kind));
@@ -82,6 +90,15 @@ void SimExecutor::post(Callback fn) {
   int64_t& last = last_post_[source];
   last = std::max(last, scheduler_.now() + scheduler_.draw_up_to(kJitter));
   scheduler_.at(last, this, SimEvent::kPost, 0, std::move(fn));
+}
+
+// Which of the two ways work takes is drawn, unless something was posted before it.
+bool SimExecutor::run_if_asleep(absl::FunctionRef<void()> work) {
+  const int64_t now = scheduler_.now();
+  const bool posted = std::any_of(last_post_.begin(), last_post_.end(), [&](const auto& p) { return p.second >= now; });
+  if (!life_.alive || held_up_until_ > now || posted || scheduler_.draw() % 2 == 0) return false;
+  scheduler_.run_as(*this, work);
+  return true;
 }
 
 TimerId SimExecutor::schedule(Duration delay, Callback fn) {

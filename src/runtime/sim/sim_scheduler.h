@@ -74,6 +74,8 @@ class SimScheduler {
   const SimExecutor* current() const { return current_; }
   // What is due on the current executor within so many nanoseconds is run after them.
   void hold_up_current(int64_t nanos);
+  // Runs work as a callback of another executor than the current one.
+  void run_as(SimExecutor& other, absl::FunctionRef<void()> work);
   // True while an event runs: what it may still refer to is given to bury() instead of being destroyed.
   bool running() const { return running_; }
   template <class T>
@@ -112,6 +114,7 @@ class SimExecutor final : public Executor {
   bool is_current() const override { return scheduler_.current() == this; }
   using Executor::post;
   void post(Callback fn) override;
+  bool run_if_asleep(absl::FunctionRef<void()> work) override;
   TimerId schedule(Duration delay, Callback fn) override;
   bool cancel(TimerId id) override;
 
