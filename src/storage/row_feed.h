@@ -25,7 +25,8 @@ class RowFeed {
   // Whether rows that are plain may come as such. Their values have no names: in another version of the table they may be
   // of other columns.
   bool takes_plain_rows() const {
-    return &table_ == command_.table.get() && command_.filter.empty() && command_.wants_rows && sink_.takes_plain_rows();
+    return &table_ == command_.table.get() && command_.filter.empty() && command_.wants_rows &&
+           sink_.takes_plain_rows();
   }
   Step plain_row(const PlainRow& row);
   Status marker() { return count_tombstones(1); }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 
 #include "runtime/asio/sync_pool.h"
 #include "tests/runtime/worlds.h"
@@ -125,6 +126,116 @@ TEST_F(AsioTest, ABadHttpRequestClosesTheConnection) {
   world_->wait_until([&] { return x.client->closed; });
   EXPECT_EQ(x.client->received, "");
   world_->run(0, [&] { return end(&x); });
+}
+
+struct Threads {
+  std::thread::id own, piece, left_over, timer;
+  std::atomic<int> missing = 2;
+};
+
+Task<void> work_for_a_sleeper(TestWorld* w, Threads* threads) {
+  Executor& here = w->shard(0).executor;
+  Executor& there = w->shard(1).executor;
+  threads->own = co_await run_on<std::thread::id>(here, there, [] { return Task<std::thread::id>(std::this_thread::get_id()); });
+  auto work = [&there, threads] {
+    EXPECT_TRUE(there.is_current());
+    threads->piece = std::this_thread::get_id();
+    there.post([threads] {
+      threads->left_over = std::this_thread::get_id();
+      --threads->missing;
+    });
+    there.schedule(std::chrono::milliseconds(2), [threads] {
+      threads->timer = std::this_thread::get_id();
+      --threads->missing;
+    });
+  };
+  while (!there.run_if_asleep(work)) co_await here.sleep(std::chrono::milliseconds(1));
+  EXPECT_TRUE(here.is_current());
+  EXPECT_EQ(threads->piece, std::this_thread::get_id());
+}
+
+TEST(AsioShards, ASleepersWorkIsDoneByTheThreadThatHasItAndTheRestByItsOwn) {
+  auto world = make_world(WorldKind::kAsio, 2);
+  Threads threads;
+  world->run(0, [&] { return work_for_a_sleeper(world.get(), &threads); });
+  world->wait_until([&] { return threads.missing == 0; });
+  EXPECT_NE(threads.piece, threads.own);
+  EXPECT_EQ(threads.left_over, threads.own);
+  EXPECT_EQ(threads.timer, threads.own);
+}
+
+// Answers a part at once and, if `there` is given, the rest when that shard has answered.
+struct Halves : Collector {
+  Halves(Connection& c, Executor& h, Executor& t, bool both) : connection(c), here(h), there(t), both(both) {}
+  size_t on_received(BytesView data) override {
+    connection.output() += "here";
+    there.post([this, answers = both] {
+      if (!answers) return;
+      here.post([this] {
+        connection.output() += "there";
+        connection.flush();
+      });
+    });
+    return data.size();
+  }
+  Connection& connection;
+  Executor& here;
+  Executor& there;
+  const bool both;
+};
+struct Pieces : Collector {
+  size_t on_received(BytesView data) override {
+    ++pieces;
+    return Collector::on_received(data);
+  }
+  int pieces = 0;
+};
+struct Asked {
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<Pieces> client = std::make_shared<Pieces>();
+  bool both = false;
+};
+
+Task<void> ask_for_halves(TestWorld* w, Asked* asked) {
+  Executor& here = w->shard(0).executor;
+  auto accept = [asked, &here, w](Connection& c) {
+    return std::make_shared<Halves>(c, here, w->shard(1).executor, asked->both);
+  };
+  auto listener = w->shard(0).network.listen({"127.0.0.1", 0}, accept);
+  EXPECT_TRUE(listener.ok());
+  asked->listener = std::move(*listener);
+  Connection* connection = nullptr;
+  SocketAddress to{"127.0.0.1", asked->listener->port()};
+  Acceptor connected = [asked, &connection](Connection& c) {
+    connection = &c;
+    return asked->client;
+  };
+  Status status = co_await w->shard(0).network.connect(to, connected);
+  EXPECT_TRUE(status.ok());
+  for (int i = 0; i < 20; ++i) {
+    const size_t wanted = asked->client->received.size() + std::string_view(asked->both ? "herethere" : "here").size();
+    connection->output() += "?";
+    connection->flush();
+    while (asked->client->received.size() < wanted) co_await here.sleep(std::chrono::milliseconds(1));
+  }
+  connection->close();
+  asked->listener.reset();
+}
+
+// One send serves both, unless the other shard takes longer than answers wait.
+TEST(AsioShards, AnswersWaitALittleForThoseOfOtherShards) {
+  auto world = make_world(WorldKind::kAsio, 2);
+  Asked asked;
+  asked.both = true;
+  world->run(0, [&] { return ask_for_halves(world.get(), &asked); });
+  EXPECT_LT(asked.client->pieces, 30) << "of 40 halves";
+}
+
+TEST(AsioShards, AnswersDoNotWaitLongForThoseOfOtherShards) {
+  auto world = make_world(WorldKind::kAsio, 2);
+  Asked asked;
+  world->run(0, [&] { return ask_for_halves(world.get(), &asked); });
+  EXPECT_EQ(asked.client->pieces, 20);
 }
 
 Task<void> randomness(TestWorld* w) {

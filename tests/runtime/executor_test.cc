@@ -73,6 +73,79 @@ TEST_P(ExecutorTest, RunOnBringsTheResultBack) {
   EXPECT_EQ(answer, "shard 0");
 }
 
+Task<void> brief_hop(Executor* here, Executor* there, std::string* answer) {
+  *answer = co_await run_briefly_on<std::string>(*here, *there, [there] { return where(there); });
+  EXPECT_TRUE(here->is_current());
+}
+
+TEST_P(ExecutorTest, BriefWorkMayHaveToWait) {
+  Executor& zero = world(2).shard(0).executor;
+  Executor& one = world().shard(1).executor;
+  std::string answer;
+  for (int i = 0; i < 20; ++i) {
+    world().run(0, [&] { return brief_hop(&zero, &one, &answer); });
+    EXPECT_EQ(answer, "shard 1");
+  }
+}
+
+// Not atomic: only its shard touches it.
+struct Owned {
+  int pieces = 0;
+  int posted = 0;
+  int timers = 0;
+};
+struct Crowd {
+  static constexpr unsigned kShards = 3;
+  static constexpr int kEach = 3000;
+  TestWorld& world;
+  Owned owned[kShards];
+  std::atomic<unsigned> done = 0;
+};
+
+// Gives work to all shards in turn, and leaves them something to do afterwards; sleeps now and then, so that others find it asleep.
+Task<void> give_work(Crowd* crowd, unsigned from) {
+  Executor& here = crowd->world.shard(from).executor;
+  for (int i = 0; i < Crowd::kEach; ++i) {
+    const unsigned to = (from + static_cast<unsigned>(i)) % Crowd::kShards;
+    Executor& there = crowd->world.shard(to).executor;
+    auto work = [there = &there, owned = &crowd->owned[to], i] {
+      EXPECT_TRUE(there->is_current());
+      if (i % 8 == 0) there->post([owned] { ++owned->posted; });
+      if (i % 32 == 0) there->schedule(milliseconds(1), [owned] { ++owned->timers; });
+      return Task<int>(++owned->pieces);
+    };
+    const int pieces = co_await run_briefly_on<int>(here, there, work);
+    EXPECT_GT(pieces, i / static_cast<int>(Crowd::kShards));
+    EXPECT_TRUE(here.is_current());
+    if (i % 100 == 0) co_await here.sleep(milliseconds(1));
+  }
+  ++crowd->done;
+}
+
+TEST_P(ExecutorTest, WhoeverDoesAShardsWorkIsTheShard) {
+  Crowd crowd{world(Crowd::kShards)};
+  for (unsigned i = 0; i < Crowd::kShards; ++i) {
+    world().shard(i).executor.post([&crowd, i] { spawn(give_work(&crowd, i)); });
+  }
+  world().wait_until([&] { return crowd.done == Crowd::kShards; });
+  Owned total;
+  for (unsigned i = 0; i < Crowd::kShards; ++i) {
+    Executor& executor = world().shard(i).executor;
+    // Behind what was left for later.
+    world().run(i, [&] { return executor.sleep(milliseconds(20)); });
+    world().run(i, [&] {
+      total.pieces += crowd.owned[i].pieces;
+      total.posted += crowd.owned[i].posted;
+      total.timers += crowd.owned[i].timers;
+      return Task<void>();
+    });
+  }
+  constexpr int kAll = static_cast<int>(Crowd::kShards) * Crowd::kEach;
+  EXPECT_EQ(total.pieces, kAll);
+  EXPECT_EQ(total.posted, kAll / 8);
+  EXPECT_EQ(total.timers, static_cast<int>(Crowd::kShards) * ((Crowd::kEach + 31) / 32));
+}
+
 TEST_P(ExecutorTest, TimersRunInTheOrderOfTheirDeadlines) {
   Executor& e = world().shard(0).executor;
   Clock& clock = world().shard(0).clock;

@@ -327,6 +327,83 @@ TEST(SegmentFormatTest, ReadsAHeaderOfCassandra) {
   EXPECT_EQ(load_be<uint32_t>(head.data() + at + 4), size_crc(load_be<uint32_t>(head.data() + at)));
 }
 
+// A segment by hand: records of one letter, and markers before them, of which a power failure may leave less.
+class HandMadeSegment {
+ public:
+  enum Left { kAll, kNothing, kFirstHalf, kSecondHalf };
+
+  // So that the next marker lies in two sectors, with a half in each.
+  void fill_sector() { record('.', (506 - file_.size() % 512 + 1024 - kRecordOverhead) % 512 + 512); }
+  void record(char letter, size_t size = 20) {
+    const Bytes mutation(size, letter);
+    append_be(file_, static_cast<uint32_t>(size));
+    append_be(file_, size_crc(static_cast<uint32_t>(size)));
+    file_ += mutation;
+    append_be(file_, crc32(mutation, size_crc(static_cast<uint32_t>(size))));
+  }
+  // Ends the section before it, whose marker is then as `left` says.
+  void marker(Left left) {
+    const auto end = static_cast<uint32_t>(file_.size());
+    if (open_ != 0) store_marker(file_.data(), kId, open_, end);
+    if (open_ != 0 && left_ == kNothing) file_.replace(open_, kMarkerSize, kMarkerSize, '\0');
+    if (open_ != 0 && left_ == kFirstHalf) file_.replace(open_ + 4, 4, 4, '\7');
+    if (open_ != 0 && left_ == kSecondHalf) file_.replace(open_, 4, 4, '\0');
+    open_ = end;
+    left_ = left;
+    file_.append(kMarkerSize, '\0');
+  }
+  // The letters of the records that are found, without those that only fill.
+  std::string read() {
+    marker(kNothing);
+    file_.append(1000, '\0');
+    std::string letters;
+    SegmentReadOptions options{.on_damage = [](const Error& error) { return Status(error); }};
+    auto found =
+        read_segment(file_, "f", {.id = kId, .header_size = kHeader}, options, [&](BytesView mutation, uint32_t) {
+          if (mutation[0] != '.') letters += mutation[0];
+          return Status();
+        });
+    return found.ok() ? letters : found.error().message();
+  }
+
+ private:
+  static constexpr int64_t kId = 77;
+  static constexpr uint32_t kHeader = 40;
+  Bytes file_ = Bytes(kHeader, 'h');
+  uint32_t open_ = 0;  // the last marker
+  Left left_ = kAll;
+};
+
+TEST(SegmentReaderTest, GoesOnBehindMarkersThatAPowerFailureLeftByHalf) {
+  using Segment = HandMadeSegment;
+  for (Segment::Left first : {Segment::kAll, Segment::kNothing, Segment::kFirstHalf, Segment::kSecondHalf}) {
+    for (Segment::Left second : {Segment::kAll, Segment::kNothing, Segment::kFirstHalf, Segment::kSecondHalf}) {
+      Segment segment;
+      segment.marker(Segment::kAll);
+      segment.record('a');
+      segment.fill_sector();
+      segment.marker(first);
+      segment.record('b');
+      segment.fill_sector();
+      segment.marker(second);
+      segment.record('c');
+      segment.marker(Segment::kAll);
+      segment.record('d');
+      EXPECT_EQ(segment.read(), "abcd") << first << second;
+    }
+  }
+}
+
+TEST(SegmentReaderTest, AMarkerWithinASectorIsNeverStoredByHalf) {
+  HandMadeSegment segment;
+  segment.marker(HandMadeSegment::kFirstHalf);
+  segment.record('a');
+  segment.marker(HandMadeSegment::kAll);
+  EXPECT_EQ(segment.read(),
+            "Encountered bad header at position 40 of commit log f, with invalid CRC. The end of segment marker "
+            "should be zero.");
+}
+
 TEST(SegmentFormatTest, NamesAreCassandras) {
   EXPECT_EQ(segment_file_name(1795223318699), "CommitLog-8-1795223318699.log");
   EXPECT_EQ(segment_id_of("CommitLog-7-12.log"), 12);

@@ -11,6 +11,9 @@ namespace {
 
 enum class RecordState { kWhole, kEnd, kBadSize, kBadMutation };
 
+// Of a marker whose section was on the disk, or was not when the power failed.
+enum class MarkerState { kStored, kTorn, kDamaged };
+
 struct Record {
   RecordState state = RecordState::kEnd;
   BytesView mutation;
@@ -40,21 +43,22 @@ class SegmentRun {
   Result<SegmentSummary> run(uint32_t marker) {
     summary_.end = marker;
     while (!stopped_ && marker != 0 && has_marker_at(marker)) {
-      auto end = load_be<uint32_t>(file_.data() + marker);
-      auto crc = load_be<uint32_t>(file_.data() + marker + 4);
-      if (crc == 0 || end == 0 || is_half_stored(marker, end)) {
-        ASSIGN_OR_RETURN(marker, read_tail(marker + kMarkerSize));
-        continue;
+      switch (marker_state(marker)) {
+        case MarkerState::kStored:
+          TRY(read_section(marker + kMarkerSize, end_at(marker)));
+          marker = end_at(marker);
+          break;
+        case MarkerState::kTorn: {
+          ASSIGN_OR_RETURN(marker, read_tail(marker + kMarkerSize));
+          break;
+        }
+        case MarkerState::kDamaged:
+          TRY(
+              damage(fmt::format("Encountered bad header at position {} of commit log {}, with invalid CRC. The end of "
+                                 "segment marker should be zero.",
+                                 marker, path_)));
+          return summary_;
       }
-      if (crc != marker_crc(id_, marker) || end < marker + kMarkerSize || end > file_.size()) {
-        TRY(
-            damage(fmt::format("Encountered bad header at position {} of commit log {}, with invalid CRC. The end of "
-                               "segment marker should be zero.",
-                               marker, path_)));
-        break;
-      }
-      TRY(read_section(marker + kMarkerSize, end));
-      marker = end;
     }
     return summary_;
   }
@@ -86,9 +90,11 @@ class SegmentRun {
     while (offset < limit) {
       Record found = record_at(file_, offset, limit);
       if (found.state != RecordState::kWhole && has_marker_at(offset)) {
-        auto crc = load_be<uint32_t>(file_.data() + offset + 4);
-        if (crc == marker_crc(id_, offset)) return offset;
-        if (crc == 0 || lies_in_two_sectors(offset)) found = record_at(file_, offset + kMarkerSize, limit);
+        if (marker_state(offset) == MarkerState::kTorn) {
+          found = record_at(file_, offset + kMarkerSize, limit);
+        } else if (is_marked(offset)) {
+          return offset;
+        }
       }
       if (found.state != RecordState::kWhole) {
         summary_.torn = found.state != RecordState::kEnd;
@@ -102,17 +108,19 @@ class SegmentRun {
 
   bool has_marker_at(uint32_t offset) const { return file_.size() >= offset + kMarkerSize; }
 
-  // Then a power failure may leave either half of a marker.
-  static bool lies_in_two_sectors(uint32_t marker) {
-    constexpr uint32_t kSector = 512;
-    return marker % kSector > kSector - kMarkerSize;
-  }
+  uint32_t end_at(uint32_t marker) const { return load_be<uint32_t>(file_.data() + marker); }
+  uint32_t crc_at(uint32_t marker) const { return load_be<uint32_t>(file_.data() + marker + 4); }
+  bool is_marked(uint32_t offset) const { return crc_at(offset) == marker_crc(id_, offset); }
 
-  // With any end. That its end is right shows in the marker that is there, which was stored later.
-  bool is_half_stored(uint32_t marker, uint32_t end) const {
-    if (!lies_in_two_sectors(marker)) return false;
-    if (end > file_.size()) return true;
-    return has_marker_at(end) && load_be<uint32_t>(file_.data() + end + 4) != marker_crc(id_, end);
+  // A power failure leaves a marker as it was before, zeros, or, of one that lies in two sectors of the disk, either
+  // half. Its checksum does not cover its end: that this is right shows in the marker that is there.
+  MarkerState marker_state(uint32_t marker) const {
+    constexpr uint32_t kSector = 512;
+    const uint32_t end = end_at(marker);
+    if (end == 0 || crc_at(marker) == 0) return MarkerState::kTorn;
+    const bool right = is_marked(marker) && end >= marker + kMarkerSize && end <= file_.size();
+    if (marker % kSector <= kSector - kMarkerSize) return right ? MarkerState::kStored : MarkerState::kDamaged;
+    return right && (!has_marker_at(end) || is_marked(end)) ? MarkerState::kStored : MarkerState::kTorn;
   }
 
   Status take(const Record& found) {
