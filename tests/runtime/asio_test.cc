@@ -136,7 +136,8 @@ struct Threads {
 Task<void> work_for_a_sleeper(TestWorld* w, Threads* threads) {
   Executor& here = w->shard(0).executor;
   Executor& there = w->shard(1).executor;
-  threads->own = co_await run_on<std::thread::id>(here, there, [] { return Task<std::thread::id>(std::this_thread::get_id()); });
+  threads->own =
+      co_await run_on<std::thread::id>(here, there, [] { return Task<std::thread::id>(std::this_thread::get_id()); });
   auto work = [&there, threads] {
     EXPECT_TRUE(there.is_current());
     threads->piece = std::this_thread::get_id();
