@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -23,38 +24,57 @@ char* map_chunk() {
   return reinterpret_cast<char*>(at);
 }
 
+// The lock is taken once for two megabytes of writes.
 class FreeChunks {
  public:
-  ~FreeChunks() { keep(0); }
-  void keep(size_t bytes) {
-    most_ = bytes / kSize;
-    while (chunks_.size() > most_) ::munmap(take(), kSize);
-  }
   char* take() {
-    if (chunks_.empty()) return map_chunk();
+    {
+      std::lock_guard lock(mutex_);
+      if (!chunks_.empty()) return pop();
+    }
+    return map_chunk();
+  }
+  void give_back(char* chunk) {
+    {
+      std::lock_guard lock(mutex_);
+      if (chunks_.size() < most_) return chunks_.push_back(chunk);
+    }
+    ::munmap(chunk, kSize);
+  }
+  void keep_more(size_t chunks) {
+    std::lock_guard lock(mutex_);
+    most_ += chunks;
+  }
+  void keep_less(size_t chunks) {
+    std::lock_guard lock(mutex_);
+    most_ -= chunks;
+    while (chunks_.size() > most_) ::munmap(pop(), kSize);
+  }
+
+ private:
+  char* pop() {
     char* chunk = chunks_.back();
     chunks_.pop_back();
     return chunk;
   }
-  void give_back(char* chunk) {
-    if (chunks_.size() < most_) {
-      chunks_.push_back(chunk);
-    } else {
-      ::munmap(chunk, kSize);
-    }
-  }
 
- private:
+  std::mutex mutex_;
   std::vector<char*> chunks_;
   size_t most_ = 0;
 };
 
-thread_local FreeChunks free_chunks;
+// Never destroyed: what other static objects hold may be freed after it.
+FreeChunks& free_chunks() {
+  static auto* const chunks = new FreeChunks;
+  return *chunks;
+}
 
 }  // namespace
 
-char* allocate_huge_chunk() { return free_chunks.take(); }
-void free_huge_chunk(char* chunk) { free_chunks.give_back(chunk); }
-void keep_free_huge_chunks(size_t bytes) { free_chunks.keep(bytes); }
+char* allocate_huge_chunk() { return free_chunks().take(); }
+void free_huge_chunk(char* chunk) { free_chunks().give_back(chunk); }
+
+HugeChunkReserve::HugeChunkReserve(size_t bytes) : chunks_(bytes / kSize) { free_chunks().keep_more(chunks_); }
+HugeChunkReserve::~HugeChunkReserve() { free_chunks().keep_less(chunks_); }
 
 }  // namespace cassandra_like

@@ -1,7 +1,7 @@
 // Memory in pieces of Arena::kHugeChunk bytes at multiples of it, which the kernel can back with huge pages.
 //
-// A thread may keep the chunks that it frees for its next allocations: what comes from the kernel has to be cleared
-// first, and that costs a write more than anything else it does.
+// Chunks that are freed may be kept for the next allocations of any thread: what comes from the kernel has to be cleared
+// first, and that costs a write more than anything else it does. All functions may be called from any thread.
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +10,17 @@ namespace cassandra_like {
 
 char* allocate_huge_chunk();
 void free_huge_chunk(char* chunk);
-// How many bytes this thread keeps; 0 unless it is set.
-void keep_free_huge_chunks(size_t bytes);
+
+// While it lives, the process keeps up to so many bytes more of what is freed.
+class HugeChunkReserve {
+ public:
+  explicit HugeChunkReserve(size_t bytes);
+  ~HugeChunkReserve();
+  HugeChunkReserve(const HugeChunkReserve&) = delete;
+  HugeChunkReserve& operator=(const HugeChunkReserve&) = delete;
+
+ private:
+  const size_t chunks_;
+};
 
 }  // namespace cassandra_like

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/huge_chunks.h"
 #include "base/log.h"
 #include "storage/engine_impl.h"
 
@@ -193,7 +192,7 @@ Task<Status> EngineImpl::start() {
   CO_TRY(log_.open());
   replaying_ = false;
   started_ = true;
-  keep_free_huge_chunks(memory_budget_ / 2);  // as much as the memtables that are flushed had
+  reserve_.emplace(memory_budget_ / 2);  // as much as the memtables that are flushed had
   log_.remove_clean();
   relieve_memory();
   for (const TableStorePtr& store : select(Selection())) {

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/huge_chunks.h"
 #include "storage/index/index_store.h"
 #include "storage/row_feed.h"
 #include "storage/table_store.h"
@@ -145,6 +146,7 @@ class EngineImpl final : public Engine {
   CommitLogPosition replayed_;  // of our own segments
 
   uint64_t memory_budget_;
+  std::optional<HugeChunkReserve> reserve_;  // for memtables, once started
   uint64_t active_bytes_ = 0, flushing_bytes_ = 0;
   std::deque<Promise<bool>*> memory_waiters_;
   Arena write_arena_{4096};

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 namespace cassandra_like {
 namespace {
 
 TEST(HugeChunks, LieAtMultiplesOfTheirSizeAndAreKeptUpToALimit) {
-  keep_free_huge_chunks(Arena::kHugeChunk);
+  std::optional<HugeChunkReserve> reserve(Arena::kHugeChunk);
   char* a = allocate_huge_chunk();
   char* b = allocate_huge_chunk();
   for (char* chunk : {a, b}) {
@@ -21,7 +22,7 @@ TEST(HugeChunks, LieAtMultiplesOfTheirSizeAndAreKeptUpToALimit) {
   EXPECT_EQ(again, a);
   EXPECT_EQ(again[Arena::kHugeChunk - 1], 'x');
   free_huge_chunk(again);
-  keep_free_huge_chunks(0);
+  reserve.reset();
   char* cleared = allocate_huge_chunk();
   EXPECT_EQ(cleared[Arena::kHugeChunk - 1], 0);
   free_huge_chunk(cleared);
