@@ -399,7 +399,9 @@ double Statistics::droppable_tombstones(int64_t before) const {
     // Part of what lies between two points, as if spread evenly (Ben-Haim and Tom-Tov).
     if (i == 0) return 0;
     auto [previous, previous_count] = tombstones[i - 1];
-    double weight = static_cast<double>(before - previous) / static_cast<double>(point - previous);
+    // A damaged file may name any points: their difference may be more than a long.
+    const auto from = static_cast<double>(previous);
+    double weight = (static_cast<double>(before) - from) / (static_cast<double>(point) - from);
     double here = previous_count + (static_cast<double>(count) - previous_count) * weight;
     sum += (previous_count + here) * weight / 2 - previous_count / 2.0;
     break;
