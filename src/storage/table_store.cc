@@ -37,6 +37,24 @@ Result<Listed> list_directory(Disk& disk, const std::string& path) {
   return out;
 }
 
+bool is_of_other_shard(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
+  auto owner = sstable_owner(descriptor.id);
+  return owner && owner->shards == self.shards && owner->shard != self.shard;
+}
+
+// Also those that every shard shares; of other shards none, and none that is being written.
+Status remove_all_sstables(Disk& disk, const std::string& path, const SSTableOwner& self) {
+  if (!disk.exists(path)) return {};
+  ASSIGN_OR_RETURN(Listed listed, list_directory(disk, path));
+  Status status;
+  for (const SSTableDescriptor& descriptor : listed.complete) {
+    if (is_of_other_shard(descriptor, self)) continue;
+    Status removed = remove_sstable(disk, descriptor);
+    if (!removed.ok() && status.ok()) status = std::move(removed);
+  }
+  return status;
+}
+
 }  // namespace
 
 Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
@@ -57,9 +75,8 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
       TRY(remove_sstable(disk, descriptor));
     }
     for (const SSTableDescriptor& descriptor : listed.complete) {
-      auto owner = sstable_owner(descriptor.id);
-      if (owner && owner->shards == self.shards && owner->shard != self.shard) continue;
-      if (table->is_index && !owner) {
+      if (is_of_other_shard(descriptor, self)) continue;
+      if (table->is_index && !sstable_owner(descriptor.id)) {
         // Cassandra orders an index by the indexed type, not by token.
         LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file("Data.db"));
         needs_rebuild = true;
@@ -107,17 +124,19 @@ void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
   });
 }
 
-Status TableStore::discard(Disk& disk, const CommitLogPosition& at) {
+// What lies in the directories counts, not what is read from: files that an error of the disk left there, of a flush or of an
+// earlier try, would be found by the next start.
+Status TableStore::discard(Disk& disk, const SSTableOwner& self, const CommitLogPosition& at) {
   memtable = std::make_shared<Memtable>(table, at);
   flushing.clear();
-  auto gone = std::exchange(sstables, {});
+  sstables.clear();
   Status status;
-  for (const LiveSSTable& live : gone) {
-    Status removed = remove_sstable(disk, live.sstable->info().descriptor);
+  for (const std::string& path : paths) {
+    Status removed = remove_all_sstables(disk, path, self);
     if (!removed.ok() && status.ok()) status = std::move(removed);
   }
   for (auto& index : indexes) {
-    Status discarded = index->store->discard(disk, at);
+    Status discarded = index->store->discard(disk, self, at);
     if (!discarded.ok() && status.ok()) status = std::move(discarded);
   }
   return status;

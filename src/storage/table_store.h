@@ -47,7 +47,7 @@ class TableStore {
   void remove_sstables(const std::vector<SSTablePtr>& gone);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);
   // Everything written is void: memtables and SSTables, also on disk.
-  Status discard(Disk& disk, const CommitLogPosition& at);
+  Status discard(Disk& disk, const SSTableOwner& self, const CommitLogPosition& at);
 
   size_t memtable_bytes() const;  // also of those being flushed
   bool is_dirty() const { return !memtable->empty() || !flushing.empty(); }
