@@ -145,7 +145,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
   });
   for (auto it = gone; it != store.indexes.end(); ++it) {
     (*it)->store->dropped = true;
-    TRY((*it)->store->discard(runtime_.disk, self_, {}));
+    TRY((*it)->store->discard(runtime_.disk, {}));
   }
   store.indexes.erase(gone, store.indexes.end());
   for (const auto& [name, metadata] : table.indexes) {
@@ -180,7 +180,7 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
   AsyncMutex::Guard compaction_guard(store->compaction_mutex);
   store->dropped = true;
   log_.forget(store->log);
-  Status discarded = store->discard(runtime_.disk, self_, {});
+  Status discarded = store->discard(runtime_.disk, {});
   recount_memory();
   co_return discarded;
 }

@@ -154,11 +154,17 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   if (!written.ok()) co_return disk_failure(written.error(), what);
   if (wrote) {
     auto info = co_await (*writer)->finish();
-    if (!info.ok()) co_return disk_failure(info.error(), what);
+    if (!info.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(info.error(), what);
+    }
     bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();
     if (store->dropped || is_void) co_return remove_sstable(runtime_.disk, descriptor);
     auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
-    if (!sstable.ok()) co_return disk_failure(sstable.error(), what);
+    if (!sstable.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(sstable.error(), what);
+    }
     LOG_DEBUG("Flushed {} to {} ({} bytes)", table->qualified_name(), descriptor.file("Data.db"), info->data_bytes);
     store->add_sstable(std::move(sstable).value(), self_);
   }
@@ -234,7 +240,7 @@ Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string
   co_await store->compaction_mutex.lock();
   AsyncMutex::Guard compaction_guard(store->compaction_mutex);
   CommitLogPosition position = log_position();
-  Status discarded = store->discard(runtime_.disk, self_, position);
+  Status discarded = store->discard(runtime_.disk, position);
   recount_memory();
   wake_writers();
   if (!discarded.ok()) co_return std::move(discarded.error());

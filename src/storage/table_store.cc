@@ -42,19 +42,6 @@ bool is_of_other_shard(const SSTableDescriptor& descriptor, const SSTableOwner& 
   return owner && owner->shards == self.shards && owner->shard != self.shard;
 }
 
-// Also those that every shard shares; of other shards none, and none that is being written.
-Status remove_all_sstables(Disk& disk, const std::string& path, const SSTableOwner& self) {
-  if (!disk.exists(path)) return {};
-  ASSIGN_OR_RETURN(Listed listed, list_directory(disk, path));
-  Status status;
-  for (const SSTableDescriptor& descriptor : listed.complete) {
-    if (is_of_other_shard(descriptor, self)) continue;
-    Status removed = remove_sstable(disk, descriptor);
-    if (!removed.ok() && status.ok()) status = std::move(removed);
-  }
-  return status;
-}
-
 }  // namespace
 
 Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
@@ -124,19 +111,25 @@ void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
   });
 }
 
-// What lies in the directories counts, not what is read from: files that an error of the disk left there, of a flush or of an
-// earlier try, would be found by the next start.
-Status TableStore::discard(Disk& disk, const SSTableOwner& self, const CommitLogPosition& at) {
+Status TableStore::remove_leftovers(Disk& disk) {
+  Status status;
+  std::erase_if(leftovers, [&](const SSTableDescriptor& descriptor) {
+    Status removed = remove_sstable(disk, descriptor);
+    const bool is_gone = removed.ok();
+    if (!is_gone && status.ok()) status = std::move(removed);
+    return is_gone;
+  });
+  return status;
+}
+
+// Only what this shard wrote or reads: an operator may have put other files there.
+Status TableStore::discard(Disk& disk, const CommitLogPosition& at) {
   memtable = std::make_shared<Memtable>(table, at);
   flushing.clear();
-  sstables.clear();
-  Status status;
-  for (const std::string& path : paths) {
-    Status removed = remove_all_sstables(disk, path, self);
-    if (!removed.ok() && status.ok()) status = std::move(removed);
-  }
+  for (const LiveSSTable& live : std::exchange(sstables, {})) leftovers.push_back(live.sstable->info().descriptor);
+  Status status = remove_leftovers(disk);
   for (auto& index : indexes) {
-    Status discarded = index->store->discard(disk, self, at);
+    Status discarded = index->store->discard(disk, at);
     if (!discarded.ok() && status.ok()) status = std::move(discarded);
   }
   return status;

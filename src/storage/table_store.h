@@ -46,8 +46,10 @@ class TableStore {
   void add_sstable(SSTablePtr sstable, const SSTableOwner& self);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);
+  // The first error; what could not be removed is tried again next time.
+  Status remove_leftovers(Disk& disk);
   // Everything written is void: memtables and SSTables, also on disk.
-  Status discard(Disk& disk, const SSTableOwner& self, const CommitLogPosition& at);
+  Status discard(Disk& disk, const CommitLogPosition& at);
 
   size_t memtable_bytes() const;  // also of those being flushed
   bool is_dirty() const { return !memtable->empty() || !flushing.empty(); }
@@ -64,6 +66,9 @@ class TableStore {
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
   std::vector<LiveSSTable> sstables;                // newest max_timestamp first
+  // On the disk, but not read from: of a flush or a compaction that failed at its end, or of a removal that failed. The next
+  // start would find them, so what voids the table voids them.
+  std::vector<SSTableDescriptor> leftovers;
   std::vector<std::unique_ptr<IndexStore>> indexes;
   TableCounters counters;
   AsyncMutex flush_mutex, compaction_mutex;

@@ -114,13 +114,20 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
   }
   if (wrote) {
     auto info = co_await (*writer)->finish();
-    if (!info.ok()) co_return disk_failure(info.error(), what);
+    if (!info.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(info.error(), what);
+    }
     auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
-    if (!sstable.ok()) co_return disk_failure(sstable.error(), what);
+    if (!sstable.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(sstable.error(), what);
+    }
     store->add_sstable(std::move(sstable).value(), self_);
   }
   store->remove_sstables(inputs);
-  for (const SSTablePtr& input : inputs) CO_TRY(remove_sstable(runtime_.disk, input->info().descriptor));
+  for (const SSTablePtr& input : inputs) store->leftovers.push_back(input->info().descriptor);
+  CO_TRY(store->remove_leftovers(runtime_.disk));
   LOG_DEBUG("Compacted {} SSTables of {} into {}", inputs.size(), table->qualified_name(), descriptor.file("Data.db"));
   co_return Status();
 }
