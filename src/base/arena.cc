@@ -7,6 +7,12 @@
 
 namespace cassandra_like {
 
+namespace {
+
+constexpr size_t kFewestInPiece = 8;
+
+}  // namespace
+
 void Arena::FreeChunk::operator()(char* p) const {
   if (huge) {
     free_huge_chunk(p);
@@ -20,7 +26,24 @@ Arena::Chunk Arena::allocate_chunk(size_t size) {
   return {{huge ? allocate_huge_chunk() : new char[size], FreeChunk{huge}}, size};
 }
 
+void* Arena::allocate_from_other(size_t size, size_t align) {
+  const size_t piece = std::min(reserved_ / 4, kLargestPiece) & ~(kLine - 1);
+  // What is large gets a place of its own: the rest of a piece that it does not fit into would be lost.
+  if (size > piece / kFewestInPiece) {
+    reserved_ += size;
+    return from_->allocate(size, align);
+  }
+  reserved_ += piece;
+  // Not at the beginning of a cache line: how much that skips depends on where the heap gave a chunk, and memory that is
+  // counted so would make a simulated life differ from its repetition.
+  char* start = static_cast<char*>(from_->allocate(piece));
+  p_ = start + size;
+  end_ = start + piece;
+  return start;
+}
+
 void* Arena::allocate_slow(size_t size, size_t align) {
+  if (from_ != nullptr) return allocate_from_other(size, align);
   size_t needed = size + align - 1;
   bool own_chunk = needed > next_chunk_;
   size_t chunk = own_chunk ? needed : next_chunk_;

@@ -20,6 +20,9 @@ class Arena {
 
   // Chunks start at first_chunk bytes and double up to kHugeChunk; larger requests get a chunk of their own.
   explicit Arena(size_t first_chunk = 4096) : next_chunk_(first_chunk) {}
+  // For what is used together: takes memory from another arena, which frees it, in pieces that grow with all that was
+  // taken. Little takes no more than it needs; of much, a third may stay unused. It need not be destroyed.
+  explicit Arena(Arena* from) : from_(from), next_chunk_(0) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -55,11 +58,15 @@ class Arena {
     if (chunks_.size() > 1) keep_largest();
     if (!chunks_.empty()) p_ = chunks_.front().data.get();
   }
-  // Bytes obtained from the heap.
+  // Bytes obtained from the heap, or from another arena.
   size_t reserved() const { return reserved_; }
 
  private:
+  static constexpr size_t kLine = 64;
+  static constexpr size_t kLargestPiece = 8192;
+
   void* allocate_slow(size_t size, size_t align);
+  void* allocate_from_other(size_t size, size_t align);
   void keep_largest();
 
   struct FreeChunk {
@@ -72,7 +79,8 @@ class Arena {
   };
   static Chunk allocate_chunk(size_t size);
 
-  std::vector<Chunk> chunks_;
+  Arena* from_ = nullptr;
+  std::vector<Chunk> chunks_;  // none when there is another arena
   char* p_ = nullptr;
   char* end_ = nullptr;
   size_t next_chunk_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "base/log.h"
 #include "cql/parser.h"
 #include "cql/prepared_cache.h"
@@ -37,6 +38,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) override;
   Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext request) override;
   Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) override;
+  void expect(std::span<const ExpectedExecution> executions) override;
   Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
                                   RequestContext request) override;
   void set_peers(std::vector<QueryProcessor*> peers) override {
@@ -277,6 +279,51 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
   if (!use_warning.empty()) request->context->warnings.push_back(std::move(use_warning));
   request->options.values = *values;
   return run(request, request->statement->execute(*request->context));
+}
+
+namespace {
+
+// Null when there are not so many.
+BytesView value_at(BytesView values, size_t index) {
+  Reader in(values);
+  while (true) {
+    const int32_t size = in.i32();
+    const BytesView value = size < 0 ? kNull : in.take(static_cast<size_t>(size));
+    if (in.failed()) return kNull;
+    if (index-- == 0) return value;
+  }
+}
+
+// Of the partition that the values name.
+std::optional<Token> token_of(const Statement& statement, BytesView values) {
+  absl::InlinedVector<BytesView, 4> components;
+  for (uint16_t index : statement.partition_key_indexes()) {
+    components.push_back(value_at(values, index));
+    if (is_null(components.back())) return std::nullopt;
+  }
+  if (components.empty()) return std::nullopt;
+  if (components.size() == 1) return murmur3_token(components[0]);
+  return murmur3_token(serialize_partition_key(components));
+}
+
+}  // namespace
+
+void QueryProcessorImpl::expect(std::span<const ExpectedExecution> executions) {
+  absl::InlinedVector<ExpectedPartition, 16> partitions;
+  BytesView id;
+  const Statement* statement = nullptr;  // of that id
+  for (const ExpectedExecution& execution : executions) {
+    if (execution.id != id) {
+      id = execution.id;
+      const PreparedEntry* entry = cache_.find(id);
+      statement = entry == nullptr ? nullptr : entry->statement.get();
+    }
+    if (statement == nullptr || statement->key_table() == nullptr) continue;
+    if (auto token = token_of(*statement, execution.values)) {
+      partitions.push_back({statement->key_table()->id, *token});
+    }
+  }
+  coordinator_.replica().expect(partitions);
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<const BatchEntry> entries,

@@ -25,6 +25,12 @@ struct BatchEntry {
   std::span<const BytesView> values;
 };
 
+// An EXECUTE that is there but not yet served. Its values are as on the wire: an int32 size and as many bytes each.
+struct ExpectedExecution {
+  BytesView id;
+  BytesView values;
+};
+
 struct RequestContext {
   ClientState& client;
   TraceSession* trace = nullptr;
@@ -42,6 +48,8 @@ class QueryProcessor {
                                             RequestContext request) = 0;
   // kUnprepared with the id when it is not known.
   virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) = 0;
+  // A hint: these are about to be executed, so the partitions that they name are brought into the processor's caches.
+  virtual void expect(std::span<const ExpectedExecution> executions) = 0;
   // type: 0 logged, 1 unlogged, 2 counter.
   virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries,
                                           const QueryOptions& options, RequestContext request) = 0;

@@ -300,9 +300,9 @@ bool Restriction::covers(const Column* column) const {
 
 namespace {
 
-Status check_filter_value(const Column* column, BytesView value) {
-  if (is_null(value)) return invalid("Unsupported null value for column " + column->name);
-  if (is_unset(value)) return invalid("Unsupported unset value for column " + column->name);
+Status check_filter_value(const Column* column, BytesView value, const std::string& what = "value") {
+  if (is_null(value)) return invalid("Unsupported null " + what + " for column " + column->name);
+  if (is_unset(value)) return invalid("Unsupported unset " + what + " for column " + column->name);
   return {};
 }
 
@@ -400,15 +400,15 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
   } else {
     for (const Containment& containment : contains) {
       FilterExpression expression{columns[0], containment.op, {}, {}, false};
-      ASSIGN_OR_RETURN(BytesView value, containment.value->bind(context));
-      TRY(check_filter_value(columns[0], value));
-      expression.value = Bytes(value);
       if (containment.key != nullptr) {
         ASSIGN_OR_RETURN(BytesView key, containment.key->bind(context));
-        TRY(check_filter_value(columns[0], key));
+        TRY(check_filter_value(columns[0], key, "map key"));
         expression.map_key = Bytes(key);
         expression.is_map_entry = true;
       }
+      ASSIGN_OR_RETURN(BytesView value, containment.value->bind(context));
+      TRY(check_filter_value(columns[0], value, expression.is_map_entry ? "map value" : "value"));
+      expression.value = Bytes(value);
       filter.push_back(std::move(expression));
     }
   }

@@ -131,16 +131,19 @@ IndexMetadata make_index(std::string name, const ast::IndexTarget& target) {
   return index;
 }
 
-Result<ast::IndexTarget> choose_target(const ast::CreateIndex& change, const TableMetadata& table) {
+Result<std::vector<ast::IndexTarget>> prepare_targets(const ast::CreateIndex& change, const TableMetadata& table) {
   std::vector<ast::IndexTarget> targets;
   for (const ast::IndexTarget& written : change.targets) {
     ASSIGN_OR_RETURN(ast::IndexTarget target, prepare_target(table, written));
     targets.push_back(std::move(target));
   }
+  return targets;
+}
+
+Status check_targets(const TableMetadata& table, const std::vector<ast::IndexTarget>& targets) {
   if (targets.empty()) return invalid("Only CUSTOM indexes can be created without specifying a target column");
   if (targets.size() > 1) return invalid("Only CUSTOM indexes support multiple columns");
-  TRY(check_target(table, targets[0]));
-  return targets[0];
+  return check_target(table, targets[0]);
 }
 
 }  // namespace
@@ -157,8 +160,10 @@ SchemaResult apply_change(SchemaChange<ast::CreateIndex> c) {
     return invalid("Index '" + c.change.name + "' already exists");
   }
   if (table->is_counter()) return invalid("Secondary indexes on counter tables aren't supported");
+  ASSIGN_OR_RETURN(auto targets, prepare_targets(c.change, *table));
   if (!class_name.empty()) return custom_index_error(class_name);
-  ASSIGN_OR_RETURN(ast::IndexTarget target, choose_target(c.change, *table));
+  TRY(check_targets(*table, targets));
+  const ast::IndexTarget& target = targets[0];
   IndexMetadata index =
       make_index(c.change.name.empty() ? default_name(*keyspace, table->name, target.column) : c.change.name, target);
   for (const auto& [name, other] : table->indexes) {

@@ -37,7 +37,8 @@ class SelectStatement : public Statement {
   Status check_execution(ExecutionContext& context, const ReadCommand& command) const;
   Status check_order(ExecutionContext& context, const ReadCommand& command) const;
   uint64_t most_rows(const ReadCommand& command) const;
-  bool selects_static_columns() const;
+  bool finds_nothing(const ReadCommand& command) const;
+  bool checks_without_rows() const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
   Status check_timeout(const Execution& execution) const;
@@ -54,6 +55,7 @@ class SelectStatement : public Statement {
   bool orders_afterwards_ = false;  // ORDER BY over several partitions
   size_t ordering_columns_ = 0;     // of the clustering
   bool filters_regular_columns_ = false;
+  bool fetches_static_columns_ = false;
   std::optional<int64_t> timeout_nanos_;  // USING TIMEOUT
 };
 
@@ -159,7 +161,6 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   command.now_seconds = context.now_seconds;
   command.reversed = reversed_;
   command.wants_static = table_->has_static_columns();
-  bool nothing = false;
   if (restrictions_->needs_filtering()) {
     ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
   }
@@ -170,24 +171,17 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   }
   if (restrictions_->has_clustering_restrictions()) {
     ASSIGN_OR_RETURN(command.slices, restrictions_->slices(context));
-    // Bounds that exclude each other: nothing can match. With IN () Cassandra reads static columns, if any is selected.
-    if (command.slices.empty()) {
-      if (restrictions_->has_full_clusterings() && selects_static_columns()) {
-        for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
-        TRY(check_order(context, command));
-      }
-      command.keys.clear();
-      nothing = true;
-    }
   }
   TRY(guard_restrictions(context, table_->name, command.keys.size(), command.slices.size()));
+  const bool checks = !finds_nothing(command) || checks_without_rows();
+  if (!checks) command.keys.clear();
   for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
-  if (!restrictions_->has_partition_keys() && !nothing) {
+  if (!restrictions_->has_partition_keys() && checks) {
     ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
   }
   command.index = restrictions_->index();
   command.index_expression = restrictions_->index_expression();
-  if (command.index != nullptr && !nothing) TRY(check_indexed_value(command.filter[command.index_expression]));
+  if (command.index != nullptr && checks) TRY(check_indexed_value(command.filter[command.index_expression]));
   return {};
 }
 
@@ -201,10 +195,16 @@ Status SelectStatement::check_execution(ExecutionContext& context, const ReadCom
   return check_order(context, command);
 }
 
-bool SelectStatement::selects_static_columns() const {
-  auto used = selection_.used_columns();
-  return std::any_of(used.begin(), used.end(),
-                     [](const Column* column) { return column->kind == ColumnKind::kStatic; });
+// IN (), or bounds that exclude each other.
+bool SelectStatement::finds_nothing(const ReadCommand& command) const {
+  return restrictions_->has_clustering_restrictions() && command.slices.empty();
+}
+
+// Cassandra reads static columns even where no row can match, and so refuses what is wrong with the keys
+// (SelectStatement.makeClusteringIndexFilter). Slices of known partitions are seen to be none before that.
+bool SelectStatement::checks_without_rows() const {
+  if (restrictions_->has_full_clusterings()) return fetches_static_columns_;
+  return !restrictions_->has_partition_keys() && selection_.uses(ColumnKind::kStatic);
 }
 
 // How many rows the primary keys alone allow: a replica that knows that there are few need not prepare for many.
@@ -252,6 +252,10 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
+  if (finds_nothing(command)) {
+    command.keys.clear();
+    command.range.reset();
+  }
   command.limit = has_groups() ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
   command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
   if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
@@ -435,16 +439,25 @@ class SelectBuilder {
     TRY(statement_->restrictions_->check_filtering());
     TRY(prepare_limits());
     TRY(prepare_timeout());
-    for (const ast::Relation& relation : select_.where.relations) {
-      const Column* column = table().column(relation.columns[0]);
-      if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = true;
-    }
+    prepare_fetched_columns();
     if (select_.json) statement_->selection_.make_json();
     return std::unique_ptr<Statement>(std::move(statement_));
   }
 
  private:
   const TableMetadata& table() const { return *statement_->table_; }
+
+  // When no column outside of the key is named, all are read.
+  void prepare_fetched_columns() {
+    const Selection& selection = statement_->selection_;
+    bool regular = selection.uses(ColumnKind::kRegular), is_static = selection.uses(ColumnKind::kStatic);
+    for (const ast::Relation& relation : select_.where.relations) {
+      const Column* column = table().column(relation.columns[0]);
+      if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = regular = true;
+      if (column->kind == ColumnKind::kStatic) is_static = true;
+    }
+    statement_->fetches_static_columns_ = table().has_static_columns() && (is_static || !regular);
+  }
 
   // Whether a selection that cannot be prepared names static columns and the partition key alone.
   Result<bool> resolves_to_static_columns() const {

@@ -98,7 +98,7 @@ RowSink::Next SelectSink::plain_row(const PlainRow& row) {
         append_value(column_value(selected, input(nullptr)));
         break;
       case ColumnKind::kRegular:
-        append_value(row.values[selected.usual_cell]);
+        append_value(selected.usual_cell < row.values.size() ? row.values[selected.usual_cell] : kNull);
         break;
     }
   }

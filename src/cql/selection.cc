@@ -70,13 +70,12 @@ void Selection::make_json() {
   metadata_ = make_result_metadata({{first.keyspace, first.table, "[json]", types::text()}});
 }
 
+bool Selection::uses(ColumnKind kind) const {
+  return std::any_of(used_.begin(), used_.end(), [kind](const Column* column) { return column->kind == kind; });
+}
+
 bool Selection::only_static_and_key() const {
-  bool has_static = false;
-  for (const Column* column : used_) {
-    if (column->kind == ColumnKind::kClustering || column->kind == ColumnKind::kRegular) return false;
-    has_static = has_static || column->kind == ColumnKind::kStatic;
-  }
-  return has_static;
+  return uses(ColumnKind::kStatic) && !uses(ColumnKind::kClustering) && !uses(ColumnKind::kRegular);
 }
 
 }  // namespace cassandra_like

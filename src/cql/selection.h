@@ -95,6 +95,7 @@ class Selection {
   bool is_wildcard() const { return is_wildcard_; }
   // Of the columns that occur anywhere in the clause.
   const std::vector<const Column*>& used_columns() const { return used_; }
+  bool uses(ColumnKind kind) const;
   bool only_static_and_key() const;  // at least one static, no clustering or regular column
 
  private:

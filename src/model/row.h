@@ -86,11 +86,11 @@ struct Row {
   bool has_live_data(int64_t now_seconds) const;
 };
 
-// A row as most are, for those who only want its values: each regular column of the table has one, as old as the row and
-// without an end, and nothing is deleted. A table with multi-cell columns or counters has no such rows.
+// A row as most are, for those who only want its values: all are of one age and without an end, nothing is deleted, and
+// multi-cell columns have none. A table of counters has no such rows.
 struct PlainRow {
   ClusteringPrefix clustering;        // its comparable form may be missing
-  std::span<const BytesView> values;  // one for each of the table's regular columns
+  std::span<const BytesView> values;  // one for each of the table's regular columns; null: it has none
 };
 
 // An open range tombstone, a close, or both (a boundary). The unused side is live.

@@ -174,7 +174,8 @@ class FloatParser {
   }
 };
 
-// float and double, ordered as Java's compareTo: -0 before 0, NaN last.
+// float and double, ordered as Java's compareTo: -0 before 0, NaN last. All NaNs are equal, and have the comparable form of
+// the usual one: Cassandra keeps their sign and bits there, by which its tries contradict the order of its rows.
 template <TypeKind kKind, class F, class Bits>
 class FloatingType final : public SimpleType {
  public:
@@ -195,8 +196,7 @@ class FloatingType final : public SimpleType {
   void append_comparable(Bytes& out, BytesView v) const override {
     if (v.size() != sizeof(F)) [[unlikely]]
       return append_irregular(out, v);
-    Bits bits = load_be<Bits>(v.data());
-    append_be(out, static_cast<Bits>(bits ^ (sign_mask(bits) | kSignBit)));
+    append_be(out, order_of(load_be<Bits>(v.data())));
   }
   void read_comparable(Reader& in, Bytes& out) const override {
     Bits bits = in.be<Bits>();
@@ -211,10 +211,8 @@ class FloatingType final : public SimpleType {
     if (text.empty()) return Bytes();
     std::optional<F> v = FloatParser<F>::parse(text);
     if (!v) return invalid((kIsFloat ? "Unable to make float from " : "Unable to make double from ") + quoted(text));
-    // Java has one NaN.
-    if (std::isnan(*v)) v = std::numeric_limits<F>::quiet_NaN();
     Bytes out;
-    append_be(out, std::bit_cast<Bits>(*v));
+    append_be(out, std::isnan(*v) ? kNan : std::bit_cast<Bits>(*v));
     return out;
   }
 
@@ -223,6 +221,8 @@ class FloatingType final : public SimpleType {
   static constexpr Bits kSignBit = Bits{1} << (sizeof(F) * 8 - 1);
   static constexpr Bits kInfinity =
       kIsFloat ? static_cast<Bits>(0x7F800000ULL) : static_cast<Bits>(0x7FF0000000000000ULL);
+  // The one that Java makes of all of them.
+  static constexpr Bits kNan = kIsFloat ? static_cast<Bits>(0x7FC00000ULL) : static_cast<Bits>(0x7FF8000000000000ULL);
 
   static F decode(BytesView v) { return std::bit_cast<F>(load_be<Bits>(v.data())); }
   static std::string text_of(F v) {
@@ -234,7 +234,7 @@ class FloatingType final : public SimpleType {
   // All ones when the sign bit is set.
   static Bits sign_mask(Bits bits) { return static_cast<Bits>(0 - (bits >> (sizeof(F) * 8 - 1))); }
   static Bits order_of(Bits bits) {
-    if ((bits & ~kSignBit) > kInfinity) return std::numeric_limits<Bits>::max();
+    if ((bits & ~kSignBit) > kInfinity) return kNan | kSignBit;
     return bits ^ (sign_mask(bits) | kSignBit);
   }
 };

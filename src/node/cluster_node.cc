@@ -205,6 +205,11 @@ Task<Status> ClusterNodeImpl::enable_binary() {
   co_return Status();
 }
 
+Task<Status> stop_listening(Server* server) {
+  server->stop_listening();
+  co_return Status();
+}
+
 Task<Status> stop_server(Server* server) {
   co_await server->stop();
   co_return Status();
@@ -212,6 +217,8 @@ Task<Status> stop_server(Server* server) {
 
 Task<Status> ClusterNodeImpl::disable_binary() {
   auto* self = this;
+  auto stop_to_listen = [self](unsigned shard) { return stop_listening(&self->server(shard)); };
+  CO_TRY(co_await on_every_shard(stop_to_listen));
   auto stop = [self](unsigned shard) { return stop_server(&self->server(shard)); };
   CO_TRY(co_await on_every_shard(stop));
   co_return Status();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "replica/gather.h"
 #include "replica/internal_table.h"
 #include "replica/replica_impl.h"
@@ -63,6 +64,25 @@ Task<Result<ReadStatistics>> read_now(Engine& engine, const ReadCommand& command
 
 ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
     : shared_(shared), shard_(shard), shard_count_(shared.runtime.shard_count()), store_(shared.changes, shard) {}
+
+// Shards that sleep will be asked in their place (run_briefly_on): so it is this thread that will wait for memory.
+void ReplicaImpl::expect(std::span<const ExpectedPartition> partitions) {
+  if (shard_count_ == 1) return engine().expect(partitions);
+  absl::InlinedVector<ExpectedPartition, 16> rest(partitions.begin(), partitions.end()), of_shard;
+  while (!rest.empty()) {
+    const unsigned shard = owner(rest.front().token);
+    auto others =
+        std::partition(rest.begin(), rest.end(), [&](const ExpectedPartition& p) { return owner(p.token) == shard; });
+    of_shard.assign(rest.begin(), others);
+    rest.erase(rest.begin(), others);
+    Engine& engine = *shared_.engines[shard];
+    if (shard == shard_) {
+      engine.expect(of_shard);
+    } else if (of_shard.size() > 1) {
+      executor(shard).run_if_asleep([&] { engine.expect(of_shard); });
+    }
+  }
+}
 
 Task<Status> ReplicaImpl::mutate(const Mutation& mutation) { return write(mutation, &Engine::apply); }
 

@@ -38,6 +38,8 @@ struct ReplicaStatistics {
 class Replica : public Verbs {
  public:
   virtual SchemaStore& schema() = 0;
+  // Engine::expect(), of those that this shard owns or finds asleep.
+  virtual void expect(std::span<const ExpectedPartition> partitions) = 0;
   virtual VirtualTables& virtual_tables() = 0;
   virtual Engine& engine() = 0;  // of this shard
   virtual const LocalNode& local_node() const = 0;

@@ -37,6 +37,7 @@ class ReplicaImpl : public Replica {
  public:
   ReplicaImpl(NodeShared& shared, unsigned shard);
 
+  void expect(std::span<const ExpectedPartition> partitions) override;
   Task<Status> mutate(const Mutation& mutation) override;
   Task<Status> mutate_counter(const Mutation& mutation) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink) override;
@@ -54,7 +55,8 @@ class ReplicaImpl : public Replica {
   Task<Status> build_index(TablePtr table, std::string index) override;
 
  private:
-  unsigned owner(const DecoratedKey& key) const { return shard_of(key.token, shard_count_); }
+  unsigned owner(const DecoratedKey& key) const { return owner(key.token); }
+  unsigned owner(Token token) const { return shard_of(token, shard_count_); }
   void count(bool local) { ++(local ? statistics_.local : statistics_.forwarded); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));

@@ -45,6 +45,8 @@ class MappedFile {
   virtual const std::string& path() const = 0;
   virtual std::span<char> memory() = 0;
   virtual Task<Status> sync(uint64_t offset, uint64_t size) = 0;
+  // A hint: what was synced there is not touched again, so its memory may serve others. Nothing is lost by it.
+  virtual void forget(uint64_t /*offset*/, uint64_t /*size*/) {}
 };
 
 struct DirectoryEntry {

@@ -111,6 +111,11 @@ struct TruncationRecord {
 };
 using TruncationRecords = std::map<Uuid, TruncationRecord>;
 
+struct ExpectedPartition {
+  Uuid table;
+  Token token = kMinimumToken;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -138,6 +143,9 @@ class Engine {
   // Stops background work without flushing (a stop that relies on replay).
   virtual Task<void> stop() = 0;
 
+  // A hint: these partitions are about to be read or written. Their memory is on its way while other work is done; of
+  // many the processor waits for all at once.
+  virtual void expect(std::span<const ExpectedPartition> partitions) = 0;
   // Ready at once in periodic mode. Fails with kInvalid when it is too large for a segment, kOverloaded when memory is
   // exhausted, kIo after a commit failure.
   virtual Task<Status> apply(const Mutation& mutation) = 0;

@@ -178,22 +178,18 @@ bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
   return memtable.has_old_columns() || !partition.deletion.is_live() || partition.ranges != nullptr;
 }
 
-const Row& static_row_of(const MemtablePartition& partition) {
-  static const Row none = [] {
-    Row row;
-    row.clustering = static_clustering();
-    return row;
-  }();
-  return partition.static_row == nullptr ? none : partition.static_row->row;
-}
-
 }  // namespace
 
 Task<Status> EngineImpl::write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote) {
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   Unfiltered unfiltered;
-  for (const PartitionEntry& entry : memtable->partitions()) {
-    const MemtablePartition& partition = *entry.partition;
+  Arena arena(1024);  // of one row
+  auto append = [&](const MemtableRow& row) {
+    arena.reset();
+    unfiltered.row = row.row(arena);
+    return writer->append(unfiltered);
+  };
+  for (const MemtablePartition& partition : memtable->partitions()) {
     if (needs_merge(*memtable, partition)) {
       std::vector<std::unique_ptr<PartitionReader>> source;
       source.push_back(memtable->read(partition, {}));
@@ -208,14 +204,12 @@ Task<Status> EngineImpl::write_partitions(Memtable* memtable, SSTableWriter* wri
         CO_ASSIGN_OR_RETURN(at, merged.next());
       }
     } else {
-      CO_TRY(writer->begin_partition(partition.key, partition.deletion, static_row_of(partition)));
+      CO_TRY(writer->begin_partition(partition.key, partition.deletion, partition.static_part()));
       if (partition.only_row != nullptr) {
-        unfiltered.row = partition.only_row->row;
-        CO_TRY(writer->append(unfiltered));
+        CO_TRY(append(*partition.only_row));
       } else if (partition.rows != nullptr) {
-        for (const RowEntry& row : *partition.rows) {
-          unfiltered.row = row.row->row;
-          CO_TRY(writer->append(unfiltered));
+        for (const RowEntry& row : partition.rows->tree) {
+          CO_TRY(append(*row.row));
           co_await pause_if_due(&slice_end);
         }
       }

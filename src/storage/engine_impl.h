@@ -30,6 +30,7 @@ class EngineImpl final : public Engine {
   Task<Status> drain() override;
   Task<void> stop() override;
 
+  void expect(std::span<const ExpectedPartition> partitions) override;
   Task<Status> apply(const Mutation& mutation) override;
   Task<Status> apply_counter(const Mutation& mutation) override;
   Status read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) override;
@@ -152,6 +153,8 @@ class EngineImpl final : public Engine {
   Arena write_arena_{4096};
   Arena index_arena_{4096};
   Arena read_arena_{4096};
+  Arena memtable_arena_{4096};             // of a row that goes from a memtable to the sink
+  std::vector<BytesView> memtable_views_;  // of such a row that is plain
   uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
   Gate gate_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

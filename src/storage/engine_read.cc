@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "absl/container/inlined_vector.h"
 #include "base/log.h"
 #include "storage/column_versions.h"
 #include "storage/engine_impl.h"
@@ -36,6 +37,19 @@ struct EngineImpl::Sources {
   }
   bool none() const { return memtables.empty() && sstables.empty(); }
 };
+
+void EngineImpl::expect(std::span<const ExpectedPartition> partitions) {
+  absl::InlinedVector<Token, 16> tokens;
+  while (!partitions.empty()) {
+    const Uuid& table = partitions.front().table;
+    tokens.clear();
+    for (; !partitions.empty() && partitions.front().table == table; partitions = partitions.subspan(1)) {
+      tokens.push_back(partitions.front().token);
+    }
+    if (auto found = stores_.find(table); found != stores_.end())
+      found->second->memtable->partitions().prefetch(tokens);
+  }
+}
 
 Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) {
   TableStorePtr store = find(command.table->id);
@@ -154,42 +168,56 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
 
 namespace {
 
-// A row's parts follow it in the arena, and rows that follow each other in a partition are far apart there, since they
-// came at different times. So several are on their way from memory while one is looked at.
-constexpr int kRowsAhead = 6;
-void prefetch(const MemtableRow& row) {
-  constexpr size_t kLine = 64, kLines = 6;
-  for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(reinterpret_cast<const char*>(&row) + i * kLine);
-}
+// Passes a memtable's rows on.
+class MemtableFeed {
+ public:
+  MemtableFeed(const TableMetadata& table, RowFeed& feed, Arena& arena, std::vector<BytesView>& views)
+      : feed_(feed), plain_of_(feed.takes_plain_rows() ? &table : nullptr), arena_(arena), views_(views) {}
 
-template <class Iterator>
-Result<RowFeed::Step> feed_rows(Iterator at, Iterator end, RowFeed& feed) {
-  Iterator ahead = at;
-  for (int i = 0; i < kRowsAhead && ahead != end; ++i, ++ahead) prefetch(*ahead->row);
-  for (; at != end; ++at) {
-    if (ahead != end) prefetch(*(ahead++)->row);
-    ASSIGN_OR_RETURN(RowFeed::Step step, feed.row(at->row->row));
-    if (step != RowFeed::Step::kContinue) return step;
+  Result<RowFeed::Step> row(const MemtableRow& row) {
+    if (plain_of_ != nullptr && row.table() == plain_of_) return feed_.plain_row(row.plain(views_));
+    arena_.reset();
+    return feed_.row(row.row(arena_));
   }
-  return RowFeed::Step::kContinue;
-}
+
+  // Rows that follow each other in a partition are far apart in memory, since they came at different times. So several
+  // are on their way from there while one is looked at.
+  template <class Iterator>
+  Result<RowFeed::Step> rows(Iterator at, Iterator end) {
+    constexpr int kRowsAhead = 6;
+    Iterator ahead = at;
+    for (int i = 0; i < kRowsAhead && ahead != end; ++i, ++ahead) ahead->row->prefetch();
+    for (; at != end; ++at) {
+      if (ahead != end) (ahead++)->row->prefetch();
+      ASSIGN_OR_RETURN(RowFeed::Step step, row(*at->row));
+      if (step != RowFeed::Step::kContinue) return step;
+    }
+    return RowFeed::Step::kContinue;
+  }
+
+ private:
+  RowFeed& feed_;
+  const TableMetadata* plain_of_;
+  Arena& arena_;
+  std::vector<BytesView>& views_;
+};
 
 }  // namespace
 
 Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed) {
-  static const Row no_row;
-  TRY(feed.begin(partition.key, partition.static_row == nullptr ? no_row : partition.static_row->row));
+  TRY(feed.begin(partition.key, partition.static_part()));
+  MemtableFeed from(*command.table, feed, memtable_arena_, memtable_views_);
   auto feed_slice = [&](const Slice& slice) -> Result<RowFeed::Step> {
     if (partition.only_row != nullptr) {
-      const Row& row = partition.only_row->row;
-      return slice.contains(row.clustering.comparable) ? feed.row(row) : RowFeed::Step::kContinue;
+      return slice.contains(partition.only_row->comparable()) ? from.row(*partition.only_row)
+                                                              : RowFeed::Step::kContinue;
     }
     if (partition.rows == nullptr) return RowFeed::Step::kContinue;
-    const RowTree& rows = *partition.rows;
+    const RowTree& rows = partition.rows->tree;
     auto begin = slice.start.empty() ? rows.begin() : rows.lower_bound(RowKey(slice.start));
     auto end = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
-    if (!command.reversed) return feed_rows(begin, end, feed);
-    return feed_rows(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), feed);
+    if (!command.reversed) return from.rows(begin, end);
+    return from.rows(std::make_reverse_iterator(end), std::make_reverse_iterator(begin));
   };
   static const Slice whole = Slice::all();
   size_t count = command.slices.empty() ? 1 : command.slices.size();

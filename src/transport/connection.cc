@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "transport/look_ahead.h"
 #include "transport/respond.h"
 
 namespace cassandra_like {
@@ -48,15 +49,21 @@ size_t ServerConnection::on_received(BytesView data) {
 }
 
 size_t ServerConnection::receive(BytesView data) {
-  size_t at = 0;
+  size_t at = 0, looked_at = 0;
   while (at < data.size() && may_continue()) {
     BytesView rest = data.substr(at);
+    if (!segmented_ && at >= looked_at) looked_at = at + look_at(rest);
     size_t n = segmented_ ? receive_segment(rest) : receive_frame(rest);
     if (n == 0) break;
     at += n;
   }
   inside_frame_ = (at < data.size() && paused_ == 0) || large_missing_ > 0 || discard_ > 0;
   return at;
+}
+
+// Of the frames that are there, those behind the first; returns how much it looked at.
+size_t ServerConnection::look_at(BytesView frames) {
+  return stage_ == ConnectionStage::kReady ? look_ahead(frames, version_, core_->processor) : 0;
 }
 
 bool ServerConnection::may_continue() {
@@ -234,8 +241,10 @@ size_t ServerConnection::receive_segment(BytesView data) {
 // False when reading had to stop within the segment.
 bool ServerConnection::serve_segment(BytesView payload) {
   if (served_of_segment_ == 0) errors_in_a_row_ = 0;
+  size_t looked_at = served_of_segment_;
   while (served_of_segment_ < payload.size()) {
     if (!may_continue()) return false;
+    if (served_of_segment_ >= looked_at) looked_at = served_of_segment_ + look_at(payload.substr(served_of_segment_));
     served_of_segment_ += serve_enveloped(payload.substr(served_of_segment_));
   }
   served_of_segment_ = 0;

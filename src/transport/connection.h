@@ -65,6 +65,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   bool check_version(const FrameHeader& header);
   void start_large(const FrameHeader& header);
   std::string what_is_wrong(const FrameHeader& header) const;
+  size_t look_at(BytesView frames);
   bool may_continue();
 
   // Requests (connection_requests.cc).

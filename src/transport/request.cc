@@ -273,6 +273,19 @@ Status decode_request(Request& request) {
   return in.status();
 }
 
+ExpectedExecution read_expected_execution(BytesView body, int version) {
+  Reader in(body);
+  ExpectedExecution execution;
+  execution.id = in.take(in.u16());
+  if (version >= 5) in.skip(in.u16());  // result metadata id
+  in.skip(sizeof(uint16_t));            // consistency
+  const uint32_t flags = version >= 5 ? in.u32() : in.u8();
+  in.skip(sizeof(uint16_t));  // how many values
+  const bool by_position = (flags & kValues) != 0 && (flags & kNamesForValues) == 0;
+  if (by_position && !in.failed()) execution.values = in.rest();
+  return execution;
+}
+
 std::unique_ptr<Request> RequestPool::take() {
   if (free_.empty()) return std::make_unique<Request>();
   std::unique_ptr<Request> request = std::move(free_.back());

@@ -48,6 +48,10 @@ struct Request {
 // Decodes header and body, both already there. kProtocolError in Cassandra's words.
 Status decode_request(Request& request);
 
+// Just enough of an EXECUTE's body, uncompressed, to know what it will ask for. No values when there are none by position,
+// or when something is wrong: that is found when it is decoded.
+ExpectedExecution read_expected_execution(BytesView body, int version);
+
 // Free requests of a shard.
 class RequestPool {
  public:

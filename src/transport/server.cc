@@ -39,6 +39,7 @@ class ServerImpl : public Server {
   }
 
   Status start(uint16_t port, uint16_t shard_aware_port) override;
+  void stop_listening() override;
   Task<void> stop() override;
   bool running() const override { return listener_ != nullptr; }
   uint16_t port() const override { return listener_ ? listener_->port() : 0; }
@@ -228,11 +229,16 @@ Task<void> ServerImpl::wait_until(bool (*done)(const ServerCore&), Duration time
   core_->on_progress = nullptr;
 }
 
-Task<void> ServerImpl::stop() {
-  const bool was_running = listener_ != nullptr;
+void ServerImpl::stop_listening() {
+  if (listener_ == nullptr) return;
   listener_.reset();
   shard_aware_listener_.reset();
   core_->shard_aware_port = 0;
+  if (core_->runtime.executor.shard() == 0) LOG_INFO("Stop listening for CQL clients");
+}
+
+Task<void> ServerImpl::stop() {
+  stop_listening();
   for_each_connection([](ServerConnection& connection) { connection.stop_reading(); });
   auto idle = [](const ServerCore& core) { return core.metrics.requests_in_flight == 0; };
   co_await wait_until(idle, core_->options.drain_timeout);
@@ -244,7 +250,6 @@ Task<void> ServerImpl::stop() {
   co_await wait_until(closed, kCloseTimeout);
   for_each_connection([](ServerConnection& connection) { connection.close_now(); });
   co_await wait_until(closed, kCloseTimeout);
-  if (was_running && core_->runtime.executor.shard() == 0) LOG_INFO("Stop listening for CQL clients");
 }
 
 // ---- events

@@ -106,8 +106,11 @@ class Server {
   // Listens; kIo naming the address when that is impossible. Idempotent. Where the options say port 0, this is the one
   // that another shard was given; likewise the shard-aware port.
   virtual Status start(uint16_t port = 0, uint16_t shard_aware_port = 0) = 0;
-  // Stops accepting, answers what was received (for at most drain_timeout), closes every connection. start() may
-  // follow. The server may be destroyed when this has completed.
+  // Accepts nobody from here on. To be called on every shard before the first one's stop(): clients connect anew as soon
+  // as they lose a connection, and some wait forever for the answer to a STARTUP that another shard just accepted.
+  virtual void stop_listening() = 0;
+  // Stops listening, answers what was received (for at most drain_timeout), closes every connection. start() may follow.
+  // The server may be destroyed when this has completed.
   virtual Task<void> stop() = 0;
   virtual bool running() const = 0;
   virtual uint16_t port() const = 0;              // of the listener, when running

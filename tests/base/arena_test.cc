@@ -43,5 +43,27 @@ TEST(Arena, AResetArenaStopsAllocating) {
   EXPECT_EQ(arena.reserved(), kept);
 }
 
+TEST(Arena, WhatIsTakenFromAnotherInTurnsLiesTogether) {
+  Arena all(Arena::kHugeChunk);
+  Arena a(&all), b(&all);
+  char* last = nullptr;
+  size_t adjacent = 0;
+  for (int i = 0; i < 1000; ++i) {
+    auto* here = static_cast<char*>(a.allocate(100, 4));
+    b.allocate(100, 4);
+    std::memset(here, i, 100);
+    adjacent += here == last + 100 ? 1 : 0;
+    last = here;
+  }
+  EXPECT_GT(adjacent, 900u);
+  EXPECT_LT(a.reserved(), 125'000u);
+  Arena little(&all);
+  little.allocate(300, 8);
+  EXPECT_EQ(little.reserved(), 300u);
+  Arena large(&all);
+  for (int i = 0; i < 100; ++i) large.allocate(5000, 8);
+  EXPECT_EQ(large.reserved(), 500'000u);
+}
+
 }  // namespace
 }  // namespace cassandra_like

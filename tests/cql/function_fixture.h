@@ -12,6 +12,7 @@ class IdleProcessor : public QueryProcessor {
   explicit IdleProcessor(ShardRuntime& runtime) : runtime_(runtime) {}
   Task<Result<QueryResult>> query(std::string_view, const QueryOptions&, RequestContext) override { return refuse(); }
   Task<Result<QueryResult>> prepare(std::string_view, std::string_view, RequestContext) override { return refuse(); }
+  void expect(std::span<const ExpectedExecution>) override {}
   Task<Result<QueryResult>> execute(BytesView, const QueryOptions&, RequestContext) override { return refuse(); }
   Task<Result<QueryResult>> batch(uint8_t, std::span<const BatchEntry>, const QueryOptions&, RequestContext) override {
     return refuse();

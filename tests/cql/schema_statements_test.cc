@@ -85,5 +85,16 @@ TEST(SchemaStatements, RefuseByName) {
   }
 }
 
+TEST(SchemaStatements, ACustomIndexIsOfColumnsThatThereAre) {
+  SchemaSession session;
+  session.answer("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  session.answer("USE r");
+  session.answer("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  EXPECT_EQ(session.answer("CREATE CUSTOM INDEX ON t (w) USING 'nope'"),
+            Lines{"ERROR 2200 Undefined column name w in table r.t"});
+  EXPECT_EQ(session.answer("CREATE CUSTOM INDEX ON t (v) USING 'nope'"),
+            Lines{"ERROR 2300 Unable to find custom indexer class 'nope'"});
+}
+
 }  // namespace
 }  // namespace cassandra_like

@@ -17,6 +17,7 @@ class LocalReplica : public Replica {
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
   SchemaStore& schema() override { std::abort(); }
+  void expect(std::span<const ExpectedPartition>) override {}
   VirtualTables& virtual_tables() override { std::abort(); }
   Engine& engine() override { std::abort(); }
   const LocalNode& local_node() const override { return node; }

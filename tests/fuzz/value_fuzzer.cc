@@ -4,7 +4,6 @@
 //   input := type:u8 split:u8 bytes      bytes[0, split) and bytes[split, …) are two values
 //   input := 0xFF class name             or 0xFE CQL name of a type
 #include <algorithm>
-#include <cmath>
 
 #include "cql/function.h"
 #include "model/types_internal.h"
@@ -107,21 +106,11 @@ void check_comparable(const Type& type, BytesView value) {
 
 int sign(int v) { return (v > 0) - (v < 0); }
 
-// NaNs are all the same to the order, but come into the comparable form with their sign and bits, here as in Cassandra.
-bool may_hold_nan(const Type& type, BytesView value) {
-  if (type.kind() == TypeKind::kDouble) return !value.empty() && std::isnan(decode_double(value));
-  if (type.kind() == TypeKind::kFloat) return !value.empty() && std::isnan(decode_float(value));
-  return std::any_of(type.elements().begin(), type.elements().end(), [](const TypePtr& element) {
-    return element->kind() == TypeKind::kDouble || element->kind() == TypeKind::kFloat || may_hold_nan(*element, "");
-  });
-}
-
 void check_order(const Type& type, BytesView a, BytesView b) {
   const int order = sign(type.compare(a, b));
   CHECK(sign(type.compare(b, a)) == -order);
   CHECK(type.compare(a, a) == 0);
   if (!has_comparable(type, a) || !has_comparable(type, b)) return;
-  if (may_hold_nan(type, a) || may_hold_nan(type, b)) return;
   Bytes first, second;
   type.append_comparable(first, a);
   type.append_comparable(second, b);

@@ -1,4 +1,5 @@
 // Every type against Cassandra 5.0.9: data/types.txt is what its own classes answered (see oracle/TypeOracle.java).
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -106,11 +107,20 @@ TEST(TypesOracleTest, TextLiteralAndJson) {
   }
 }
 
+// Of other bits than Java's.
+bool is_other_nan(const Type& type, const Bytes& value) {
+  if (type.kind() == TypeKind::kFloat)
+    return value.size() == 4 && std::isnan(decode_float(value)) && to_hex(value) != "7fc00000";
+  if (type.kind() == TypeKind::kDouble)
+    return value.size() == 8 && std::isnan(decode_double(value)) && to_hex(value) != "7ff8000000000000";
+  return false;
+}
+
 TEST(TypesOracleTest, ComparableFormAndBack) {
   for (auto& [type, f] : lines_of("V")) {
     SCOPED_TRACE(type->cql_name() + " " + f[1]);
     Bytes value = unhex(f[1]);
-    if (is_error(f[2])) continue;
+    if (is_error(f[2]) || is_other_nan(*type, value)) continue;
     if (f[2] == "-") {
       EXPECT_FALSE(type->encodes_empty());
       EXPECT_EQ(f[1], "");
@@ -163,11 +173,13 @@ TEST(TypesOracleTest, Order) {
         if (expected == '?') continue;
         EXPECT_EQ(sign(o.type->compare(view(a), view(b))), without_contradiction(expected))
             << to_hex(a) << " " << to_hex(b);
-        if (contradicts_itself(expected) || ((a.empty() || b.empty()) && !o.type->encodes_empty())) continue;
+        const bool has_nan = is_other_nan(*o.type, a) || is_other_nan(*o.type, b);
+        if ((contradicts_itself(expected) && !has_nan) || ((a.empty() || b.empty()) && !o.type->encodes_empty()))
+          continue;
         Bytes x, y;
         o.type->append_comparable(x, view(a));
         o.type->append_comparable(y, view(b));
-        EXPECT_EQ(sign(x.compare(y)), expected) << to_hex(a) << " " << to_hex(b);
+        EXPECT_EQ(sign(x.compare(y)), without_contradiction(expected)) << to_hex(a) << " " << to_hex(b);
       }
     }
   }

@@ -96,6 +96,26 @@ TEST(TypesTest, UnsupportedPartitionersAreRefused) {
             "PartitionerDefinedOrder of org.apache.cassandra.dht.RandomPartitioner is not supported yet");
 }
 
+// As Cassandra's comparators have it. The forms that it makes of them contradict that.
+TEST(TypesTest, NansAreOneAndLastInComparableForms) {
+  auto form = [](const TypePtr& type, const char* hex) {
+    Bytes value, out;
+    CHECK(from_hex(hex, &value));
+    type->append_comparable(out, value);
+    return out;
+  };
+  auto check = [&](const TypePtr& type, const char* nan, std::initializer_list<const char*> others,
+                   const char* infinity) {
+    for (const char* other : others) EXPECT_EQ(to_hex(form(type, other)), to_hex(form(type, nan))) << type->cql_name();
+    EXPECT_GT(form(type, nan), form(type, infinity)) << type->cql_name();
+  };
+  check(types::float_(), "7fc00000", {"ffffffff", "ffc00000", "7f800001", "7fffffff"}, "7f800000");
+  check(types::double_(), "7ff8000000000000", {"ffffffffffffffff", "7ff0000000000001"}, "7ff0000000000000");
+  check(types::vector(types::float_(), 2), "7fc0000000000000", {"ffffffff00000000"}, "7f8000007fc00000");
+  check(types::reversed(types::list(types::float_(), false)), "00000001000000047f800000", {},
+        "0000000100000004ffffffff");
+}
+
 TEST(TypesTest, NullLiterals) {
   for (const char* name :
        {"int", "text", "blob", "list<int>", "map<int, int>", "tuple<int>", "vector<int, 2>", "inet"}) {

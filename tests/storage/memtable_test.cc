@@ -117,6 +117,76 @@ TEST_F(MemtableTest, OverwritingWithTheSameSizeTakesNoMemory) {
   EXPECT_EQ(memtable.row_count(), 1u);
 }
 
+const MemtableRow& only_row(const Memtable& memtable, BytesView key) {
+  const MemtablePartition& partition = *memtable.find(DecoratedKey::of(key));
+  return partition.only_row != nullptr ? *partition.only_row : *partition.rows->tree.begin()->row;
+}
+
+TEST_F(MemtableTest, ARowIsPackedWhileAllOfItIsOfOneAge) {
+  auto t = node.table("t");
+  Memtable memtable(t, {});
+  auto after = [&](Update& update) {
+    memtable.apply(update.build());
+    const MemtableRow& row = only_row(memtable, "k");
+    Arena arena;
+    return std::string(row.is_packed() ? "packed " : "general ") + to_line(*t, row.row(arena));
+  };
+  EXPECT_EQ(after(Update(t, "k").row(1).at(5).live().cell("v", "a")), "packed 1: @5 v=a@5");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(6).live().cell("v", "longer").cell("w", "x")),
+            "packed 1: @6 v=longer@6 w=x@6");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(4).live().cell("w", "late")), "packed 1: @6 v=longer@6 w=x@6");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(7).live().cell("w", "y")), "general 1: @7 v=longer@6 w=y@7");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(8).live().cell("v", "b").cell("w", "z")), "general 1: @8 v=b@8 w=z@8");
+}
+
+TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
+  Random& random = node.world().random();
+  for (int round = 0; round < 2000; ++round) {
+    auto table = node.table(round % 2 == 0 ? "t" : "kv");
+    const std::vector<std::string> columns =
+        round % 2 == 0 ? std::vector<std::string>{"v", "w"} : std::vector<std::string>{"v1", "v2", "v3", "v4", "v5"};
+    Memtable memtable(table, {});
+    std::deque<Update> updates;
+    std::vector<const Row*> rows;
+    for (int i = 0; i < 6; ++i) {
+      Update& update = updates.emplace_back(table, "k");
+      update.at(static_cast<int64_t>(1 + random.below(8)))
+          .row(round % 2 == 0 ? std::vector<int32_t>{1} : std::vector<int32_t>{});
+      if (random.below(100) < 70) update.live();
+      if (random.below(100) < 5) update.delete_row();
+      if (round % 2 == 0 && random.below(100) < 5) update.element("m", "a", "b");
+      for (const std::string& column : columns) {
+        if (random.below(100) < 10) continue;
+        if (random.below(100) < 3) {
+          update.tombstone(column);
+        } else {
+          update.cell(column, std::string(random.below(10), static_cast<char>('a' + i)));
+        }
+      }
+      const PartitionUpdate& built = update.build();
+      if (built.rows[0].is_empty()) continue;
+      memtable.apply(built);
+      rows.push_back(&built.rows[0]);
+      Arena arena;
+      const MemtableRow& found = only_row(memtable, "k");
+      const Row row = found.row(arena);
+      ASSERT_EQ(to_line(*table, row), to_line(*table, merge_rows(rows, {}, arena)));
+      if (!found.is_packed()) continue;
+      std::vector<BytesView> views;
+      const PlainRow plain = found.plain(views);
+      EXPECT_EQ(plain.clustering.comparable, row.clustering.comparable);
+      size_t cell = 0;
+      for (size_t c = 0; c < table->regular_columns.size(); ++c) {
+        const bool has_it = cell < row.cells.size() && row.cells[cell].column == table->regular_columns[c].get();
+        EXPECT_EQ(is_null(plain.values[c]), !has_it);
+        if (has_it) {
+          EXPECT_EQ(plain.values[c], row.cells[cell++].value);
+        }
+      }
+    }
+  }
+}
+
 TEST_F(MemtableTest, TombstonesBeyondTheThresholdFailTheRead) {
   node.options.tombstone_failure_threshold = 5;
   node.restart();

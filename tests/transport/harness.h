@@ -197,6 +197,9 @@ class FakeProcessor : public QueryProcessor {
   Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext r) override {
     return asked("prepare [" + std::string(keyspace) + "] " + std::string(text), r);
   }
+  void expect(std::span<const ExpectedExecution> executions) override {
+    for (const auto& [id, values] : executions) expected.emplace_back(to_hex(id), to_hex(values));
+  }
   Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext r) override {
     return asked("execute " + to_hex(id) + describe(options), r);
   }
@@ -230,6 +233,7 @@ class FakeProcessor : public QueryProcessor {
   std::function<Task<Result<QueryResult>>(std::string, std::vector<Bytes>)> on_internal;
   std::vector<std::string> log;
   std::vector<std::string> internal;
+  std::vector<std::pair<std::string, std::string>> expected;  // ids and values
   std::map<Bytes, StatementPtr> statements;
   ClientState* last_client = nullptr;
 

@@ -44,6 +44,33 @@ TEST(Pipelining, AnswersEverythingThatOneReadBroughtInOneWrite) {
   }
 }
 
+TEST(Pipelining, LooksAheadToWhatWillBeExecuted) {
+  using Expected = std::vector<std::pair<std::string, std::string>>;
+  for (int version : {3, 4, 5}) {
+    TestServer test;
+    TestClient client(test, version);
+    auto expected_of = [&](std::string_view values) {
+      test.processor.expected.clear();
+      Bytes frames, segments;
+      for (const char& value : values) {
+        ClientQueryOptions options;
+        options.values = {BytesView(&value, 1)};
+        const size_t begin = begin_frame(frames, version, Opcode::kExecute, 1);
+        frames += execute_body(version, "\x01\x02", "r", options);
+        end_frame(frames, begin);
+      }
+      append_segments(segments, frames, false);
+      client.connection->arrive(version >= 5 ? segments : frames);
+      return test.processor.expected;
+    };
+    EXPECT_EQ(expected_of("ab"), (Expected{{"0102", "0000000161"}, {"0102", "0000000162"}}));
+    EXPECT_EQ(expected_of("a"), Expected()) << "it would wait as long for memory now as later";
+    EXPECT_EQ(test.processor.log.size(), 3u);
+    EXPECT_EQ(expected_of(std::string(40, 'x')).size(), 40u);
+    EXPECT_EQ(test.processor.log.size(), 43u);
+  }
+}
+
 TEST(Pipelining, AnswersWhatMustWaitWhenItIsDoneAndTogether) {
   TestServer test;
   Later later(test.processor);

@@ -86,19 +86,34 @@ Task<Status> OsWriteFile::sync() {
   });
 }
 
+namespace {
+
+uint64_t page_size() {
+  static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+}  // namespace
+
 OsMappedFile::~OsMappedFile() {
   pool_.run_idle([memory = memory_] { ::munmap(memory.data(), memory.size()); });
 }
 
 Task<Status> OsMappedFile::sync(uint64_t offset, uint64_t size) {
-  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  uint64_t begin = std::min<uint64_t>(offset, memory_.size()) / page * page;
+  uint64_t begin = std::min<uint64_t>(offset, memory_.size()) / page_size() * page_size();
   uint64_t end = std::min<uint64_t>(offset + size, memory_.size());
   if (begin >= end) return Status();
   return pool_.run(&shard_, [this, begin, end]() -> Status {
     if (::msync(memory_.data() + begin, end - begin, MS_SYNC) != 0) return os_error("sync", path_, errno);
     return {};
   });
+}
+
+void OsMappedFile::forget(uint64_t offset, uint64_t size) {
+  const uint64_t begin = (offset + page_size() - 1) / page_size() * page_size();
+  const uint64_t end = std::min<uint64_t>(offset + size, memory_.size()) / page_size() * page_size();
+  if (begin >= end) return;
+  pool_.run_idle([part = memory_.subspan(begin, end - begin)] { ::madvise(part.data(), part.size(), MADV_PAGEOUT); });
 }
 
 }  // namespace cassandra_like

@@ -56,6 +56,7 @@ class OsMappedFile final : public MappedFile {
   const std::string& path() const override { return path_; }
   std::span<char> memory() override { return memory_; }
   Task<Status> sync(uint64_t offset, uint64_t size) override;
+  void forget(uint64_t offset, uint64_t size) override;
 
  private:
   std::string path_;

@@ -70,6 +70,9 @@ Status CommitLog::open() { return active_ ? Status() : roll(); }
 Status CommitLog::roll() {
   if (active_) {
     active_->closed = true;
+    // Not with the others when the period ends: so few pages wait for the disk at a time, and the next segments find those
+    // of the last ones free.
+    if (active_->has_unsynced()) sync_soon();
     remove_if_clean(std::exchange(active_, nullptr));
   }
   if (prepared_) {

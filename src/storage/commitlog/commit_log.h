@@ -105,6 +105,8 @@ class CommitLog {
   void request_sync();
   void schedule_sync();
   void start_sync();
+  void sync_now();
+  void sync_soon();
   Task<void> run_syncs();
   Task<Status> sync_sections(std::vector<Section> sections);
   std::vector<Section> cut_sections();

@@ -3,7 +3,7 @@
 // At most one sync runs. It cuts the open section: what is appended while it runs belongs to the next one. Periodic: a
 // sync starts a period after the first record that the one before did not take. Batch: a sync starts when the current
 // callback ends, or when the one under way does, so one covers all that a loop turn wrote. Group: likewise, but not
-// before a window after the last start.
+// before a window after the last start. Whatever the mode, one starts when a segment is full.
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -44,6 +44,22 @@ void CommitLog::start_sync() {
   spawn(run_syncs());
 }
 
+// Of what is there now, at once or when the sync under way has ended.
+void CommitLog::sync_now() {
+  if (sync_running_) {
+    sync_again_ = true;
+  } else {
+    start_sync();
+  }
+}
+
+// For who is in the middle of a change: a sync that fails at once makes another segment active, and wakes those who wait.
+void CommitLog::sync_soon() {
+  runtime_.executor.post([this, alive = alive_] {
+    if (*alive) sync_now();
+  });
+}
+
 std::vector<CommitLog::Section> CommitLog::cut_sections() {
   std::vector<Section> sections;
   for (const SegmentPtr& segment : segments_) {
@@ -68,6 +84,8 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
     if (!synced.ok()) co_return synced;
     store_marker(segment.memory.data(), segment.id, section.marker, section.end);
     segment.sync_from = section.marker;
+    // Of this only a restart reads; the marker's page is yet to be synced again.
+    segment.file->forget(section.marker + kMarkerSize, section.end - section.marker - kMarkerSize);
   }
   co_return Status();
 }
@@ -137,11 +155,7 @@ Task<Status> CommitLog::sync() {
   if (failure_) co_return *failure_;
   if (durable_ < appended_) {
     if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The commit log is closed");
-    if (sync_running_) {
-      sync_again_ = true;
-    } else {
-      start_sync();
-    }
+    sync_now();
     Status done = co_await durable();
     if (!done.ok()) co_return done;
   }

@@ -144,8 +144,9 @@ void update_index(const IndexStore& index, const PartitionUpdate& update, const 
     return;
   }
   for (const Row& row : update.rows) {
-    const MemtableRow* old = before == nullptr ? nullptr : before->row(row.clustering.comparable);
-    update_row(out, column, row, old == nullptr ? nullptr : &old->row, now_seconds);
+    const MemtableRow* found = before == nullptr ? nullptr : before->row(row.clustering.comparable);
+    const Row old = found == nullptr ? Row() : found->row(arena);
+    update_row(out, column, row, found == nullptr ? nullptr : &old, now_seconds);
   }
 }
 

@@ -18,16 +18,21 @@ bool is_live_counter(const Cell& c) { return c.column->type->is_counter() && !c.
 const MemtableRow* MemtablePartition::row(BytesView comparable) const {
   if (only_row != nullptr) return only_row;
   if (rows == nullptr) return nullptr;
-  auto found = rows->find(RowKey(comparable));
-  return found == rows->end() ? nullptr : found->row;
+  auto found = rows->tree.find(RowKey(comparable));
+  return found == rows->tree.end() ? nullptr : found->row;
+}
+
+const Row& MemtablePartition::static_part() const {
+  static const Row none = [] {
+    Row row;
+    row.clustering = static_clustering();
+    return row;
+  }();
+  return static_row == nullptr ? none : static_row->row;
 }
 
 Memtable::Memtable(TablePtr table, CommitLogPosition lower)
-    : tables_{std::move(table)},
-      lower_(lower),
-      arena_(kFirstChunk),
-      scratch_(kFirstChunk),
-      partitions_(PartitionOrder(), ArenaAllocator<PartitionEntry>(&arena_)) {}
+    : tables_{std::move(table)}, lower_(lower), arena_(kFirstChunk), scratch_(kFirstChunk), partitions_(&arena_) {}
 
 void Memtable::use_table(TablePtr table) {
   if (table == tables_.back()) return;
@@ -35,19 +40,14 @@ void Memtable::use_table(TablePtr table) {
   tables_.push_back(std::move(table));
 }
 
-const MemtablePartition* Memtable::find(const DecoratedKey& key) const {
-  auto found = partitions_.find(key);
-  return found == partitions_.end() ? nullptr : found->partition;
+MemtablePartition* Memtable::make_partition(const DecoratedKey& key) {
+  auto* partition = arena_.make<MemtablePartition>();
+  partition->key = {key.token, arena_.copy(key.key)};
+  return partition;
 }
 
 void Memtable::apply(const PartitionUpdate& update) {
-  auto at = partitions_.lower_bound(update.key);
-  if (at == partitions_.end() || at->token != update.key.token || at->partition->key.key != update.key.key) {
-    auto* made = arena_.make<MemtablePartition>();
-    made->key = {update.key.token, arena_.copy(update.key.key)};
-    at = partitions_.emplace_hint(at, PartitionEntry{update.key.token, made});
-  }
-  MemtablePartition& partition = *at->partition;
+  MemtablePartition& partition = partitions_.find_or_insert(update.key, [&] { return make_partition(update.key); });
   if (!update.partition_deletion.is_live()) {
     stats_.update(update.partition_deletion);
     if (update.partition_deletion.supersedes(partition.deletion)) partition.deletion = update.partition_deletion;
@@ -55,20 +55,15 @@ void Memtable::apply(const PartitionUpdate& update) {
   if (!update.static_row.is_empty()) {
     note(update.static_row);
     if (partition.static_row == nullptr) {
-      partition.static_row = make_row(update.static_row);
+      const Row& row = update.static_row;
+      partition.static_row = GeneralRow::make(row, arena_.copy(row.clustering.comparable), arena_);
     } else {
-      merge_into(*partition.static_row, update.static_row);
+      merge_into(*partition.static_row, update.static_row, arena_);
     }
   }
   for (const Row& row : update.rows) {
     note(row);
-    bool made = false;
-    MemtableRow* into = find_or_make(partition, row, &made);
-    if (made) {
-      ++row_count_;
-    } else {
-      merge_into(*into, row);
-    }
+    put_row(partition, row);
   }
   for (const RangeTombstone& range : update.range_tombstones) {
     if (partition.ranges == nullptr) partition.ranges = &ranges_.emplace_back();
@@ -77,27 +72,25 @@ void Memtable::apply(const PartitionUpdate& update) {
   }
 }
 
-MemtableRow* Memtable::find_or_make(MemtablePartition& partition, const Row& row, bool* made) {
-  if (tables_.back()->clustering.empty()) {
-    if (partition.only_row == nullptr) {
-      partition.only_row = make_row(row);
-      *made = true;
-    }
-    return partition.only_row;
+void Memtable::put_row(MemtablePartition& partition, const Row& row) {
+  const TableMetadata& table = *tables_.back();
+  if (table.clustering.empty()) {
+    if (partition.only_row != nullptr) return merge_into(partition.only_row, row, arena_);
+    partition.only_row = MemtableRow::make(table, row, arena_);
+    ++row_count_;
+    return;
   }
   if (partition.rows == nullptr) {
-    partition.rows =
-        new (arena_.allocate(sizeof(RowTree), alignof(RowTree))) RowTree(RowOrder(), ArenaAllocator<RowEntry>(&arena_));
+    partition.rows = new (arena_.allocate(sizeof(PartitionRows), alignof(PartitionRows))) PartitionRows(arena_);
   }
+  auto& [arena, tree] = *partition.rows;
   RowKey key(row.clustering.comparable);
-  auto at = partition.rows->lower_bound(key);
-  if (at != partition.rows->end() && at->prefix == key.prefix && at->row->row.clustering.comparable == key.comparable) {
-    return at->row;
+  auto at = tree.lower_bound(key);
+  if (at != tree.end() && at->prefix == key.prefix && at->row->comparable() == key.comparable) {
+    return merge_into(at->row, row, arena);
   }
-  *made = true;
-  MemtableRow* fresh = make_row(row);
-  partition.rows->emplace_hint(at, RowEntry{key.prefix, fresh});
-  return fresh;
+  tree.emplace_hint(at, RowEntry{key.prefix, MemtableRow::make(table, row, arena)});
+  ++row_count_;
 }
 
 ClusteringPrefix Memtable::copy_prefix(const ClusteringPrefix& prefix) {
@@ -109,70 +102,63 @@ ClusteringPrefix Memtable::copy_prefix(const ClusteringPrefix& prefix) {
   return out;
 }
 
-Cell Memtable::copy_cell(const Cell& cell) {
-  Cell out = cell;
-  out.value = arena_.copy(cell.value);
-  out.path = arena_.copy(cell.path);
-  return out;
-}
-
-MemtableRow* Memtable::make_row(const Row& row) {
-  auto* out = arena_.make<MemtableRow>();
-  out->row = row;
-  out->row.clustering = copy_prefix(row.clustering);
-  out->capacity = static_cast<uint32_t>(row.cells.size());
-  out->cells = static_cast<Cell*>(arena_.allocate(row.cells.size() * sizeof(Cell), alignof(Cell)));
-  for (size_t i = 0; i < row.cells.size(); ++i) new (out->cells + i) Cell(copy_cell(row.cells[i]));
-  out->row.cells = {out->cells, row.cells.size()};
-  auto deletions = arena_.make_span<ComplexDeletion>(row.complex_deletions.size());
-  std::copy(row.complex_deletions.begin(), row.complex_deletions.end(), deletions.begin());
-  out->row.complex_deletions = deletions;
-  // A row may come with cells that its own deletions cover.
-  if (!row.deletion.is_live() || !row.complex_deletions.empty()) {
-    const Row* self = &out->row;
-    Row merged = merge_rows({&self, 1}, {}, arena_);
-    out->row = merged;
-    out->cells = const_cast<Cell*>(merged.cells.data());
-    out->capacity = static_cast<uint32_t>(merged.cells.size());
+void Memtable::merge_into(MemtableRow*& into, const Row& row, Arena& arena) {
+  if (into->is_packed()) {
+    if (MemtableRow* replacement = into->replaced_by(*tables_.back(), row, arena)) {
+      into = replacement;
+      return;
+    }
   }
-  return out;
+  merge_into(into->become_general(arena), row, arena);
 }
 
-void Memtable::merge_into(MemtableRow& into, const Row& row) {
-  if (!merge_simple(into, row)) merge_general(into, row);
+void Memtable::merge_into(GeneralRow& into, const Row& row, Arena& arena) {
+  if (merge_simple(into, row, arena)) return;
+  Row copy = copy_row(row, arena);
+  const Row* both[] = {&into.row, &copy};
+  ClusteringPrefix clustering = into.row.clustering;
+  into.row = merge_rows(both, {}, arena);
+  into.row.clustering = clustering;
+  into.cells = const_cast<Cell*>(into.row.cells.data());
+  into.capacity = static_cast<uint32_t>(into.row.cells.size());
 }
 
-void Memtable::write_cell(Cell& into, const Cell& from) {
+namespace {
+
+void write_cell(Cell& into, const Cell& from, Arena& arena) {
   BytesView place = into.value;
   into.column = from.column;
   into.timestamp = from.timestamp;
   into.local_deletion_time = from.local_deletion_time;
   into.ttl = from.ttl;
   if (from.value.empty() || from.value.size() > place.size()) {
-    into.value = arena_.copy(from.value);
+    into.value = arena.copy(from.value);
     return;
   }
   std::memcpy(const_cast<char*>(place.data()), from.value.data(), from.value.size());
   into.value = place.substr(0, from.value.size());
 }
 
-void Memtable::insert_cell(MemtableRow& into, size_t at, const Cell& cell) {
+void insert_cell(GeneralRow& into, size_t at, const Cell& cell, Arena& arena) {
   size_t size = into.row.cells.size();
   if (size == into.capacity) {
     // Doubling keeps a collection that grows by appends from filling the arena with its older, shorter selves.
     into.capacity = std::max<uint32_t>(4, into.capacity * 2);
-    auto* cells = static_cast<Cell*>(arena_.allocate(into.capacity * sizeof(Cell), alignof(Cell)));
+    auto* cells = static_cast<Cell*>(arena.allocate(into.capacity * sizeof(Cell), alignof(Cell)));
     std::copy_n(into.cells, size, cells);
     into.cells = cells;
   }
   std::copy_backward(into.cells + at, into.cells + size, into.cells + size + 1);
-  into.cells[at] = copy_cell(cell);
+  into.cells[at] = cell;
+  into.cells[at].value = arena.copy(cell.value);
+  into.cells[at].path = arena.copy(cell.path);
   into.row.cells = {into.cells, size + 1};
 }
 
-// Updates that delete nothing: cell by cell, in place. False when the row needs merge_general(); then nothing has
-// changed yet.
-bool Memtable::merge_simple(MemtableRow& into, const Row& row) {
+}  // namespace
+
+// Updates that delete nothing: cell by cell, in place. False when they do; then nothing has changed yet.
+bool Memtable::merge_simple(GeneralRow& into, const Row& row, Arena& arena) {
   if (!row.deletion.is_live() || !row.complex_deletions.empty() || !into.row.complex_deletions.empty()) return false;
   bool counters = tables_.back()->is_counter();
   if (counters && !(std::all_of(row.cells.begin(), row.cells.end(), is_live_counter) &&
@@ -194,29 +180,19 @@ bool Memtable::merge_simple(MemtableRow& into, const Row& row) {
       if (order >= 0) break;
     }
     if (order != 0 || at == into.row.cells.size()) {
-      insert_cell(into, at, cell);
+      insert_cell(into, at, cell, arena);
     } else if (counters) {
       Cell merged = cell;
       merged.value = merge_counter_contexts(into.cells[at].value, cell.value, scratch_);
       merged.timestamp = std::max(into.cells[at].timestamp, cell.timestamp);
-      write_cell(into.cells[at], merged);
+      write_cell(into.cells[at], merged, arena);
       scratch_.reset();
     } else if (reconcile(cell, into.cells[at]) > 0) {
-      write_cell(into.cells[at], cell);
+      write_cell(into.cells[at], cell, arena);
     }
     ++at;
   }
   return true;
-}
-
-void Memtable::merge_general(MemtableRow& into, const Row& row) {
-  Row copy = copy_row(row, arena_);
-  const Row* both[] = {&into.row, &copy};
-  ClusteringPrefix clustering = into.row.clustering;
-  into.row = merge_rows(both, {}, arena_);
-  into.row.clustering = clustering;
-  into.cells = const_cast<Cell*>(into.row.cells.data());
-  into.capacity = static_cast<uint32_t>(into.row.cells.size());
 }
 
 void Memtable::note(const Row& row) {

@@ -18,14 +18,14 @@ class MemtablePartitionReader final : public PartitionReader {
     key_ = partition.key;
     partition_deletion_ = partition.deletion;
     static_row_.clustering = static_clustering();
-    if (partition.static_row != nullptr) static_row_ = current(partition.static_row->row);
+    if (partition.static_row != nullptr) static_row_ = current(partition.static_row->row, arena_);
     slice_count_ = !selection.wants_rows ? 0 : slices_.empty() ? 1 : slices_.size();
     open_slice();
   }
 
   Result<const Unfiltered*> next() override {
     while (slice_ < slice_count_) {
-      const Row* row = peek_row();
+      const MemtableRow* row = peek_row();
       const RangeTombstoneMarker* marker = markers_.peek();
       if (row == nullptr && marker == nullptr) {
         ++slice_;
@@ -39,7 +39,8 @@ class MemtablePartitionReader final : public PartitionReader {
         return &result_;
       }
       result_.is_row = true;
-      result_.row = current(*row);
+      rows_arena_.reset();
+      result_.row = current(row->row(rows_arena_), rows_arena_);
       advance_row();
       if (result_.row.is_empty()) continue;
       return &result_;
@@ -47,40 +48,42 @@ class MemtablePartitionReader final : public PartitionReader {
     return nullptr;
   }
 
- private:
-  bool comes_first(const RangeTombstoneMarker& marker, const Row& row) const {
-    return reversed_ ? marker.bound.comparable > row.clustering.comparable
-                     : marker.bound.comparable < row.clustering.comparable;
+  const PlainRow* next_plain() override {
+    const MemtableRow* row = slice_ < slice_count_ ? peek_row() : nullptr;
+    if (row == nullptr || row->table() != &table_ || remap_ || markers_.peek() != nullptr) return nullptr;
+    plain_row_ = row->plain(views_);
+    advance_row();
+    return &plain_row_;
   }
 
-  Row current(const Row& row) {
-    if (!remap_) return row;
-    rows_arena_.reset();
-    return with_current_columns(row, table_, &row == static_row() ? arena_ : rows_arena_);
+ private:
+  bool comes_first(const RangeTombstoneMarker& marker, const MemtableRow& row) const {
+    return reversed_ ? marker.bound.comparable > row.comparable() : marker.bound.comparable < row.comparable();
   }
-  const Row* static_row() const { return partition_.static_row == nullptr ? nullptr : &partition_.static_row->row; }
+  Row current(const Row& row, Arena& arena) const { return remap_ ? with_current_columns(row, table_, arena) : row; }
 
   void open_slice() {
     only_row_ = nullptr;
     if (slice_ >= slice_count_) return;
     static const Slice whole = Slice::all();
     const Slice& slice = slices_.empty() ? whole : slices_[reversed_ ? slice_count_ - 1 - slice_ : slice_];
-    if (partition_.only_row != nullptr && slice.contains(partition_.only_row->row.clustering.comparable)) {
-      only_row_ = &partition_.only_row->row;
+    if (partition_.only_row != nullptr && slice.contains(partition_.only_row->comparable())) {
+      only_row_ = partition_.only_row;
     }
     if (partition_.rows != nullptr) {
-      begin_ = slice.start.empty() ? partition_.rows->begin() : partition_.rows->lower_bound(RowKey(slice.start));
-      end_ = slice.end.empty() ? partition_.rows->end() : partition_.rows->lower_bound(RowKey(slice.end));
+      const RowTree& rows = partition_.rows->tree;
+      begin_ = slice.start.empty() ? rows.begin() : rows.lower_bound(RowKey(slice.start));
+      end_ = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
     }
     ranges_.clear();
     if (partition_.ranges != nullptr) partition_.ranges->clip(table_, slice, arena_, ranges_);
     markers_.start(ranges_, reversed_);
   }
 
-  const Row* peek_row() const {
+  const MemtableRow* peek_row() const {
     if (only_row_ != nullptr) return only_row_;
     if (partition_.rows == nullptr || begin_ == end_) return nullptr;
-    return &(reversed_ ? std::prev(end_) : begin_)->row->row;
+    return (reversed_ ? std::prev(end_) : begin_)->row;
   }
   void advance_row() {
     if (only_row_ != nullptr) {
@@ -101,11 +104,13 @@ class MemtablePartitionReader final : public PartitionReader {
   Arena rows_arena_{256};  // of the current row
   size_t slice_ = 0;       // in reading order
   size_t slice_count_ = 0;
-  const Row* only_row_ = nullptr;
+  const MemtableRow* only_row_ = nullptr;
   RowTree::const_iterator begin_, end_;
   std::vector<RangeTombstone> ranges_;
   MarkerCursor markers_;
   Unfiltered result_;
+  PlainRow plain_row_;
+  std::vector<BytesView> views_;  // of plain_row_
 };
 
 class MemtableScanner final : public PartitionScanner {
@@ -117,7 +122,7 @@ class MemtableScanner final : public PartitionScanner {
 
   Result<PartitionReader*> next() override {
     for (; at_ != memtable_.partitions().end(); ++at_) {
-      const MemtablePartition& partition = *at_->partition;
+      const MemtablePartition& partition = *at_;
       if (range_.contains(partition.key)) {
         ++at_;
         reader_ = memtable_.read(partition, selection_);
@@ -132,7 +137,7 @@ class MemtableScanner final : public PartitionScanner {
   const Memtable& memtable_;
   KeyRange range_;
   SliceSelection selection_;
-  PartitionTree::const_iterator at_;
+  PartitionIndex::Iterator at_;
   std::unique_ptr<PartitionReader> reader_;
 };
 

@@ -4,6 +4,7 @@
 """
 import dataclasses
 import fractions
+import math
 import re
 import struct
 
@@ -149,14 +150,25 @@ def same_rows(d):
 def number(type, data):
     if type == "varint":
         return int.from_bytes(data, "big", signed=True)
-    return int.from_bytes(data[4:], "big", signed=True) * fractions.Fraction(10) ** -int.from_bytes(data[:4], "big", signed=True)
+    if type == "decimal":
+        return int.from_bytes(data[4:], "big", signed=True) * fractions.Fraction(10) ** -int.from_bytes(data[:4], "big", signed=True)
+    # The parts of a vector, or the one; all NaNs are the same.
+    layout, size = (">d", 8) if type in ("double", "vector<double") else (">f", 4)
+    parts = [data[at:at + size] for at in range(0, len(data), size)]
+    return ["NaN" if math.isnan(struct.unpack(layout, part)[0]) else part for part in parts]
+
+
+def number_type(type):
+    """Of the type of a column in an answer: how it begins in CREATE TABLE."""
+    vector = re.match(r"'org\.apache\.cassandra\.db\.marshal\.VectorType\(org\.apache\.cassandra\.db\.marshal\.(Float|Double)Type ", type)
+    return "vector<" + vector[1].lower() if vector else type.split(" ")[0]
 
 
 def same_numbers_of_a_key(d):
-    """1 and 1.0 name the same row."""
-    found = [(type.split(" ")[0], a, b) for type, a, b in cells(d) or ()]
+    """1 and 1.0 name the same row, and so do NaNs of any bits."""
+    found = [(number_type(type), a, b) for type, a, b in cells(d) or ()]
     key = "".join(m[1] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY \((.*)\)"))
-    types = {m[2] for text in [m[0] for m in d.schema(r"CREATE TABLE .*")] for m in re.finditer(r'("[^"]+"|\w+) (varint|decimal)\b', text) if m[1] in key}
+    types = {m[2] for text in [m[0] for m in d.schema(r"CREATE TABLE .*")] for m in re.finditer(r'("[^"]+"|\w+) (varint|decimal|(?:vector<)?(?:float|double))\b', text) if m[1] in key}
     return found and all(type in types and number(type, a) == number(type, b) for type, a, b in found)
 
 
@@ -189,6 +201,80 @@ def lost_by_an_index_on_a_key(d):
 def hidden_by_a_ttl(d):
     asked = re.findall(r'("[^"]+"|\w+)\)? (?:=|IN)', " ".join(d.texts))
     return more_rows(d) and wrote_ttl(d) and any(is_key(d, column) for column in asked) and not d.asks(r"ALLOW FILTERING|[<>]")
+
+
+def expired_markers(d):
+    """Timestamps of INSERTs into this table whose TTL has passed."""
+    default = [0] + [int(m[2]) for m in d.schema(r"(CREATE|ALTER) TABLE .*default_time_to_live = ([0-9]+)")]
+    for s in d.on_table(d.before):
+        inserts = [part for text in texts_of(s) for part in re.split(r"(?=\b(?:INSERT INTO|UPDATE|DELETE)\b)", text) if part.startswith("INSERT INTO")]
+        for text in inserts:
+            ttl, at = re.search(r"\bTTL ([0-9]+)", text), re.search(r"\bTIMESTAMP ([0-9]+)", text) or re.search(r"^BEGIN \S* ?BATCH USING TIMESTAMP ([0-9]+)", s.text)
+            seconds = int(ttl[1]) if ttl else default[-1]
+            if seconds and s.options.timestamp and s.options.now + seconds <= d.statement.options.now:
+                yield int(at[1]) if at else s.options.timestamp
+
+
+def timestamps(d):
+    """Of all that was written to this table."""
+    for s in d.on_table(d.before):
+        yield from [s.options.timestamp] if s.options.timestamp else []
+        yield from (int(t) for text in [*texts_of(s), s.text] for t in re.findall(r"\bTIMESTAMP ([0-9]+)", text))
+
+
+def columns_of(d):
+    """The columns of this table with their kinds, as they were made, added and renamed."""
+    kinds = {}
+    for m in d.schema(r"CREATE TABLE \S+ \((.*), PRIMARY KEY \(\((.*?)\)(?:, )?(.*?)\)\)"):
+        columns = m[1]
+        while "<" in columns:  # commas between types
+            columns = re.sub(r"<[^<>]*>", "", columns)
+        kinds.update((re.match(r'(?:"[^"]*")+|\w+', c)[0], "static" if c.endswith(" static") else "regular") for c in columns.split(", "))
+        kinds.update((name, "partition") for name in m[2].split(", "))
+        kinds.update((name, "clustering") for name in m[3].split(", ") if name)
+    for m in d.schema(r"ALTER TABLE \S+ (?:ADD (\S+) .*?( static)?$|RENAME (.+) TO (\S+))"):
+        if m[1]:
+            kinds.setdefault(m[1], "static" if m[2] else "regular")
+        elif kinds.get(m[3]) in ("partition", "clustering") and m[4] not in kinds:  # others are refused
+            kinds[m[4]] = kinds.pop(m[3])
+    return kinds
+
+
+def skipped_by_an_expired_marker(d):
+    """We have rows in which nothing that was selected has a value, and something is older than a marker that is no longer alive. A partition that has no other
+    rows may show its static columns instead; a page or LIMIT that counts fewer rows goes further."""
+    kinds = columns_of(d)
+    named = [kind for name, kind in kinds.items() if kind in ("static", "regular") and d.asks(re.escape(name))]
+    if not d.both_rows or not named or d.statement.options.now is None or d.asks(r"^SELECT\s+(DISTINCT\s+)?\*|^SELECT\s+JSON\b|\bGROUP BY\b"):
+        return False
+    plain = {name.strip('"').replace('""', '"'): kind for name, kind in kinds.items()}
+    of = [plain.get(name) for name, _ in d.ours.columns]
+
+    def has_no(row, *of_kinds):
+        return all(value is None for value, kind in zip(row, of) if kind in of_kinds)
+
+    rest, skipped = list(d.theirs.rows), 0
+    for row in d.ours.rows:
+        if skipped and rest and rest[0] != row and has_no(rest[0], "clustering", "regular"):
+            rest.pop(0)
+        if rest and rest[0] == row:
+            rest.pop(0)
+        elif has_no(row, "regular"):
+            skipped += 1
+        else:
+            return False
+    is_cut = d.ours.paging_state is not None or d.asks(r"\bLIMIT\b") or all(has_no(row, "clustering", "regular") for row in rest)
+    return skipped and is_cut and any(min(timestamps(d)) < marker for marker in expired_markers(d))
+
+
+def has_index_entries_without_clusterings(d):
+    """An index on a column of the partition key has entries of partitions that were written only static columns, and is asked with a condition on a clustering column."""
+    kinds = columns_of(d)
+    indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((.*)\) USING")]
+    written = [text for s in d.on_table(d.before) if s.kind == "write" for text in texts_of(s)]
+    by_index = any(kinds.get(column) == "partition" and d.asks(rf"\bWHERE\b.*{re.escape(column)} =") for column in indexed)
+    by_clustering = any(kind == "clustering" and d.asks(rf"\bWHERE\b.*{re.escape(column)}") for column, kind in kinds.items())
+    return by_index and by_clustering and any(kind == "static" and column in text for column, kind in kinds.items() for text in written)
 
 
 def ended_by_deleted_elements(d):
@@ -254,6 +340,7 @@ RULES = [
     Rule("reads of rows of two versions of a table", "", READ_FAILED, holds=has_two_versions),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
+    Rule("conditions on clusterings and an index on the partition key", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
     # The same in other words.
     Rule("what the JSON parser says", "^error", "^error", holds=same_but_for_jackson),
@@ -266,6 +353,7 @@ RULES = [
     Rule("more digits than a float needs", "^rows", "^rows", holds=more_digits),
     Rule("rows that an index on a key column lost", "^rows", "^rows", holds=lost_by_an_index_on_a_key),
     Rule("rows that an expired TTL hides", "^rows", "^rows", holds=hidden_by_a_ttl),
+    Rule("rows that an expired marker hides", "^rows", "^rows", holds=skipped_by_an_expired_marker),
     Rule("pages that end at deleted elements of a static collection", "^rows", "^rows", holds=ended_by_deleted_elements),
 ]
 

@@ -1,4 +1,5 @@
 """The daemon and nodetool as an operator meets them."""
+import concurrent.futures
 import datetime
 import os
 import pathlib
@@ -191,6 +192,29 @@ def test_drivers_may_choose_the_shard_by_their_port():
         assert options["SCYLLA_SHARDING_ALGORITHM"] == ["biased-token-round-robin"]
         assert options["SCYLLA_SHARDING_IGNORE_MSB"] == ["12"]
         assert "SCYLLA_SHARD" in supported(address, 9042, first + 6)
+    finally:
+        node.destroy()
+
+
+def test_whoever_loses_a_connection_to_a_stopping_node_is_not_accepted_again():
+    address = "127.0.0.50"
+    node = Node(address, shards=4)
+
+    def connect_when_lost(connection):
+        assert connection.recv(1) == b""
+        try:
+            socket.create_connection((address, 9042)).close()
+            return "accepted"
+        except ConnectionRefusedError:
+            return "refused"
+
+    try:
+        node.start()
+        connections = [socket.create_connection((address, 9042)) for _ in range(40)]
+        with concurrent.futures.ThreadPoolExecutor(len(connections)) as threads:
+            outcomes = threads.map(connect_when_lost, connections)
+            assert node.stop() == 0
+            assert list(outcomes) == ["refused"] * len(connections)
     finally:
         node.destroy()
 

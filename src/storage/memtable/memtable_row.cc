@@ -1,0 +1,230 @@
+#include "storage/memtable/memtable_row.h"
+
+#include <algorithm>
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr size_t kMostPacked = size_t{1} << 30;  // bytes of values
+
+int64_t timestamp_of(const Row& row) {
+  return row.liveness.is_empty() ? row.cells[0].timestamp : row.liveness.timestamp;
+}
+
+size_t bytes_of(std::span<const Cell> cells) {
+  size_t bytes = 0;
+  for (const Cell& cell : cells) bytes += cell.value.size();
+  return bytes;
+}
+
+bool can_pack(const TableMetadata& table, const Row& row) {
+  if (!row.deletion.is_live() || !row.complex_deletions.empty() || table.is_counter()) return false;
+  if (row.clustering.kind != ClusteringKind::kClustering || row.liveness.is_expiring()) return false;
+  if (row.clustering.values.size() != table.clustering.size()) return false;
+  if (row.liveness.is_empty() && row.cells.empty()) return false;
+  // Of many columns that have no value, the sizes alone would take more than a cell.
+  const auto& columns = table.regular_columns;
+  if (columns.size() * sizeof(uint32_t) > (row.cells.size() + 1) * sizeof(Cell)) return false;
+  if (std::any_of(row.clustering.values.begin(), row.clustering.values.end(), is_null)) return false;
+  const int64_t timestamp = timestamp_of(row);
+  size_t at = 0, bytes = 0;
+  for (const Cell& cell : row.cells) {
+    if (cell.timestamp != timestamp || cell.local_deletion_time != kNoDeletionTime || cell.is_expiring()) return false;
+    while (at < columns.size() && columns[at].get() != cell.column) ++at;
+    if (at == columns.size() || cell.column->is_complex() || is_null(cell.value)) return false;
+    ++at;
+    bytes += cell.value.size();
+  }
+  return bytes < kMostPacked;
+}
+
+}  // namespace
+
+GeneralRow* GeneralRow::make(const Row& row, BytesView comparable, Arena& arena) {
+  auto* out = arena.make<GeneralRow>();
+  auto values = arena.make_span<BytesView>(row.clustering.values.size());
+  for (size_t i = 0; i < values.size(); ++i) values[i] = arena.copy(row.clustering.values[i]);
+  auto cells = arena.make_span<Cell>(row.cells.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = row.cells[i];
+    cells[i].value = arena.copy(row.cells[i].value);
+    cells[i].path = arena.copy(row.cells[i].path);
+  }
+  auto deletions = arena.make_span<ComplexDeletion>(row.complex_deletions.size());
+  std::copy(row.complex_deletions.begin(), row.complex_deletions.end(), deletions.begin());
+  out->row = {{row.clustering.kind, values, comparable}, row.liveness, row.deletion, cells, deletions};
+  // A row may come with cells that its own deletions cover.
+  if (!row.deletion.is_live() || !row.complex_deletions.empty()) {
+    const Row* self = &out->row;
+    out->row = merge_rows({&self, 1}, {}, arena);
+  }
+  out->cells = const_cast<Cell*>(out->row.cells.data());
+  out->capacity = static_cast<uint32_t>(out->row.cells.size());
+  return out;
+}
+
+MemtableRow* MemtableRow::make(const TableMetadata& table, const Row& row, Arena& arena) {
+  if (can_pack(table, row)) return make_packed(table, row, arena);
+  MemtableRow* out = allocate(row.clustering.comparable, 0, arena);
+  out->general_ = GeneralRow::make(row, out->comparable(), arena);
+  return out;
+}
+
+MemtableRow* MemtableRow::allocate(BytesView comparable, size_t more, Arena& arena) {
+  void* place = arena.allocate(sizeof(MemtableRow) + comparable.size() + more, alignof(MemtableRow));
+  auto* out = new (place) MemtableRow();
+  out->comparable_size_ = static_cast<uint32_t>(comparable.size());
+  std::memcpy(out->bytes(), comparable.data(), comparable.size());
+  return out;
+}
+
+MemtableRow* MemtableRow::make_packed(const TableMetadata& table, const Row& row, Arena& arena) {
+  const auto& clustering = row.clustering.values;
+  const size_t capacity = bytes_of(row.cells);
+  size_t more = (table.clustering.size() + table.regular_columns.size()) * sizeof(uint32_t) + capacity;
+  for (BytesView value : clustering) more += value.size();
+  MemtableRow* out = allocate(row.clustering.comparable, more, arena);
+  out->table_ = &table;
+  out->capacity_ = static_cast<uint32_t>(capacity);
+  char* to = const_cast<char*>(out->values());
+  for (size_t i = 0; i < clustering.size(); ++i) {
+    out->put_size(i, static_cast<uint32_t>(clustering[i].size()));
+    std::memcpy(to, clustering[i].data(), clustering[i].size());
+    to += clustering[i].size();
+  }
+  out->write(row);
+  return out;
+}
+
+const char* MemtableRow::values() const {
+  return sizes() + (table_->clustering.size() + table_->regular_columns.size()) * sizeof(uint32_t);
+}
+
+uint32_t MemtableRow::size_at(size_t i) const {
+  uint32_t size;
+  std::memcpy(&size, sizes() + i * sizeof size, sizeof size);
+  return size;
+}
+
+void MemtableRow::put_size(size_t i, uint32_t size) {
+  std::memcpy(const_cast<char*>(sizes()) + i * sizeof size, &size, sizeof size);
+}
+
+size_t MemtableRow::clustering_bytes() const {
+  size_t bytes = 0;
+  for (size_t i = 0; i < table_->clustering.size(); ++i) bytes += size_at(i);
+  return bytes;
+}
+
+// All but the clustering.
+void MemtableRow::write(const Row& row) {
+  timestamp_ = timestamp_of(row);
+  has_liveness_ = !row.liveness.is_empty();
+  char* to = const_cast<char*>(values()) + clustering_bytes();
+  const size_t clustering = table_->clustering.size();
+  const auto& columns = table_->regular_columns;
+  auto cell = row.cells.begin();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (cell == row.cells.end() || cell->column != columns[i].get()) {
+      put_size(clustering + i, kAbsent);
+      continue;
+    }
+    put_size(clustering + i, static_cast<uint32_t>(cell->value.size()));
+    std::memcpy(to, cell->value.data(), cell->value.size());
+    to += cell->value.size();
+    ++cell;
+  }
+}
+
+PlainRow MemtableRow::plain(std::vector<BytesView>& views) const {
+  const size_t clustering = table_->clustering.size(), n = clustering + table_->regular_columns.size();
+  views.resize(n);
+  const char* at = values();
+  for (size_t i = 0; i < n; ++i) {
+    const uint32_t size = size_at(i);
+    if (size == kAbsent) {
+      views[i] = kNull;
+    } else {
+      views[i] = {at, size};
+      at += size;
+    }
+  }
+  std::span<const BytesView> all(views);
+  return {{ClusteringKind::kClustering, all.first(clustering), comparable()}, all.subspan(clustering)};
+}
+
+Row MemtableRow::row(Arena& arena) const {
+  if (!is_packed()) return general_->row;
+  const size_t clustering = table_->clustering.size();
+  const auto& columns = table_->regular_columns;
+  auto prefix = arena.make_span<BytesView>(clustering);
+  auto* cells = static_cast<Cell*>(arena.allocate(columns.size() * sizeof(Cell), alignof(Cell)));
+  const char* at = values();
+  for (size_t i = 0; i < clustering; at += prefix[i++].size()) prefix[i] = {at, size_at(i)};
+  size_t n = 0;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const uint32_t size = size_at(clustering + i);
+    if (size == kAbsent) continue;
+    new (cells + n++) Cell{columns[i].get(), timestamp_, kNoDeletionTime, kNoTtl, {at, size}, kNull};
+    at += size;
+  }
+  Row out;
+  out.clustering = {ClusteringKind::kClustering, prefix, comparable()};
+  if (has_liveness_) out.liveness.timestamp = timestamp_;
+  out.cells = {cells, n};
+  return out;
+}
+
+bool MemtableRow::has_all_of(const Row& row) const {
+  if (!row.liveness.is_empty() && !has_liveness_) return false;
+  const auto& columns = table_->regular_columns;
+  size_t at = 0;
+  return std::all_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
+    while (columns[at].get() != cell.column) ++at;
+    return size_at(table_->clustering.size() + at) != kAbsent;
+  });
+}
+
+bool MemtableRow::is_all_in(const Row& row) const {
+  if (has_liveness_ && row.liveness.is_empty()) return false;
+  const auto& columns = table_->regular_columns;
+  auto cell = row.cells.begin();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const bool given = cell != row.cells.end() && cell->column == columns[i].get();
+    if (given) ++cell;
+    if (!given && size_at(table_->clustering.size() + i) != kAbsent) return false;
+  }
+  return true;
+}
+
+MemtableRow* MemtableRow::replaced_by(const TableMetadata& table, const Row& row, Arena& arena) {
+  if (&table != table_ || !can_pack(table, row)) return nullptr;
+  const int64_t timestamp = timestamp_of(row);
+  if (timestamp < timestamp_) return has_all_of(row) ? this : nullptr;
+  if (timestamp == timestamp_ || !is_all_in(row)) return nullptr;
+  MemtableRow* out = this;
+  if (const size_t needed = bytes_of(row.cells); needed > capacity_) {
+    // The clustering stays as it was written first.
+    const size_t kept = static_cast<size_t>(values() - sizes()) + clustering_bytes();
+    out = allocate(comparable(), kept + needed, arena);
+    out->table_ = table_;
+    out->capacity_ = static_cast<uint32_t>(needed);
+    std::memcpy(out->bytes() + comparable_size_, sizes(), kept);
+  }
+  out->write(row);
+  return out;
+}
+
+GeneralRow& MemtableRow::become_general(Arena& arena) {
+  if (!is_packed()) return *general_;
+  auto* general = arena.make<GeneralRow>();
+  general->row = row(arena);
+  general->cells = const_cast<Cell*>(general->row.cells.data());
+  general->capacity = static_cast<uint32_t>(table_->regular_columns.size());
+  table_ = nullptr;
+  general_ = general;
+  return *general;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,76 @@
+// What a SELECT refuses when its values are known: texts are those of Cassandra 5.0.9.
+#include "cql/query_processor.h"
+#include "gtest/gtest.h"
+#include "model/values.h"
+#include "tests/replica/fixture/replica_node.h"
+
+namespace cassandra_like::test {
+namespace {
+
+class SelectTest : public testing::Test {
+ protected:
+  SelectTest() {
+    processor->set_peers({processor.get()});
+    run("CREATE KEYSPACE ks WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}");
+    run("CREATE TABLE ks.s (p text, c int, d int, s int static, v int, m map<int, int>, PRIMARY KEY (p, c, d))");
+    run("CREATE TABLE ks.t (p text, c int, d int, v int, PRIMARY KEY (p, c, d))");
+  }
+  ~SelectTest() override { node.kill(); }
+
+  // "" or the error.
+  std::string run(const std::string& text, const std::vector<BytesView>& values = {}) {
+    QueryOptions options;
+    options.values = values;
+    ClientState client;
+    auto done =
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return done.ok() ? "" : done.error().message();
+  }
+  std::string select(const std::string& what, const std::string& where) {
+    return run("SELECT " + what + " WHERE " + where + " ALLOW FILTERING");
+  }
+
+  ReplicaNode node{1};
+  std::unique_ptr<Coordinator> coordinator = Coordinator::create(node.runtime(0), node.on(0), {});
+  std::unique_ptr<QueryProcessor> processor = QueryProcessor::create(node.runtime(0), *coordinator, {});
+};
+
+// No row can match, but static columns are read, if any column that is named is static or none is outside of the key.
+TEST_F(SelectTest, KeysAreLookedAtBehindAnEmptyIn) {
+  const std::string kEmpty = "Key may not be empty";
+  for (const char* where : {"p = '' AND c = 1 AND d IN ()", "p IN ('a', '') AND (c, d) IN ()"}) {
+    for (const char* columns : {"*", "c", "count(*)", "c, s", "v, s"}) {
+      EXPECT_EQ(select(columns + std::string(" FROM ks.s"), where), kEmpty) << columns;
+    }
+    for (const char* columns : {"v", "c, m", "writetime(v)"}) {
+      EXPECT_EQ(select(columns + std::string(" FROM ks.s"), where), "") << columns;
+    }
+    EXPECT_EQ(select("* FROM ks.t", where), "");
+    EXPECT_EQ(select("c FROM ks.t", where), "");
+    EXPECT_EQ(select("c FROM ks.s", where + std::string(" AND v = 1")), "");
+    EXPECT_EQ(select("v FROM ks.s", where + std::string(" AND s = 1")), kEmpty);
+  }
+}
+
+TEST_F(SelectTest, KeysAreNotLookedAtBehindSlicesThatAreNone) {
+  EXPECT_EQ(select("* FROM ks.s", "p = '' AND c > 2 AND c < 1"), "");
+  EXPECT_EQ(select("c, s FROM ks.s", "p = '' AND c IN ()"), "");
+  EXPECT_EQ(select("c, s FROM ks.s", "p = '' AND c > 2"), "Key may not be empty");
+  const std::string ring = " FROM ks.s WHERE token(p) > ? AND c > 2 AND c < 1 ALLOW FILTERING";
+  EXPECT_EQ(run("SELECT c, s" + ring, {kNull}), "Invalid null token value");
+  EXPECT_EQ(run("SELECT c" + ring, {kNull}), "");
+}
+
+TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {
+  const Bytes one = encode_int(1);
+  const std::string entry = "SELECT v FROM ks.s WHERE m[?] = ? ALLOW FILTERING";
+  EXPECT_EQ(run(entry, {kNull, one}), "Unsupported null map key for column m");
+  EXPECT_EQ(run(entry, {one, kNull}), "Unsupported null map value for column m");
+  EXPECT_EQ(run(entry, {kNull, kNull}), "Unsupported null map key for column m");
+  EXPECT_EQ(run(entry, {one, one}), "");
+  EXPECT_EQ(select("v FROM ks.s", "m[null] = 1"), "Unsupported null map key for column m");
+  EXPECT_EQ(select("v FROM ks.s", "m CONTAINS null"), "Unsupported null value for column m");
+}
+
+}  // namespace
+}  // namespace cassandra_like::test
