@@ -6,6 +6,7 @@
 #include "storage/sstable/trie_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cassandra_like {
 
@@ -18,36 +19,59 @@ void append_sized_int(Bytes& out, int64_t value, int size) {
   for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
 }
 
+// Of a million keys, tens of thousands of nodes remain until the end: small ones, which end with the arena.
 struct TrieWriter::Node {
   static constexpr int64_t kUnplaced = -1;
+
+  // In order of their transitions. A node that is used again keeps its array.
+  class Children {
+   public:
+    Node** begin() const { return nodes_; }
+    Node** end() const { return nodes_ + size_; }
+    Node* front() const { return nodes_[0]; }
+    Node* back() const { return nodes_[size_ - 1]; }
+    int size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    void clear() { size_ = 0; }
+    void push_back(Node* node, Arena& arena) {
+      if (size_ == capacity_) grow(arena);
+      nodes_[size_++] = node;
+    }
+
+   private:
+    void grow(Arena& arena) {
+      capacity_ = std::max(1, 2 * capacity_);
+      auto* larger =
+          static_cast<Node**>(arena.allocate(static_cast<size_t>(capacity_) * sizeof(Node*), alignof(Node*)));
+      std::copy(begin(), end(), larger);
+      nodes_ = larger;
+    }
+
+    Node** nodes_ = nullptr;
+    int size_ = 0;
+    int capacity_ = 0;
+  };
 
   uint8_t transition = 0;
   uint8_t payload_bits = 0;
   uint8_t payload_size = 0;
-  // Whether a child, or something below a child, is already written: then this node's size depends on where it goes.
-  bool out_of_page_children = true;
+  // Whether the children, or something below a child, are already written: then this node's size depends on where it goes.
+  bool out_of_page_children = false;
   bool out_of_page_in_branch = false;
   int branch_size = -1;  // of all that is not yet written below
   int node_size = -1;
   int64_t position = kUnplaced;
+  int64_t furthest_child = 0;  // the position of the child that was written first
   std::array<char, kMaxPayload> payload{};
-  std::vector<Node*> children;
+  Children children;
+  Node* next_free = nullptr;
 
   bool placed() const { return position != kUnplaced; }
-  // Distance to the furthest child, counting children that are not placed as if they were written just before.
+  // Distance to the furthest child. Children are written all together: before the node, or just before it with their
+  // branches.
   uint64_t max_distance(uint64_t own_position) const {
-    if (!out_of_page_children) return static_cast<uint64_t>(branch_size - children[0]->branch_size);
-    int64_t furthest = 0;
-    bool first_unplaced = true;
-    for (const Node* child : children) {
-      if (child->placed()) {
-        furthest = std::max(furthest, static_cast<int64_t>(own_position) - child->position);
-      } else if (first_unplaced) {
-        furthest = std::max<int64_t>(furthest, branch_size - child->branch_size);
-        first_unplaced = false;
-      }
-    }
-    return static_cast<uint64_t>(furthest);
+    if (out_of_page_children) return own_position - static_cast<uint64_t>(furthest_child);
+    return static_cast<uint64_t>(branch_size - children.front()->branch_size);
   }
 };
 
@@ -138,7 +162,7 @@ NodeType type_for(const Node& node, uint64_t position) {
   uint64_t distance = node.max_distance(position);
   int size_class = 0;
   while (kPointerBits[size_class] < 64 && distance >> kPointerBits[size_class] != 0) ++size_class;
-  auto children = static_cast<int>(node.children.size());
+  const int children = node.children.size();
   if (children == 1) {
     // The 4 and 12 bit forms have no room for payload bits.
     bool no_payload = kSingles[size_class] == kSingleNoPayload4 || kSingles[size_class] == kSingleNoPayload12;
@@ -155,7 +179,7 @@ template <class Node>
 int size_of_node(const Node& node, uint64_t position) {
   int first = node.children.empty() ? 0 : node.children.front()->transition;
   int last = node.children.empty() ? 0 : node.children.back()->transition;
-  return size_of(type_for(node, position), static_cast<int>(node.children.size()), first, last) + node.payload_size;
+  return size_of(type_for(node, position), node.children.size(), first, last) + node.payload_size;
 }
 
 template <class Node>
@@ -169,7 +193,7 @@ void append_node(Bytes& out, const Node& node, uint64_t position) {
       out.push_back(header);
       break;
     case Shape::kSingle: {
-      uint64_t d = distance(node.children[0]);
+      uint64_t d = distance(node.children.front());
       if (bits == 4) {
         out.push_back(static_cast<char>(type << 4 | d));
       } else if (bits == 12) {
@@ -178,7 +202,7 @@ void append_node(Bytes& out, const Node& node, uint64_t position) {
       } else {
         out.push_back(header);
       }
-      out.push_back(static_cast<char>(node.children[0]->transition));
+      out.push_back(static_cast<char>(node.children.front()->transition));
       if (bits == 8 || bits == 16) append_sized_int(out, static_cast<int64_t>(d), bits / 8);
       break;
     }
@@ -212,37 +236,34 @@ void append_node(Bytes& out, const Node& node, uint64_t position) {
 }  // namespace
 
 TrieWriter::TrieWriter(FileWriter& out) : out_(out) { reset(); }
-TrieWriter::~TrieWriter() = default;
 
 TrieWriter::Node* TrieWriter::new_node(uint8_t transition) {
-  Node* node;
-  if (free_.empty()) {
-    node = nodes_.emplace_back(std::make_unique<Node>()).get();
+  Node* node = free_;
+  if (node == nullptr) {
+    node = nodes_.make<Node>();
   } else {
-    node = free_.back();
-    free_.pop_back();
-    std::vector<Node*> children = std::move(node->children);  // keeps its memory
-    children.clear();
+    free_ = node->next_free;
+    Node::Children children = node->children;
     *node = Node();
-    node->children = std::move(children);
+    node->children = children;
   }
   node->transition = transition;
   return node;
 }
 
+void TrieWriter::recycle(Node* node) {
+  recycle_children(node);
+  node->next_free = free_;
+  free_ = node;
+}
+
 void TrieWriter::recycle_children(Node* node) {
-  for (Node* child : node->children) {
-    recycle_children(child);
-    free_.push_back(child);
-  }
+  for (Node* child : node->children) recycle(child);
   node->children.clear();
 }
 
 void TrieWriter::reset() {
-  if (!path_.empty()) {
-    recycle_children(path_[0]);
-    free_.push_back(path_[0]);
-  }
+  if (!path_.empty()) recycle(path_[0]);
   path_.assign(1, new_node(0));
   last_key_.clear();
   count_ = 0;
@@ -261,7 +282,7 @@ void TrieWriter::add(BytesView key, uint8_t payload_bits, BytesView payload) {
   Node* node = path_.back();
   for (char c : key.substr(common)) {
     Node* child = new_node(static_cast<uint8_t>(c));
-    node->children.push_back(child);
+    node->children.push_back(child, nodes_);
     path_.push_back(child);
     node = child;
   }
@@ -276,7 +297,7 @@ uint64_t TrieWriter::complete() {
   Node* root = path_[0];
   while (!path_.empty()) complete_last();
   uint64_t position = finish_root(root);
-  free_.push_back(root);
+  recycle(root);
   path_.assign(1, new_node(0));
   last_key_.clear();
   return position;
@@ -290,20 +311,14 @@ void TrieWriter::complete_last() {
 
 void TrieWriter::complete_node(Node* node) {
   int branch_size = 0;
-  for (const Node* child : node->children) branch_size += child->branch_size + child->node_size;
+  for (const Node* child : node->children) {
+    branch_size += child->branch_size + child->node_size;
+    node->out_of_page_in_branch |= child->out_of_page_children || child->out_of_page_in_branch;
+  }
   node->branch_size = branch_size;
   int node_size = size_of_node(*node, out_.position());
   if (static_cast<uint64_t>(node_size + branch_size) >= kTriePageBytes) return lay_out_children(node);
   node->node_size = node_size;
-  node->out_of_page_children = false;
-  node->out_of_page_in_branch = false;
-  for (const Node* child : node->children) {
-    if (child->placed()) {
-      node->out_of_page_children = true;
-    } else if (child->out_of_page_children || child->out_of_page_in_branch) {
-      node->out_of_page_in_branch = true;
-    }
-  }
 }
 
 // The children that are not placed yet, smallest branch first; equals by their byte.
@@ -359,10 +374,10 @@ void TrieWriter::lay_out_children(Node* node) {
       }
     }
     write_and_finalize(child);
+    if (!std::exchange(node->out_of_page_children, true)) node->furthest_child = child->position;
     bytes_left = bytes_left_in_page();
   }
   node->branch_size = 0;
-  node->out_of_page_children = true;
   node->out_of_page_in_branch = false;
   node->node_size = size_of_node(*node, out_.position());
 }

@@ -13,9 +13,9 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <vector>
 
+#include "base/arena.h"
 #include "storage/sstable/file_writer.h"
 
 namespace cassandra_like {
@@ -31,7 +31,6 @@ class TrieWriter {
   static constexpr size_t kMaxPayload = 24;
 
   explicit TrieWriter(FileWriter& out);
-  ~TrieWriter();
   TrieWriter(const TrieWriter&) = delete;
   TrieWriter& operator=(const TrieWriter&) = delete;
 
@@ -48,6 +47,7 @@ class TrieWriter {
   class Placement;
 
   Node* new_node(uint8_t transition);
+  void recycle(Node* node);
   void recycle_children(Node* node);
   void complete_last();
   void complete_node(Node* node);
@@ -60,8 +60,8 @@ class TrieWriter {
   uint64_t bytes_left_in_page() const { return kTriePageBytes - out_.position() % kTriePageBytes; }
 
   FileWriter& out_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<Node*> free_;
+  Arena nodes_;
+  Node* free_ = nullptr;
   std::vector<Node*> path_;  // nodes of the last key, from the root
   Bytes last_key_;
   Bytes scratch_;
