@@ -203,6 +203,29 @@ TEST(CommitLogTest, WithPolicyIgnoreLaterWritesGoToAFreshSegment) {
   EXPECT_EQ(found.back(), "  2: v=x@3");
 }
 
+TEST(CommitLogTest, AFullSegmentWhoseSyncFailsGoesLikeAnyOther) {
+  EngineOptions options;
+  options.commit_failure_policy = FailurePolicy::kIgnore;
+  Node node(1, 1, options);
+  auto t = node.table("t");
+  size_t acknowledged = 0;
+  auto write_hundred = [&](int first) {
+    for (int c = first; c < first + 100; ++c) acknowledged += node.apply(write(t, c, std::string(1000, 'x'))).ok();
+  };
+  write_hundred(0);
+  node.machine().faults().io_error_ppm = 1'000'000;
+  write_hundred(100);
+  node.world().run_for(std::chrono::seconds(1));
+  node.machine().faults().io_error_ppm = 0;
+  write_hundred(200);
+  EXPECT_GE(acknowledged, 200u);
+  EXPECT_GE(node.engine().statistics().commitlog_segments, 4u);
+  node.flush();
+  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_LE(segments(node).size(), 2u);  // with the one that is prepared
+  EXPECT_EQ(node.read("t", "key").size(), 1 + acknowledged);
+}
+
 TEST(CommitLogTest, ATornTailIsTheEnd) {
   Node node;
   for (int c = 0; c < 5; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
