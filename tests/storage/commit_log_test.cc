@@ -380,7 +380,8 @@ class HandMadeSegment {
     marker(kNothing);
     file_.append(1000, '\0');
     std::string letters;
-    SegmentReadOptions options{.on_damage = [](const Error& error) { return Status(error); }};
+    auto refuse = [](const Error& error) { return Status(error); };
+    SegmentReadOptions options{.on_damage = refuse};
     auto found =
         read_segment(file_, "f", {.id = kId, .header_size = kHeader}, options, [&](BytesView mutation, uint32_t) {
           if (mutation[0] != '.') letters += mutation[0];
