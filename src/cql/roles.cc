@@ -2,39 +2,18 @@
 // What a role may do is not: every authorizer but AllowAllAuthorizer is refused when the node starts.
 #include "cql/roles.h"
 
-#include <crypt.h>
-
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/log.h"
+#include "cql/bcrypt.h"
 #include "cql/functions_internal.h"
 #include "model/values.h"
 
 namespace cassandra_like {
 namespace {
 
-constexpr int kBcryptCost = 10;  // as Cassandra's jBCrypt
 constexpr char kDefaultRole[] = "cassandra";
-
-// Takes tens of milliseconds, by intent.
-Result<std::string> hash_password(const std::string& password, Random& random) {
-  char salt[16], setting[CRYPT_GENSALT_OUTPUT_SIZE];
-  random.fill(salt, sizeof salt);
-  auto data = std::make_unique<crypt_data>();
-  const char* hash = nullptr;
-  if (crypt_gensalt_rn("$2a$", kBcryptCost, salt, sizeof salt, setting, sizeof setting) != nullptr) {
-    hash = crypt_rn(password.c_str(), setting, data.get(), sizeof(crypt_data));
-  }
-  if (hash == nullptr) return Error(ErrorCode::kServerError, "The password cannot be hashed");
-  return std::string(hash);
-}
-
-bool is_bcrypt_hash(std::string_view hash) {
-  return hash.size() == 60 && hash.substr(0, 2) == "$2" && hash[3] == '$' && hash[6] == '$' && std::isdigit(hash[4]) &&
-         std::isdigit(hash[5]);
-}
 
 bool looks_up_passwords(const CqlOptions& options) {
   return options.authenticator.find("PasswordAuthenticator") != std::string::npos;
@@ -154,11 +133,16 @@ Status check_options(const ast::RoleOptions& options, const CqlOptions& config) 
   return {};
 }
 
+Task<std::string> hash_password(ShardRuntime& runtime, std::string password) {
+  std::string salt = bcrypt_salt(runtime.random);
+  co_return co_await bcrypt_hash(runtime.executor, std::move(password), std::move(salt));
+}
+
 // The hash to store; empty: none was given.
-Result<std::string> salted_hash(const ast::RoleOptions& options, Random& random) {
-  if (options.hashed_password) return *options.hashed_password;
-  if (!options.password) return std::string();
-  return hash_password(*options.password, random);
+Task<std::string> salted_hash(const ast::RoleOptions& options, ShardRuntime& runtime) {
+  if (options.hashed_password) co_return *options.hashed_password;
+  if (!options.password) co_return std::string();
+  co_return co_await hash_password(runtime, *options.password);
 }
 
 Result<QueryResult> done() { return QueryResult{VoidResult{}, {}, {}}; }
@@ -181,7 +165,7 @@ class CreateRoleStatement : public Statement {
     CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(processor, ast_.role));
     if (existing && ast_.if_not_exists) co_return done();
     if (existing) co_return invalid(ast_.role + " already exists");
-    CO_ASSIGN_OR_RETURN(std::string hash, salted_hash(options, context.runtime.random));
+    std::string hash = co_await salted_hash(options, context.runtime);
     Values values = values_of(ast_.role, encode_boolean(options.superuser.value_or(false)),
                               encode_boolean(options.login.value_or(false)));
     std::string columns = "role, is_superuser, can_login", markers = "?, ?, ?";
@@ -216,7 +200,7 @@ class AlterRoleStatement : public Statement {
     CO_TRY(authorize(context, own));
     if (!existing) co_return done();
     if (!is_empty()) {
-      CO_ASSIGN_OR_RETURN(std::string hash, salted_hash(options, context.runtime.random));
+      std::string hash = co_await salted_hash(options, context.runtime);
       Values values;
       std::string text = "UPDATE system_auth.roles SET " + assignments(std::move(hash), &values) + " WHERE role = ?";
       values.push_back(ast_.role);
@@ -444,13 +428,13 @@ PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareCon
 }
 
 // Written with timestamp 0, so that what a cluster already knows of the role wins. The password is public, its salt is
-// random: hashing costs some 60 ms, once in the life of a node that asks for passwords.
+// random.
 Task<Status> create_default_role(QueryProcessor* processor) {
   if (!looks_up_passwords(processor->options())) co_return Status();
   std::vector<Bytes> no_values;
   CO_ASSIGN_OR_RETURN(std::vector<Role> any, co_await read_roles(processor, " LIMIT 1", no_values));
   if (!any.empty()) co_return Status();
-  CO_ASSIGN_OR_RETURN(std::string hash, hash_password(kDefaultRole, processor->runtime().random));
+  std::string hash = co_await hash_password(processor->runtime(), kDefaultRole);
   std::string text =
       "INSERT INTO system_auth.roles (role, is_superuser, can_login, salted_hash) VALUES (?, true, true, ?) USING "
       "TIMESTAMP 0";

@@ -1,26 +1,27 @@
 // AllowAllAuthenticator, and PasswordAuthenticator over the salted hashes of system_auth.roles.
 //
-// Hashing is slow by intent, so it runs in slices between which the shard serves others, one check at a time and for a
-// part of the time only: a flood of wrong passwords takes a quarter of the shard. A wrong password is answered late. The role is read at every login, so a changed password or a dropped role counts at once.
+// Hashing is slow by intent, so there is one check at a time: a flood of wrong passwords takes a quarter of the shard. A
+// wrong password is answered late. The role is read at every login, so a changed password or a dropped role counts at
+// once.
 #include "transport/authenticator.h"
 
 #include <deque>
 #include <map>
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 
 #include "base/checksum.h"
 #include "base/log.h"
-#include "transport/bcrypt.h"
+#include "cql/bcrypt.h"
 
 namespace cassandra_like {
 
 namespace {
 
-constexpr uint32_t kRoundsPerSlice = 8;  // under half a millisecond
-constexpr Duration kBetweenSlices = std::chrono::milliseconds(1);
 constexpr size_t kMaxWaiting = 128;
 constexpr size_t kMaxVerified = 1000;
+constexpr char kNobodysHash[] = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
 constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(250);
 
 class AllowAllAuthenticator : public Authenticator {
@@ -63,7 +64,7 @@ class PasswordAuthenticator : public Authenticator {
       : runtime_(runtime), processor_(processor), validity_(validity) {
     secret_.resize(16);
     runtime.random.fill(secret_.data(), secret_.size());
-    BcryptCheck::warm_up();
+    warm_up_bcrypt();
   }
 
   bool required() const override { return true; }
@@ -131,15 +132,14 @@ class PasswordAuthenticator : public Authenticator {
       pass_turn();
       co_return true;
     }
-    static constexpr std::string_view kNobodysHash = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
-    std::optional<BcryptCheck> check = BcryptCheck::begin(given.password, salted_hash);
-    const bool real = check.has_value();
-    if (!real) {
-      if (!salted_hash.empty()) LOG_WARN("Error: invalid password hash encountered, rejecting user {}", given.user);
-      check = BcryptCheck::begin(given.password, kNobodysHash);
+    const bool real = is_bcrypt_hash(salted_hash);
+    if (!real && !salted_hash.empty()) {
+      LOG_WARN("Error: invalid password hash encountered, rejecting user {}", given.user);
     }
-    while (!check->step(kRoundsPerSlice)) co_await runtime_.executor.sleep(kBetweenSlices);
-    const bool right = real && check->matches();
+    std::string expected = real ? salted_hash : kNobodysHash;
+    const std::string hash = co_await bcrypt_hash(runtime_.executor, given.password, expected);
+    // Every character is looked at, so that the time tells nothing.
+    const bool right = real && CRYPTO_memcmp(hash.data(), expected.data(), hash.size()) == 0;
     if (right) remember(given.user, digest, std::move(salted_hash));
     pass_turn();
     co_return right;

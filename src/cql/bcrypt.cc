@@ -1,19 +1,28 @@
-// Provos and Mazières' bcrypt over Schneier's Blowfish, whose tables are the fractional digits of pi.
-#include "transport/bcrypt.h"
+// bcrypt over Schneier's Blowfish, whose tables are the fractional digits of pi.
+#include "cql/bcrypt.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace cassandra_like {
 
 namespace {
 
 constexpr char kAlphabet[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-constexpr size_t kHashSize = 60;  // $2a$10$, 22 characters of salt, 31 of digest
+constexpr std::string_view kPrefix = "$2a$";
+constexpr int kCost = 10;  // of Cassandra's own hashes
+constexpr size_t kHashSize = 60;
 constexpr size_t kSaltAt = 7;
 constexpr size_t kDigestAt = 29;
 constexpr size_t kMaxPassword = 72;
 constexpr size_t kWords = 18 + 1024;
+constexpr uint32_t kRoundsPerSlice = 8;  // of about 50 µs
+constexpr Duration kBetweenSlices = std::chrono::milliseconds(1);
 
 // A fixed-point number: [0] is the integer part, then 64 bits of fraction each.
 using Fixed = std::vector<uint64_t>;
@@ -121,9 +130,15 @@ std::array<uint32_t, N> cyclic_words(const Container& bytes) {
   return words;
 }
 
-}  // namespace
+struct Blowfish {
+  std::array<uint32_t, 18> p;
+  std::array<uint32_t, 1024> s;  // four boxes of 256
 
-void BcryptCheck::Blowfish::encrypt(uint32_t& left, uint32_t& right) const {
+  void encrypt(uint32_t& left, uint32_t& right) const;
+  void expand(const std::array<uint32_t, 18>& key, const std::array<uint32_t, 4>& salt);
+};
+
+void Blowfish::encrypt(uint32_t& left, uint32_t& right) const {
   uint32_t l = left;
   uint32_t r = right;
   auto f = [this](uint32_t x) {
@@ -139,7 +154,7 @@ void BcryptCheck::Blowfish::encrypt(uint32_t& left, uint32_t& right) const {
   right = l ^ p[16];
 }
 
-void BcryptCheck::Blowfish::expand(const std::array<uint32_t, 18>& key, const std::array<uint32_t, 4>& salt) {
+void Blowfish::expand(const std::array<uint32_t, 18>& key, const std::array<uint32_t, 4>& salt) {
   for (size_t i = 0; i < p.size(); ++i) p[i] ^= key[i];
   uint32_t left = 0;
   uint32_t right = 0;
@@ -157,7 +172,7 @@ void BcryptCheck::Blowfish::expand(const std::array<uint32_t, 18>& key, const st
   fill(s);
 }
 
-const BcryptCheck::Blowfish& BcryptCheck::initial_state() {
+const Blowfish& initial_state() {
   static const Blowfish state = [] {
     Blowfish b;
     std::vector<uint32_t> words = digits_of_pi();
@@ -168,55 +183,59 @@ const BcryptCheck::Blowfish& BcryptCheck::initial_state() {
   return state;
 }
 
-void BcryptCheck::warm_up() { initial_state(); }
-
-std::optional<BcryptCheck> BcryptCheck::begin(std::string_view password, std::string_view hash) {
-  if (hash.size() != kHashSize || !hash.starts_with("$2") || hash[3] != '$' || hash[6] != '$') return std::nullopt;
-  if (hash[2] != 'a' && hash[2] != 'b' && hash[2] != 'y') return std::nullopt;
-  const int cost = (hash[4] - '0') * 10 + (hash[5] - '0');
-  std::array<uint8_t, 16> salt{};
-  if (cost < 4 || cost > 31 || !decode_salt(hash.substr(kSaltAt, kDigestAt - kSaltAt), &salt)) return std::nullopt;
-
-  BcryptCheck check;
-  std::string key(password.substr(0, kMaxPassword));
-  if (key.size() < kMaxPassword) key.push_back('\0');
-  check.key_ = cyclic_words<18>(key);
-  check.salt_ = cyclic_words<4>(salt);
-  check.salt_as_key_ = cyclic_words<18>(salt);
-  check.expected_ = hash.substr(kDigestAt);
-  check.rounds_left_ = uint64_t{1} << cost;
-  check.state_ = std::make_unique<Blowfish>(initial_state());
-  check.state_->expand(check.key_, check.salt_);
-  return check;
-}
-
-bool BcryptCheck::step(uint32_t rounds) {
-  static constexpr std::array<uint32_t, 4> kNoSalt{};
-  for (; rounds > 0 && rounds_left_ > 0; --rounds, --rounds_left_) {
-    state_->expand(key_, kNoSalt);
-    state_->expand(salt_as_key_, kNoSalt);
-  }
-  if (rounds_left_ > 0) return false;
-  // Every character is looked at, so that the time tells nothing.
-  const std::string got = digest();
-  unsigned difference = got.size() == expected_.size() ? 0 : 1;
-  for (size_t i = 0; i < got.size() && i < expected_.size(); ++i) {
-    difference |= static_cast<unsigned char>(got[i] ^ expected_[i]);
-  }
-  matches_ = difference == 0;
-  return true;
-}
-
-std::string BcryptCheck::digest() const {
+std::string digest_of(const Blowfish& state) {
   static constexpr char kText[] = "OrpheanBeholderScryDoubt";
   std::array<uint8_t, 24> bytes{};
   for (size_t block = 0; block < 24; block += 8) {
     uint32_t words[2] = {0, 0};
     for (size_t i = 0; i < 8; ++i) words[i / 4] = words[i / 4] << 8 | static_cast<uint8_t>(kText[block + i]);
-    for (int i = 0; i < 64; ++i) state_->encrypt(words[0], words[1]);
+    for (int i = 0; i < 64; ++i) state.encrypt(words[0], words[1]);
     for (size_t i = 0; i < 8; ++i) bytes[block + i] = static_cast<uint8_t>(words[i / 4] >> (24 - 8 * (i % 4)));
   }
   return encode(bytes.data(), 23);
+}
+
+std::optional<std::array<uint8_t, 16>> decode_salt_of(std::string_view hash) {
+  std::array<uint8_t, 16> salt{};
+  if (!decode_salt(hash.substr(kSaltAt, kDigestAt - kSaltAt), &salt)) return std::nullopt;
+  return salt;
+}
+
+int cost_of(std::string_view hash) { return (hash[4] - '0') * 10 + (hash[5] - '0'); }
+
+}  // namespace
+
+bool is_bcrypt_hash(std::string_view text) {
+  if (text.size() != kHashSize || !text.starts_with(kPrefix) || text[6] != '$') return false;
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (!is_digit(text[4]) || !is_digit(text[5])) return false;
+  return cost_of(text) >= 4 && cost_of(text) <= 31 && decode_salt_of(text);
+}
+
+std::string bcrypt_salt(Random& random) {
+  std::array<uint8_t, 16> salt;
+  random.fill(reinterpret_cast<char*>(salt.data()), salt.size());
+  return fmt::format("{}{:02}${}", kPrefix, kCost, encode(salt.data(), salt.size()));
+}
+
+void warm_up_bcrypt() { initial_state(); }
+
+Task<std::string> bcrypt_hash(Executor& executor, std::string password, std::string salt) {
+  static constexpr std::array<uint32_t, 4> kNoSalt{};
+  const std::array<uint8_t, 16> salt_bytes = *decode_salt_of(salt);
+  const auto salt_as_key = cyclic_words<18>(salt_bytes);
+  password.resize(std::min(password.size(), kMaxPassword));
+  if (password.size() < kMaxPassword) password.push_back('\0');
+  const auto key = cyclic_words<18>(password);
+
+  auto state = std::make_unique<Blowfish>(initial_state());
+  state->expand(key, cyclic_words<4>(salt_bytes));
+  for (uint64_t left = uint64_t{1} << cost_of(salt); left > 0; --left) {
+    state->expand(key, kNoSalt);
+    state->expand(salt_as_key, kNoSalt);
+    if (left % kRoundsPerSlice == 0) co_await executor.sleep(kBetweenSlices);
+  }
+  co_return salt.substr(0, kDigestAt) + digest_of(*state);
 }
 
 }  // namespace cassandra_like
