@@ -5,35 +5,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
-#include <new>
 
 #include <fmt/format.h>
 
+#include "allocations.h"
 #include "base/result.h"
 #include "model/values.h"
 #include "node/cluster_node.h"
 #include "runtime/asio/asio_runtime.h"
 #include "transport/client_codec.h"
-
-namespace {
-std::atomic<uint64_t> allocations{0};
-}
-
-void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 // Callgrind collects while this runs; it finds it by its name.
 __attribute__((noinline)) void measured_loop(const std::function<void(uint64_t)>& operation, uint64_t first,
@@ -354,11 +340,11 @@ void measure(const Case& one, const Options& options, const std::string& self) {
   if (options.once) return workloads.run(frames, 0, options.operations);
   const uint64_t operations = std::string(one.frames) == "latest" ? options.operations / 20 : options.operations;
   workloads.run(frames, 0, operations / 4);
-  const uint64_t before = allocations;
+  const uint64_t before = allocations();
   const auto began = std::chrono::steady_clock::now();
   workloads.run(frames, 0, operations);
   const auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began);
-  const double allocated = static_cast<double>(allocations - before) / static_cast<double>(operations);
+  const double allocated = static_cast<double>(allocations() - before) / static_cast<double>(operations);
   std::string counted = "-";
   if (options.instructions) {
     // The preparation's own inserts are counted by both runs.

@@ -2,29 +2,15 @@
 // slices of 100 rows. `allocations` is heap allocations per operation.
 #include <benchmark/benchmark.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <future>
-#include <new>
 
 #include <fmt/format.h>
 
+#include "allocations.h"
 #include "model/values.h"
 #include "runtime/asio/asio_runtime.h"
 #include "storage/engine.h"
-
-namespace {
-std::atomic<uint64_t> allocations{0};
-}
-
-void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(size)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
 
 namespace cassandra_like {
 namespace {
@@ -184,7 +170,7 @@ void fill(Shard& shard, const std::string& table, uint64_t keys, int64_t rows) {
 
 void report_allocations(benchmark::State& state, uint64_t before) {
   state.counters["allocations"] =
-      benchmark::Counter(static_cast<double>(allocations - before), benchmark::Counter::kAvgIterations);
+      benchmark::Counter(static_cast<double>(allocations() - before), benchmark::Counter::kAvgIterations);
 }
 
 // keys: how many different ones; the first round inserts, later ones overwrite.
@@ -194,7 +180,7 @@ void BM_Insert(benchmark::State& state) {
   fill(shard, "kv", keys > 1'000'000 ? 1 : keys, 1);
   shard.run([&] {
     Insert insert(shard.table("kv"));
-    uint64_t n = 0, before = allocations;
+    uint64_t n = 0, before = allocations();
     for (auto unused : state) {
       ++n;
       Task<Status> task = shard.engine().apply(insert.make(n % keys, 0, static_cast<int64_t>(n)));
@@ -216,7 +202,7 @@ void BM_PointRead(benchmark::State& state) {
     command.table = shard.table("kv");
     command.keys.resize(1);
     CopyingSink sink;
-    uint64_t n = 0, before = allocations;
+    uint64_t n = 0, before = allocations();
     for (auto unused : state) {
       n = n * 6364136223846793005ULL + 1442695040888963407ULL;
       command.keys[0] = insert.make((n >> 33) % keys, 0, 1).key;
@@ -248,7 +234,7 @@ void BM_Slice100(benchmark::State& state) {
     command.limit = 100;
     command.reversed = state.range(1) != 0;
     CopyingSink sink;
-    uint64_t n = 0, before = allocations;
+    uint64_t n = 0, before = allocations();
     for (auto unused : state) {
       n = n * 6364136223846793005ULL + 1442695040888963407ULL;
       const Mutation& at = insert.make((n >> 33) % kKeys, static_cast<int64_t>((n >> 40) % 900), 1);
