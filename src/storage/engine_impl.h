@@ -153,7 +153,7 @@ class EngineImpl final : public Engine {
   Arena write_arena_{4096};
   Arena index_arena_{4096};
   Arena read_arena_{4096};
-  Arena memtable_arena_{4096};             // of a row that goes from a memtable to the sink
+  Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
   std::vector<BytesView> memtable_views_;  // of such a row that is plain
   uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
   Gate gate_;

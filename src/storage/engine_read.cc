@@ -115,7 +115,7 @@ Status feed_partition(PartitionReader& partition, RowFeed& feed) {
 }
 
 // Whether the selection can only hold one row, of a table without static columns.
-bool is_one_row(const TableMetadata& table, const SliceSelection& selection) {
+bool is_one_row(const TableMetadata& table, const SliceSelection& selection, Arena& arena) {
   if (table.has_static_columns() || !selection.wants_rows) return false;
   if (table.clustering.empty()) return true;
   if (selection.slices.size() != 1) return false;
@@ -125,7 +125,6 @@ bool is_one_row(const TableMetadata& table, const SliceSelection& selection) {
       slice.start.compare(0, slice.start.size() - 1, slice.end, 0, slice.end.size() - 1) != 0) {
     return false;
   }
-  Arena arena(256);
   ClusteringPrefix prefix;
   return split_comparable(table, slice.start, arena, &prefix) && prefix.values.size() == table.clustering.size();
 }
@@ -155,8 +154,9 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
   }
   // Even SELECT DISTINCT has to know whether any row lives.
   SliceSelection selection{command.slices, command.reversed, true};
+  row_arena_.reset();
   // Not of counters, whose parts are merged when it is known what of them is deleted.
-  if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection)) {
+  if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection, row_arena_)) {
     return read_one_row(store, key, sources, selection, feed, statistics);
   }
   statistics.sstables += sources.sstables.size();
@@ -206,7 +206,7 @@ class MemtableFeed {
 
 Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed) {
   TRY(feed.begin(partition.key, partition.static_part()));
-  MemtableFeed from(*command.table, feed, memtable_arena_, memtable_views_);
+  MemtableFeed from(*command.table, feed, row_arena_, memtable_views_);
   auto feed_slice = [&](const Slice& slice) -> Result<RowFeed::Step> {
     if (partition.only_row != nullptr) {
       return slice.contains(partition.only_row->comparable()) ? from.row(*partition.only_row)
@@ -232,8 +232,6 @@ Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const 
 
 Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
                                 const SliceSelection& selection, RowFeed& feed, ReadStatistics& statistics) {
-  read_arena_.reset();
-  Arena arena(1024);
   Row row;
   DeletionTime deletion;
   auto take = [&](PartitionReader& reader) -> Status {
@@ -246,9 +244,9 @@ Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key
         if (unfiltered->marker.open.supersedes(deletion)) deletion = unfiltered->marker.open;
         continue;
       }
-      Row copy = copy_row(unfiltered->row, arena);
+      Row copy = copy_row(unfiltered->row, row_arena_);
       const Row* both[] = {&row, &copy};
-      row = row.clustering.comparable.empty() ? copy : merge_rows(both, {}, arena);
+      row = row.clustering.comparable.empty() ? copy : merge_rows(both, {}, row_arena_);
     }
   };
   for (const auto& [memtable, partition] : sources.memtables) TRY(take(*memtable->read(*partition, selection)));
@@ -260,7 +258,7 @@ Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key
   }
   if (row.clustering.comparable.empty()) return {};
   const Row* only = &row;
-  Row merged = merge_rows({&only, 1}, deletion, arena);
+  Row merged = merge_rows({&only, 1}, deletion, row_arena_);
   TRY(feed.begin(key, Row()));
   if (!merged.is_empty()) {
     auto step = feed.row(merged);
