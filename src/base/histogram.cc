@@ -5,27 +5,6 @@
 
 namespace cassandra_like {
 
-const std::array<uint64_t, Histogram::kBuckets>& Histogram::offsets() {
-  static const std::array<uint64_t, kBuckets> table = [] {
-    std::array<uint64_t, kBuckets> t{};
-    uint64_t last = 1;
-    t[0] = last;
-    for (size_t i = 1; i < kBuckets; ++i) {
-      auto next = static_cast<uint64_t>(std::llround(static_cast<double>(last) * 1.2));
-      if (next == last) ++next;
-      t[i] = last = next;
-    }
-    return t;
-  }();
-  return table;
-}
-
-size_t Histogram::bucket_of(uint64_t value) {
-  const auto& t = offsets();
-  auto it = std::lower_bound(t.begin(), t.end(), value);
-  return it == t.end() ? kBuckets - 1 : static_cast<size_t>(it - t.begin());
-}
-
 void Histogram::record(uint64_t value, uint64_t times) {
   if (times == 0) return;
   counts_[bucket_of(value)] += times;

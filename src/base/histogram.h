@@ -30,10 +30,33 @@ class Histogram {
   uint64_t quantile(double q) const;
   const std::array<uint64_t, kBuckets>& counts() const { return counts_; }
   // The upper bound (inclusive) of each bucket.
-  static const std::array<uint64_t, kBuckets>& offsets();
+  static const std::array<uint64_t, kBuckets>& offsets() { return kOffsets; }
 
  private:
-  static size_t bucket_of(uint64_t value);
+  static constexpr std::array<uint64_t, kBuckets> kOffsets = [] {
+    std::array<uint64_t, kBuckets> offsets{};
+    for (uint64_t last = 0; uint64_t & offset : offsets) {
+      const uint64_t larger = (6 * last + 2) / 5;  // 1.2 times, rounded
+      last = offset = larger > last ? larger : last + 1;
+    }
+    return offsets;
+  }();
+  // By the number of bits of a value: the bucket of the least such value. At most four buckets are of the same number.
+  static constexpr std::array<uint8_t, 65> kFirstOfWidth = [] {
+    std::array<uint8_t, 65> first{};
+    for (size_t width = 1, bucket = 0; width < first.size(); ++width) {
+      while (bucket < kBuckets - 1 && kOffsets[bucket] < uint64_t{1} << (width - 1)) ++bucket;
+      first[width] = static_cast<uint8_t>(bucket);
+    }
+    return first;
+  }();
+
+  static size_t bucket_of(uint64_t value) {
+    size_t bucket = kFirstOfWidth[static_cast<size_t>(std::bit_width(value))];
+    while (bucket < kBuckets - 1 && kOffsets[bucket] < value) ++bucket;
+    return bucket;
+  }
+
   std::array<uint64_t, kBuckets> counts_{};
   uint64_t count_ = 0;
   uint64_t sum_ = 0;

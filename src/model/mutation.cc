@@ -30,21 +30,27 @@ bool is_empty(const PartitionUpdate& update) {
 }
 
 // Adds the row's columns to those found so far, both in cell order. Rows of one statement have the same columns, so
-// that all but the first row find theirs at the cursor.
+// that all but the first row find theirs at the cursor, and the first one finds nothing to compare its columns with.
 template <class Columns>
 void add_columns(const Row& row, Columns* columns) {
-  size_t at = 0;
-  auto add = [&](const Column* column) {
-    while (at < columns->size() && (*columns)[at].column != column &&
-           compare_columns((*columns)[at].column, column) < 0) {
-      ++at;
-    }
-    if (at < columns->size() && compare_columns((*columns)[at].column, column) == 0) return;
-    columns->insert(columns->begin() + static_cast<ptrdiff_t>(at), HeaderColumn::of(column));
+  size_t next = 0;  // behind the column of the cell before
+  auto is_at = [&](size_t at, const Column* column) {
+    return (*columns)[at].column == column || compare_columns((*columns)[at].column, column) == 0;
   };
-  for (const Cell& cell : row.cells) add(cell.column);
-  at = 0;
-  for (const ComplexDeletion& d : row.complex_deletions) add(d.column);
+  auto add = [&](const Column* column, bool is_complex) {
+    if (is_complex && next > 0 && is_at(next - 1, column)) return;
+    while (next < columns->size() && (*columns)[next].column != column &&
+           compare_columns((*columns)[next].column, column) < 0) {
+      ++next;
+    }
+    if (next == columns->size() || !is_at(next, column)) {
+      columns->insert(columns->begin() + static_cast<ptrdiff_t>(next), HeaderColumn::of(column));
+    }
+    ++next;
+  };
+  for (const Cell& cell : row.cells) add(cell.column, !is_null(cell.path));
+  next = 0;
+  for (const ComplexDeletion& d : row.complex_deletions) add(d.column, true);
 }
 
 // The rows and range tombstones of an update as one sequence of unfiltereds: a tombstone that ends where the next one

@@ -91,10 +91,16 @@ class HeaderCursor {
 struct RowShape {
   RowShape(const SerializationHeader& header, const Row& row)
       : is_static(row.clustering.kind == ClusteringKind::kStaticClustering),
+        is_simple(row.complex_deletions.empty() &&
+                  std::all_of(row.cells.begin(), row.cells.end(), [](const Cell& c) { return is_null(c.path); })),
         columns(is_static ? header.static_columns : header.regular_columns) {
-    ColumnData data;
-    for (ColumnDataIterator it(row); it.next(&data); ++count) {
-      if (!data.deletion.is_live()) flags |= RowFlag::kHasComplexDeletion;
+    if (is_simple) {
+      count = row.cells.size();
+    } else {
+      ColumnData data;
+      for (ColumnDataIterator it(row); it.next(&data); ++count) {
+        if (!data.deletion.is_live()) flags |= RowFlag::kHasComplexDeletion;
+      }
     }
     if (!row.liveness.is_empty()) flags |= RowFlag::kHasTimestamp;
     if (row.liveness.is_expiring()) flags |= RowFlag::kHasTtl;
@@ -104,6 +110,7 @@ struct RowShape {
   }
 
   bool is_static;
+  bool is_simple;  // one cell a column, as most rows are
   std::span<const HeaderColumn> columns;
   uint8_t flags = 0;
   size_t count = 0;
@@ -233,6 +240,12 @@ void put_row_body(Out& out, const SerializationHeader& header, const Row& row, c
   if (!row.deletion.is_live()) put_deletion(out, header, row.deletion);
   if ((shape.flags & RowFlag::kHasAllColumns) == 0) put_column_subset(out, shape, row);
   HeaderCursor cursor(shape.columns);
+  if (shape.is_simple) {
+    for (const Cell& cell : row.cells) {
+      put_cell(out, header, shape.columns[cursor.find(cell.column)], cell, row.liveness);
+    }
+    return;
+  }
   ColumnData data;
   for (ColumnDataIterator it(row); it.next(&data);) {
     const HeaderColumn& column = shape.columns[cursor.find(data.column)];

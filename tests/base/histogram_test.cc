@@ -1,6 +1,8 @@
 // Buckets and quantiles as Cassandra 5.0.9's utils.EstimatedHistogram printed them.
 #include "base/histogram.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace cassandra_like {
@@ -16,6 +18,22 @@ TEST(Histogram, OffsetsAreCassandras) {
                         Case{100, 186563160}, Case{163, 18165375903306}, Case{164, 21798451083967}}) {
     EXPECT_EQ(Histogram::offsets()[c.bucket], c.offset) << c.bucket;
   }
+}
+
+TEST(Histogram, AValueIsCountedInTheFirstBucketThatReachesIt) {
+  auto bucket_of = [](uint64_t value) {
+    Histogram h;
+    h.record(value);
+    return std::find(h.counts().begin(), h.counts().end(), 1u) - h.counts().begin();
+  };
+  const auto& offsets = Histogram::offsets();
+  EXPECT_EQ(bucket_of(0), 0);
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    EXPECT_EQ(bucket_of(offsets[i]), static_cast<ptrdiff_t>(i));
+    EXPECT_EQ(bucket_of(offsets[i - 1] + 1), static_cast<ptrdiff_t>(i));
+  }
+  EXPECT_EQ(bucket_of(offsets.back() + 1), static_cast<ptrdiff_t>(offsets.size()) - 1);
+  EXPECT_EQ(bucket_of(UINT64_MAX), static_cast<ptrdiff_t>(offsets.size()) - 1);
 }
 
 TEST(Histogram, QuantilesAreOffsetsOfBuckets) {
