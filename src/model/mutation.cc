@@ -43,7 +43,9 @@ void add_columns(const Row& row, Columns* columns) {
            compare_columns((*columns)[next].column, column) < 0) {
       ++next;
     }
-    if (next == columns->size() || !is_at(next, column)) {
+    if (next == columns->size()) {
+      columns->push_back(HeaderColumn::of(column));
+    } else if (!is_at(next, column)) {
       columns->insert(columns->begin() + static_cast<ptrdiff_t>(next), HeaderColumn::of(column));
     }
     ++next;
