@@ -87,7 +87,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Status begin(Request& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
   Task<Result<QueryResult>> run(Request* request, Task<Result<QueryResult>> task);
   Task<Result<QueryResult>> finish_later(Request* request, Task<Result<QueryResult>> task);
-  Result<QueryResult> finish(Request* request, Result<QueryResult> result);
+  void finish(Request* request, Result<QueryResult>& result);
   int64_t next_timestamp();
 
   ShardRuntime& runtime_;
@@ -176,23 +176,24 @@ Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& req
   return std::span<const BytesView>(request.values);
 }
 
-Result<QueryResult> QueryProcessorImpl::finish(Request* request, Result<QueryResult> result) {
+void QueryProcessorImpl::finish(Request* request, Result<QueryResult>& result) {
   if (!request->context->warnings.empty()) {
     auto& warnings = result.ok() ? result->warnings : result.error().info().warnings;
     for (auto& warning : request->context->warnings) warnings.push_back(std::move(warning));
   }
   release(request);
-  return result;
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::finish_later(Request* request, Task<Result<QueryResult>> task) {
   Result<QueryResult> result = co_await task;
-  co_return finish(request, std::move(result));
+  finish(request, result);
+  co_return std::move(result);
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<QueryResult>> task) {
-  if (task.ready()) return finish(request, task.take());
-  return finish_later(request, std::move(task));
+  if (!task.ready()) return finish_later(request, std::move(task));
+  finish(request, task.value());
+  return task;
 }
 
 // --- Statements ---
@@ -388,7 +389,8 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text,
     co_return std::move(status.error());
   }
   Result<QueryResult> result = co_await request->statement->execute(*request->context);
-  co_return finish(request, std::move(result));
+  finish(request, result);
+  co_return std::move(result);
 }
 
 // --- Prepared statements ---

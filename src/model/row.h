@@ -86,8 +86,8 @@ struct Row {
   bool has_live_data(int64_t now_seconds) const;
 };
 
-// A row as most are, for those who only want its values: all are of one age and without an end, nothing is deleted, and
-// multi-cell columns have none. A table of counters has no such rows.
+// A row as most are, for those who only want its values: all are of one age and live until the same time, if not for
+// ever, nothing is deleted, and multi-cell columns have none. A table of counters has no such rows.
 struct PlainRow {
   ClusteringPrefix clustering;        // its comparable form may be missing
   std::span<const BytesView> values;  // one for each of the table's regular columns; null: it has none

@@ -16,7 +16,11 @@ using row_codec::read_vint64;
 using row_codec::RowFlag;
 
 constexpr uint8_t kLiveDeletion = 0x80;
-constexpr uint8_t kPlainRow = RowFlag::kHasTimestamp | RowFlag::kHasAllColumns;
+
+// Of a PlainRow, with an end or without.
+bool is_plain(uint8_t flags) {
+  return (flags & ~RowFlag::kHasTtl) == (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns);
+}
 
 int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl) {
   if (seconds >= ttl) return seconds;
@@ -260,7 +264,7 @@ inline bool RowDecoder::read_integers(Reader& in, bool makes_comparable) {
 
 bool RowDecoder::next_plain(Reader& in) {
   flags_ = in.u8();
-  return flags_ == kPlainRow && read_integers(in, false);
+  return is_plain(flags_) && read_integers(in, false);
 }
 
 void RowDecoder::read_clustering(Reader& in, size_t count) {
@@ -311,15 +315,23 @@ void RowDecoder::read_body(Reader& in, Unfiltered* out) {
   }
 }
 
-bool RowDecoder::read_plain_body(Reader& in, BytesView* values) {
+bool RowDecoder::read_plain_body(Reader& in, int64_t now_seconds, BytesView* values) {
   using row_codec::CellFlag;
-  if (flags_ != kPlainRow) return false;
+  if (!is_plain(flags_)) return false;
   const uint64_t size = read_vint64(in);
   const char* begin = in.position();
   skip_vint(in);  // the size of the one before
-  skip_vint(in);  // the timestamp
+  uint8_t cell_flags = CellFlag::kUseRowTimestamp;
+  if ((flags_ & RowFlag::kHasTtl) == 0) {
+    skip_vint(in);  // the timestamp
+  } else {
+    Liveness liveness;
+    read_liveness(in, &liveness);
+    if (!liveness.is_live(now_seconds)) return false;
+    cell_flags |= CellFlag::kExpiring | CellFlag::kUseRowTtl;
+  }
   for (const HeaderColumn& column : header_.regular_columns) {
-    if (in.u8() != CellFlag::kUseRowTimestamp) return false;
+    if (in.u8() != cell_flags) return false;
     *values++ = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
   }
   return !in.failed() && static_cast<uint64_t>(in.position() - begin) == size;

@@ -167,10 +167,10 @@ class RowDecoder {
   const ClusteringPrefix& position() const { return position_; }
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
-  // Of an SSTable: a row that is all there and nothing but values of one age (PlainRow). values: one for each regular
-  // column of the header, none of which is complex. False when it is another one, which read_body() reads from where
-  // this one began.
-  bool read_plain_body(Reader& in, BytesView* values);
+  // Of an SSTable: a row that is all there and nothing but values of one age that live then (PlainRow). values: one for
+  // each regular column of the header, none of which is complex. False when it is another one, which read_body() reads
+  // from where this one began.
+  bool read_plain_body(Reader& in, int64_t now_seconds, BytesView* values);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
   // Of an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops

@@ -2,7 +2,7 @@
 //
 // A Task that was made from a value (`return 42;` from an ordinary function that returns Task<int>) holds it without
 // a coroutine frame, and awaiting it does not suspend. So an interface that may have to wait costs nothing where it
-// does not: ready() is asked, and take() moves the value out.
+// does not: ready() is asked, and the value is there.
 //
 // Frames come from a per-thread free list. Coroutine parameters are taken by value, and a coroutine is never a
 // capturing lambda: GCC 12 miscompiles both. Exceptions do not cross a Task: one that escapes aborts.
@@ -71,8 +71,9 @@ class [[nodiscard]] Task {
   }
 
   bool ready() const { return value_.has_value() || (handle_ && handle_.done()); }
-  // Moves the value out of a ready Task.
-  T take() { return value_ ? std::move(*value_) : std::move(*handle_.promise().value); }
+  // Of a ready Task; take() moves it out.
+  T& value() { return value_ ? *value_ : *handle_.promise().value; }
+  T take() { return std::move(value()); }
 
   bool await_ready() const noexcept { return ready(); }
   std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {

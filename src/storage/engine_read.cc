@@ -93,11 +93,11 @@ Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistic
 namespace {
 
 // Feeds a whole partition; the feed may stop early.
-Status feed_partition(PartitionReader& partition, RowFeed& feed) {
+Status feed_partition(PartitionReader& partition, int64_t now_seconds, RowFeed& feed) {
   TRY(feed.begin(partition.key(), partition.static_row()));
   const bool takes_plain_rows = feed.takes_plain_rows();
   while (true) {
-    if (const PlainRow* row = takes_plain_rows ? partition.next_plain() : nullptr) {
+    if (const PlainRow* row = takes_plain_rows ? partition.next_plain(now_seconds) : nullptr) {
       if (feed.plain_row(*row) != RowFeed::Step::kContinue) break;
       continue;
     }
@@ -163,7 +163,7 @@ Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command,
   ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
   if (readers.empty()) return {};
   MergedPartition merged(std::move(readers), command.reversed);
-  return feed_partition(merged, feed);
+  return feed_partition(merged, command.now_seconds, feed);
 }
 
 namespace {
@@ -171,11 +171,17 @@ namespace {
 // Passes a memtable's rows on.
 class MemtableFeed {
  public:
-  MemtableFeed(const TableMetadata& table, RowFeed& feed, Arena& arena, std::vector<BytesView>& views)
-      : feed_(feed), plain_of_(feed.takes_plain_rows() ? &table : nullptr), arena_(arena), views_(views) {}
+  MemtableFeed(const ReadCommand& command, RowFeed& feed, Arena& arena, std::vector<BytesView>& views)
+      : feed_(feed),
+        plain_of_(feed.takes_plain_rows() ? command.table.get() : nullptr),
+        now_seconds_(command.now_seconds),
+        arena_(arena),
+        views_(views) {}
 
   Result<RowFeed::Step> row(const MemtableRow& row) {
-    if (plain_of_ != nullptr && row.table() == plain_of_) return feed_.plain_row(row.plain(views_));
+    if (plain_of_ != nullptr && row.table() == plain_of_ && row.is_live(now_seconds_)) {
+      return feed_.plain_row(row.plain(views_));
+    }
     arena_.reset();
     return feed_.row(row.row(arena_));
   }
@@ -198,6 +204,7 @@ class MemtableFeed {
  private:
   RowFeed& feed_;
   const TableMetadata* plain_of_;
+  const int64_t now_seconds_;
   Arena& arena_;
   std::vector<BytesView>& views_;
 };
@@ -206,7 +213,7 @@ class MemtableFeed {
 
 Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed) {
   TRY(feed.begin(partition.key, partition.static_part()));
-  MemtableFeed from(*command.table, feed, row_arena_, memtable_views_);
+  MemtableFeed from(command, feed, row_arena_, memtable_views_);
   auto feed_slice = [&](const Slice& slice) -> Result<RowFeed::Step> {
     if (partition.only_row != nullptr) {
       return slice.contains(partition.only_row->comparable()) ? from.row(*partition.only_row)
@@ -319,7 +326,7 @@ Status EngineImpl::read_range(const TableStore& store, const ReadCommand& comman
     ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
     if (partition == nullptr) break;
     if (shared && !is_mine(partition->key().token)) continue;
-    TRY(feed_partition(*partition, feed));
+    TRY(feed_partition(*partition, command.now_seconds, feed));
   }
   return {};
 }

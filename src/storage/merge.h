@@ -20,7 +20,9 @@ class MergedPartition final : public PartitionReader {
   MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
 
   Result<const Unfiltered*> next() override;
-  const PlainRow* next_plain() override { return is_alone() ? heads_[0].source->next_plain() : nullptr; }
+  const PlainRow* next_plain(int64_t now_seconds) override {
+    return is_alone() ? heads_[0].source->next_plain(now_seconds) : nullptr;
+  }
 
  private:
   struct Head {

@@ -29,9 +29,9 @@ class PartitionReader {
   const Row& static_row() const { return static_row_; }  // is_empty() when there is none
   // nullptr at the end. The result and all it points to are valid until the next call.
   virtual Result<const Unfiltered*> next() = 0;
-  // In place of next(), which is to be asked when there is none: a plain row if that is what comes next and it is at
-  // hand.
-  virtual const PlainRow* next_plain() { return nullptr; }
+  // In place of next(), which is to be asked when there is none: a plain row that lives then, if that is what comes next
+  // and it is at hand.
+  virtual const PlainRow* next_plain(int64_t /*now_seconds*/) { return nullptr; }
 
  protected:
   DecoratedKey key_;

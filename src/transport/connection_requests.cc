@@ -333,8 +333,7 @@ void ServerConnection::run_statement(std::unique_ptr<Request> request, Overload 
     spawn(wait_for_statement(shared_from_this(), std::move(request), std::move(task)));
     return;
   }
-  Result<QueryResult> result = task.take();
-  answer(*request, result, nullptr);
+  answer(*request, task.value(), nullptr);
   ++answered_in_read_;
   core_->pool.give_back(std::move(request));
 }

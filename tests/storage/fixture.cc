@@ -162,11 +162,12 @@ std::string to_line(const TableMetadata& table, const Row& row) {
   std::string out;
   for (BytesView value : row.clustering.values) out += (out.empty() ? "" : ",") + std::to_string(decode_int(value));
   if (!table.clustering.empty() && row.clustering.kind == ClusteringKind::kClustering) out += ":";
-  if (!row.liveness.is_empty()) out += fmt::format(" @{}", row.liveness.timestamp);
+  auto ttl = [](int32_t seconds) { return seconds == kNoTtl ? "" : fmt::format("+{}", seconds); };
+  if (!row.liveness.is_empty()) out += fmt::format(" @{}{}", row.liveness.timestamp, ttl(row.liveness.ttl));
   for (const Cell& cell : row.cells) {
     std::string path = is_null(cell.path) ? "" : fmt::format("[{}]", cell.path);
-    out += fmt::format("{}{}{}={}@{}", out.empty() ? "" : " ", cell.column->name, path,
-                       cell.column->type->is_counter() ? "?" : cell.value, cell.timestamp);
+    out += fmt::format("{}{}{}={}@{}{}", out.empty() ? "" : " ", cell.column->name, path,
+                       cell.column->type->is_counter() ? "?" : cell.value, cell.timestamp, ttl(cell.ttl));
   }
   return out;
 }

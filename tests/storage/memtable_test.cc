@@ -77,7 +77,7 @@ TEST_F(MemtableTest, ExpiredCellsAndRowsAreNotSeen) {
   ASSERT_TRUE(node.apply(Update(t, "a").row(1).live(5, kNow + 1).cell("v", "x", 5, kNow + 1)).ok());
   ASSERT_TRUE(node.apply(Update(t, "a").row(2).live(5, kNow).cell("v", "y", 5, kNow)).ok());
   ASSERT_TRUE(node.apply(Update(t, "a").row(3).live().cell("v", "z", 5, kNow)).ok());
-  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: @1 v=x@1", "  3: @1"}));
+  EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: @1+5 v=x@1+5", "  3: @1"}));
 }
 
 TEST_F(MemtableTest, AStaticRowAloneIsAPartition) {
@@ -139,6 +139,25 @@ TEST_F(MemtableTest, ARowIsPackedWhileAllOfItIsOfOneAge) {
   EXPECT_EQ(after(Update(t, "k").row(1).at(8).live().cell("v", "b").cell("w", "z")), "general 1: @8 v=b@8 w=z@8");
 }
 
+TEST_F(MemtableTest, ARowIsPackedWhileAllOfItEndsAtTheSameTime) {
+  auto t = node.table("t");
+  Memtable memtable(t, {});
+  auto after = [&](Update& update) {
+    memtable.apply(update.build());
+    const MemtableRow& row = only_row(memtable, "k");
+    Arena arena;
+    std::string lives = row.is_packed() && row.is_live(kNow) ? "lives " : "";
+    return lives + (row.is_packed() ? "packed " : "general ") + to_line(*t, row.row(arena));
+  };
+  EXPECT_EQ(after(Update(t, "k").row(1).at(5).live(60, kNow + 1).cell("v", "a", 60, kNow + 1)),
+            "lives packed 1: @5+60 v=a@5+60");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(6).live(50, kNow).cell("v", "b", 50, kNow)), "packed 1: @6+50 v=b@6+50");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(7).live().cell("v", "c")), "lives packed 1: @7 v=c@7");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(8).live(9, kMaxDeletionTime).cell("v", "d", 9, kMaxDeletionTime)),
+            "lives packed 1: @8+9 v=d@8+9");
+  EXPECT_EQ(after(Update(t, "k").row(1).at(9).live().cell("v", "e", 9, kNow + 1)), "general 1: @9 v=e@9+9");
+}
+
 TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
   Random& random = node.world().random();
   for (int round = 0; round < 2000; ++round) {
@@ -152,7 +171,9 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
       Update& update = updates.emplace_back(table, "k");
       update.at(static_cast<int64_t>(1 + random.below(8)))
           .row(round % 2 == 0 ? std::vector<int32_t>{1} : std::vector<int32_t>{});
-      if (random.below(100) < 70) update.live();
+      const int32_t ttl = random.below(100) < 30 ? static_cast<int32_t>(1 + random.below(2)) : kNoTtl;
+      const int64_t expires = ttl == kNoTtl ? kNoDeletionTime : kNow + ttl;
+      if (random.below(100) < 70) update.live(ttl, expires);
       if (random.below(100) < 5) update.delete_row();
       if (round % 2 == 0 && random.below(100) < 5) update.element("m", "a", "b");
       for (const std::string& column : columns) {
@@ -160,7 +181,7 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
         if (random.below(100) < 3) {
           update.tombstone(column);
         } else {
-          update.cell(column, std::string(random.below(10), static_cast<char>('a' + i)));
+          update.cell(column, std::string(random.below(10), static_cast<char>('a' + i)), ttl, expires);
         }
       }
       const PartitionUpdate& built = update.build();

@@ -48,9 +48,12 @@ class MemtablePartitionReader final : public PartitionReader {
     return nullptr;
   }
 
-  const PlainRow* next_plain() override {
+  const PlainRow* next_plain(int64_t now_seconds) override {
     const MemtableRow* row = slice_ < slice_count_ ? peek_row() : nullptr;
-    if (row == nullptr || row->table() != &table_ || remap_ || markers_.peek() != nullptr) return nullptr;
+    if (row == nullptr || row->table() != &table_ || !row->is_live(now_seconds) || remap_ ||
+        markers_.peek() != nullptr) {
+      return nullptr;
+    }
     plain_row_ = row->plain(views_);
     advance_row();
     return &plain_row_;

@@ -6,37 +6,53 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr size_t kMostPacked = size_t{1} << 30;  // bytes of values
+constexpr size_t kMostPacked = size_t{1} << 29;  // bytes of values
 
-int64_t timestamp_of(const Row& row) {
-  return row.liveness.is_empty() ? row.cells[0].timestamp : row.liveness.timestamp;
+// What all of a packed row has in common. It is that of a cell where the row has no liveness, and the other way round.
+Liveness age_of(const Row& row) {
+  if (!row.liveness.is_empty()) return row.liveness;
+  const Cell& cell = row.cells[0];
+  return {cell.timestamp, cell.ttl, cell.local_deletion_time};
 }
 
-size_t bytes_of(std::span<const Cell> cells) {
-  size_t bytes = 0;
-  for (const Cell& cell : cells) bytes += cell.value.size();
-  return bytes;
+bool is_of(const Cell& cell, const Liveness& age) {
+  return cell.timestamp == age.timestamp && cell.ttl == age.ttl &&
+         cell.local_deletion_time == age.local_expiration_time;
+}
+
+// Without an end, or with one that fits in 32 bits as Cassandra's do.
+bool may_be_packed(const Liveness& age) {
+  if (!age.is_expiring()) return age.local_expiration_time == kNoDeletionTime;
+  return age.ttl != kExpiredLivenessTtl && age.local_expiration_time >= 0 &&
+         age.local_expiration_time <= kInvalidDeletionTime;
 }
 
 bool can_pack(const TableMetadata& table, const Row& row) {
   if (!row.deletion.is_live() || !row.complex_deletions.empty() || table.is_counter()) return false;
-  if (row.clustering.kind != ClusteringKind::kClustering || row.liveness.is_expiring()) return false;
+  if (row.clustering.kind != ClusteringKind::kClustering) return false;
   if (row.clustering.values.size() != table.clustering.size()) return false;
   if (row.liveness.is_empty() && row.cells.empty()) return false;
   // Of many columns that have no value, the sizes alone would take more than a cell.
   const auto& columns = table.regular_columns;
   if (columns.size() * sizeof(uint32_t) > (row.cells.size() + 1) * sizeof(Cell)) return false;
   if (std::any_of(row.clustering.values.begin(), row.clustering.values.end(), is_null)) return false;
-  const int64_t timestamp = timestamp_of(row);
+  const Liveness age = age_of(row);
+  if (!may_be_packed(age)) return false;
   size_t at = 0, bytes = 0;
   for (const Cell& cell : row.cells) {
-    if (cell.timestamp != timestamp || cell.local_deletion_time != kNoDeletionTime || cell.is_expiring()) return false;
+    if (!is_of(cell, age)) return false;
     while (at < columns.size() && columns[at].get() != cell.column) ++at;
     if (at == columns.size() || cell.column->is_complex() || is_null(cell.value)) return false;
     ++at;
     bytes += cell.value.size();
   }
   return bytes < kMostPacked;
+}
+
+size_t bytes_of(std::span<const Cell> cells) {
+  size_t bytes = 0;
+  for (const Cell& cell : cells) bytes += cell.value.size();
+  return bytes;
 }
 
 }  // namespace
@@ -81,7 +97,7 @@ MemtableRow* MemtableRow::allocate(BytesView comparable, size_t more, Arena& are
 
 MemtableRow* MemtableRow::make_packed(const TableMetadata& table, const Row& row, Arena& arena) {
   const auto& clustering = row.clustering.values;
-  const size_t capacity = bytes_of(row.cells);
+  const size_t capacity = needed_for(row);
   size_t more = (table.clustering.size() + table.regular_columns.size()) * sizeof(uint32_t) + capacity;
   for (BytesView value : clustering) more += value.size();
   MemtableRow* out = allocate(row.clustering.comparable, more, arena);
@@ -117,11 +133,28 @@ size_t MemtableRow::clustering_bytes() const {
   return bytes;
 }
 
+MemtableRow::End MemtableRow::end() const {
+  End end;
+  std::memcpy(&end, values() + clustering_bytes(), sizeof end);
+  return end;
+}
+
+size_t MemtableRow::needed_for(const Row& row) {
+  return bytes_of(row.cells) + (age_of(row).is_expiring() ? sizeof(End) : 0);
+}
+
 // All but the clustering.
 void MemtableRow::write(const Row& row) {
-  timestamp_ = timestamp_of(row);
+  const Liveness age = age_of(row);
+  timestamp_ = age.timestamp;
   has_liveness_ = !row.liveness.is_empty();
+  expires_ = age.is_expiring();
   char* to = const_cast<char*>(values()) + clustering_bytes();
+  if (expires_) {
+    const End end{age.ttl, static_cast<uint32_t>(age.local_expiration_time)};
+    std::memcpy(to, &end, sizeof end);
+    to += sizeof end;
+  }
   const size_t clustering = table_->clustering.size();
   const auto& columns = table_->regular_columns;
   auto cell = row.cells.begin();
@@ -142,6 +175,7 @@ PlainRow MemtableRow::plain(std::vector<BytesView>& views) const {
   views.resize(n);
   const char* at = values();
   for (size_t i = 0; i < n; ++i) {
+    if (i == clustering && expires_) at += sizeof(End);
     const uint32_t size = size_at(i);
     if (size == kAbsent) {
       views[i] = kNull;
@@ -162,16 +196,22 @@ Row MemtableRow::row(Arena& arena) const {
   auto* cells = static_cast<Cell*>(arena.allocate(columns.size() * sizeof(Cell), alignof(Cell)));
   const char* at = values();
   for (size_t i = 0; i < clustering; at += prefix[i++].size()) prefix[i] = {at, size_at(i)};
+  Liveness age{timestamp_, kNoTtl, kNoDeletionTime};
+  if (expires_) {
+    age.ttl = end().ttl;
+    age.local_expiration_time = end().expiration;
+    at += sizeof(End);
+  }
   size_t n = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
     const uint32_t size = size_at(clustering + i);
     if (size == kAbsent) continue;
-    new (cells + n++) Cell{columns[i].get(), timestamp_, kNoDeletionTime, kNoTtl, {at, size}, kNull};
+    new (cells + n++) Cell{columns[i].get(), age.timestamp, age.local_expiration_time, age.ttl, {at, size}, kNull};
     at += size;
   }
   Row out;
   out.clustering = {ClusteringKind::kClustering, prefix, comparable()};
-  if (has_liveness_) out.liveness.timestamp = timestamp_;
+  if (has_liveness_) out.liveness = age;
   out.cells = {cells, n};
   return out;
 }
@@ -200,11 +240,11 @@ bool MemtableRow::is_all_in(const Row& row) const {
 
 MemtableRow* MemtableRow::replaced_by(const TableMetadata& table, const Row& row, Arena& arena) {
   if (&table != table_ || !can_pack(table, row)) return nullptr;
-  const int64_t timestamp = timestamp_of(row);
+  const int64_t timestamp = age_of(row).timestamp;
   if (timestamp < timestamp_) return has_all_of(row) ? this : nullptr;
   if (timestamp == timestamp_ || !is_all_in(row)) return nullptr;
   MemtableRow* out = this;
-  if (const size_t needed = bytes_of(row.cells); needed > capacity_) {
+  if (const size_t needed = needed_for(row); needed > capacity_) {
     // The clustering stays as it was written first.
     const size_t kept = static_cast<size_t>(values() - sizes()) + clustering_bytes();
     out = allocate(comparable(), kept + needed, arena);

@@ -1,13 +1,14 @@
 // A row in a memtable, in one of two forms.
 //
-// Packed, as most are: all that it has is of one timestamp and without an end, nothing is deleted, and no value is a
-// counter or an element of a collection. Such a row takes little more memory than its values, and lies in one piece, so
-// that a slice of many rows waits for few cache lines:
+// Packed, as most are: all that it has is of one timestamp, without an end or with the same one, nothing is deleted, and
+// no value is a counter or an element of a collection. Such a row takes little more memory than its values, and lies in
+// one piece, so that a slice of many rows waits for few cache lines:
 //
-//   MemtableRow | comparable form | uint32 sizes[n] | n values back to back
+//   MemtableRow | comparable form | uint32 sizes[n] | values of the clustering | [int32 ttl, uint32 expiration]
+//               | values of the regular columns
 //
 // where n counts the clustering columns, then the regular columns of the table that it was written with. A column without
-// a value has the size kAbsent. Sizes are in the processor's byte order and not aligned.
+// a value has the size kAbsent. Numbers are in the processor's byte order and not aligned.
 //
 // Any other row is model's Row, somewhere behind the MemtableRow and its comparable form. A packed row can become general
 // where it is.
@@ -42,7 +43,9 @@ class MemtableRow {
 
   // In the model's form, borrowed. What it needs beside this row is made in the arena.
   Row row(Arena& arena) const;
-  // Of a packed row. The vector holds the views that the result refers to.
+  // Of a packed row: whether all of it lives then.
+  bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
+  // Of a packed row that lives. The vector holds the views that the result refers to.
   PlainRow plain(std::vector<BytesView>& views) const;
 
   // Of a packed row: the row that is in its place when it is merged with another of the same clustering. Null if that is
@@ -58,6 +61,10 @@ class MemtableRow {
 
  private:
   static constexpr uint32_t kAbsent = ~uint32_t{0};
+  struct End {
+    int32_t ttl = kNoTtl;
+    uint32_t expiration = 0;
+  };
 
   MemtableRow() = default;
   static MemtableRow* allocate(BytesView comparable, size_t more, Arena& arena);
@@ -71,6 +78,8 @@ class MemtableRow {
   uint32_t size_at(size_t i) const;
   void put_size(size_t i, uint32_t size);
   size_t clustering_bytes() const;
+  End end() const;                           // of a row that has one
+  static size_t needed_for(const Row& row);  // of the capacity
   void write(const Row& row);
   bool has_all_of(const Row& row) const;
   bool is_all_in(const Row& row) const;
@@ -82,7 +91,8 @@ class MemtableRow {
   };
   uint32_t comparable_size_ = 0;
   uint32_t has_liveness_ : 1 = 0;
-  uint32_t capacity_ : 31 = 0;  // bytes, for the values of regular columns
+  uint32_t expires_ : 1 = 0;
+  uint32_t capacity_ : 30 = 0;  // bytes, for the end and the values of regular columns
 };
 
 }  // namespace cassandra_like

@@ -299,7 +299,7 @@ Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
 }
 
 // Forwards, and of rows that lie whole in the cursor's window; next() does the rest.
-const PlainRow* SSTablePartitionReader::next_plain() {
+const PlainRow* SSTablePartitionReader::next_plain(int64_t now_seconds) {
   const bool may_follow = step_ == Step::kInSlice && !have_head_ && !at_end_ && !selection_.reversed;
   if (!may_follow || !header_->has_plain_rows) return nullptr;
   Reader in = state_->cursor.reader();
@@ -311,7 +311,7 @@ const PlainRow* SSTablePartitionReader::next_plain() {
     if (!is_in_slice) return nullptr;
   }
   state_->values.resize(header_->regular_columns.size());
-  if (!decoder_.read_plain_body(in, state_->values.data())) return nullptr;
+  if (!decoder_.read_plain_body(in, now_seconds, state_->values.data())) return nullptr;
   state_->cursor.advance_to(in.position());
   plain_row_ = {decoder_.position(), state_->values};
   return &plain_row_;

@@ -56,7 +56,7 @@ class SSTablePartitionReader final : public PartitionReader {
   Result<bool> begin(uint64_t data_position, const DecoratedKey* expected);
   Result<bool> begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected);
   Result<const Unfiltered*> next() override;
-  const PlainRow* next_plain() override;
+  const PlainRow* next_plain(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }
   // Where the next partition begins, after next() returned nullptr and when nothing was left out.
   uint64_t end_position() const { return state_->cursor.position(); }
