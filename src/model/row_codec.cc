@@ -318,23 +318,22 @@ void RowDecoder::read_body(Reader& in, Unfiltered* out) {
 bool RowDecoder::read_plain_body(Reader& in, int64_t now_seconds, BytesView* values) {
   using row_codec::CellFlag;
   if (!is_plain(flags_)) return false;
-  const uint64_t size = read_vint64(in);
-  const char* begin = in.position();
-  skip_vint(in);  // the size of the one before
+  Reader row(in.take(read_vint64(in)));
+  skip_vint(row);  // the size of the one before
   uint8_t cell_flags = CellFlag::kUseRowTimestamp;
   if ((flags_ & RowFlag::kHasTtl) == 0) {
-    skip_vint(in);  // the timestamp
+    skip_vint(row);  // the timestamp
   } else {
     Liveness liveness;
-    read_liveness(in, &liveness);
+    read_liveness(row, &liveness);
     if (!liveness.is_live(now_seconds)) return false;
     cell_flags |= CellFlag::kExpiring | CellFlag::kUseRowTtl;
   }
   for (const HeaderColumn& column : header_.regular_columns) {
-    if (in.u8() != cell_flags) return false;
-    *values++ = in.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(in));
+    if (row.u8() != cell_flags) return false;
+    *values++ = row.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(row));
   }
-  return !in.failed() && static_cast<uint64_t>(in.position() - begin) == size;
+  return !row.failed() && row.at_end() && !in.failed();
 }
 
 void RowDecoder::skip_body(Reader& in) {
