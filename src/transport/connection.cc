@@ -16,6 +16,15 @@ constexpr uint32_t kErrorsInARow = 1;  // consecutive_message_errors_threshold
 constexpr size_t kKeptBuffer = 64 * 1024;
 
 bool is_supported(int version) { return version >= kMinProtocolVersion && version <= kMaxProtocolVersion; }
+
+bool lacks_beta_flag(const FrameHeader& header) {
+  return header.version == kBetaProtocolVersion && (header.flags & kFlagUseBeta) == 0;
+}
+
+std::string beta_message() {
+  return fmt::format("Beta version of the protocol used ({}), but USE_BETA flag is unset",
+                     version_name(kBetaProtocolVersion));
+}
 }  // namespace
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerCore> core, Connection& connection, uint64_t id,
@@ -92,7 +101,7 @@ size_t ServerConnection::receive_frame(BytesView data) {
     return 0;
   }
   const FrameHeader header = read_frame_header(data.data());
-  if (!acceptable) {
+  if (!acceptable || lacks_beta_flag(header)) {
     respond_version_error(header, data.data());
     return data.size();
   }
@@ -162,6 +171,7 @@ void ServerConnection::serve_frame(const FrameHeader& header, BytesView body) {
 
 std::string ServerConnection::what_is_wrong(const FrameHeader& header) const {
   if (!is_supported(header.version)) return invalid_version_message(header.version);
+  if (lacks_beta_flag(header)) return beta_message();
   if (header.opcode >= kOpcodeCount) return fmt::format("Unknown opcode {}", header.opcode);
   const auto opcode = static_cast<Opcode>(header.opcode);
   if (is_request(opcode) == header.response) {
@@ -169,7 +179,7 @@ std::string ServerConnection::what_is_wrong(const FrameHeader& header) const {
                        is_request(opcode) ? "REQUEST" : "RESPONSE", header.response ? "RESPONSE" : "REQUEST",
                        header.opcode, opcode_name(opcode));
   }
-  if (!is_request(opcode)) {
+  if (started_ && !is_request(opcode)) {
     return fmt::format("Unexpected RESPONSE message {}, expecting REQUEST", opcode_name(opcode));
   }
   if (started_ && header.version != version_) {
@@ -186,12 +196,13 @@ void ServerConnection::respond_version_error(const FrameHeader& header, const ch
   int answer_version = version_;
   uint8_t flags = 0;
   std::string message = invalid_version_message(version);
-  if (is_supported(version)) {
-    message = fmt::format("Rejecting Protocol Version {} < {}.", version_name(version), version_name(5));
-  } else if (version == 6 && (header.flags & kFlagUseBeta) == 0) {
-    answer_version = 6;
+  if (lacks_beta_flag(header)) {
+    answer_version = kBetaProtocolVersion;
     flags = kFlagUseBeta;
-    message = "Beta version of the protocol used (6/v6-beta), but USE_BETA flag is unset";
+    message = beta_message();
+  } else if (is_supported(version)) {
+    message = fmt::format("Rejecting Protocol Version {} < {}.", version_name(version),
+                          version_name(kCurrentProtocolVersion));
   }
   ErrorInfo error;
   error.code = ErrorCode::kProtocolError;
@@ -254,7 +265,7 @@ bool ServerConnection::serve_segment(BytesView payload) {
 // Serves the frame at the front; returns its size.
 size_t ServerConnection::serve_enveloped(BytesView rest) {
   if (rest.size() < kFrameHeaderSize) {
-    close();
+    fail(0, fmt::format("A segment ends with {} bytes of a frame's header", rest.size()));
     return rest.size();
   }
   const FrameHeader header = read_frame_header(rest.data());

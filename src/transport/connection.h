@@ -112,7 +112,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
 
   ClientState client_;
   ConnectionStage stage_ = ConnectionStage::kEstablished;
-  int version_ = kMaxProtocolVersion;
+  int version_ = kCurrentProtocolVersion;
   bool started_ = false;    // a STARTUP came
   bool segmented_ = false;  // v5 after it
   bool closing_ = false;

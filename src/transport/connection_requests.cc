@@ -1,6 +1,7 @@
 // A connection's requests: the handshake, limits, statements and their answers.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -15,28 +16,60 @@ namespace {
 
 constexpr size_t kMaxTracedValue = 1000;
 
-// At least CQL 3, as org.apache.cassandra.utils.CassandraVersion compares: 2.99 or later.
-Status check_cql_version(const std::string& version) {
-  auto number = [](std::string_view& rest) -> std::optional<int> {
-    size_t n = 0;
-    while (n < rest.size() && n < 9 && std::isdigit(static_cast<unsigned char>(rest[n])) != 0) ++n;
-    if (n == 0) return std::nullopt;
-    int value = std::stoi(std::string(rest.substr(0, n)));
-    rest.remove_prefix(n);
-    return value;
-  };
-  std::string_view rest = version;
-  const std::optional<int> major = number(rest);
-  const bool dot = rest.starts_with('.');
-  if (dot) rest.remove_prefix(1);
-  const std::optional<int> minor = number(rest);
-  if (!major || !dot || !minor) {
-    return Error(ErrorCode::kProtocolError, fmt::format("Invalid version value: {}", version));
+// Takes what stands at the front and belongs to a word: letters, digits, '_', and what `more` has. False when none does.
+bool take_word(std::string_view& rest, std::string_view more = "") {
+  size_t n = 0;
+  while (n < rest.size() && (std::isalnum(static_cast<unsigned char>(rest[n])) != 0 || rest[n] == '_' ||
+                             more.find(rest[n]) != std::string_view::npos)) {
+    ++n;
   }
-  if (*major > 2 || (*major == 2 && *minor >= 99)) return {};
+  rest.remove_prefix(n);
+  return n > 0;
+}
+
+// A number that an int holds.
+std::optional<int> take_number(std::string_view& rest) {
+  const std::string_view all = rest;
+  int value = 0;
+  auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), value);
+  if (error != std::errc() || all.starts_with('-')) return std::nullopt;
+  rest.remove_prefix(static_cast<size_t>(end - all.data()));
+  return value;
+}
+
+bool take_char(std::string_view& rest, char c) {
+  if (!rest.starts_with(c)) return false;
+  rest.remove_prefix(1);
+  return true;
+}
+
+struct CqlVersion {
+  int major = 0, minor = 0;
+};
+
+// As org.apache.cassandra.utils.CassandraVersion reads it: MAJOR.MINOR[.PATCH[.HOTFIX]][-PRERELEASE][+BUILD].
+std::optional<CqlVersion> parse_cql_version(std::string_view rest) {
+  const std::optional<int> major = take_number(rest);
+  if (!major || !take_char(rest, '.')) return std::nullopt;
+  const std::optional<int> minor = take_number(rest);
+  if (!minor) return std::nullopt;
+  for (int part = 0; part < 2 && take_char(rest, '.'); ++part) {
+    if (!take_number(rest)) return std::nullopt;
+  }
+  if (take_char(rest, '-') && !take_word(rest, "-.")) return std::nullopt;
+  if ((take_char(rest, '+') || take_char(rest, '.')) && !take_word(rest, ".")) return std::nullopt;
+  if (!rest.empty()) return std::nullopt;
+  return CqlVersion{*major, *minor};
+}
+
+// At least CQL 3, which begins with 2.99.
+Status check_cql_version(const std::string& text) {
+  const std::optional<CqlVersion> version = parse_cql_version(text);
+  if (!version) return Error(ErrorCode::kProtocolError, fmt::format("Invalid version value: {}", text));
+  if (version->major > 2 || (version->major == 2 && version->minor >= 99)) return {};
   return Error(
       ErrorCode::kProtocolError,
-      fmt::format("CQL version {} is not supported by the binary protocol (supported version are >= 3.0.0)", version));
+      fmt::format("CQL version {} is not supported by the binary protocol (supported version are >= 3.0.0)", text));
 }
 
 Error bytes_overload(const RequestLimits& limits, const HostUsage& host) {
@@ -58,7 +91,7 @@ void ServerConnection::startup(const FrameHeader& header, BytesView body) {
   std::unique_ptr<Request> request = core_->pool.take();
   request->header = header;
   request->body.assign(body);
-  dispatch(std::move(request));
+  if (!dispatch(std::move(request))) return close();
   segmented_ = version_ >= 5;
 }
 

@@ -1,4 +1,4 @@
-// The envelope of every message of the native protocol, v3 to v5:
+// The envelope of every message of the native protocol, v3 to v6:
 //
 //   u8 version (0x80 set in responses) | u8 flags | i16 stream | u8 opcode | i32 length | body
 //
@@ -17,7 +17,10 @@ namespace cassandra_like {
 
 inline constexpr size_t kFrameHeaderSize = 9;
 inline constexpr int kMinProtocolVersion = 3;
-inline constexpr int kMaxProtocolVersion = 5;
+inline constexpr int kMaxProtocolVersion = 6;
+inline constexpr int kCurrentProtocolVersion = 5;
+// In 5.0 the same as v5, but for USE_BETA, which every frame must have.
+inline constexpr int kBetaProtocolVersion = 6;
 inline constexpr int16_t kEventStream = -1;
 
 enum class Opcode : uint8_t {

@@ -45,8 +45,8 @@ class BodyReader {
   int32_t i32() { return in_.i32(); }
   int64_t i64() { return in_.i64(); }
 
-  std::string_view string() { return text(in_.u16(), 2); }
-  std::string_view long_string() { return text(in_.i32(), 4); }
+  std::string_view string() { return text<uint16_t>(); }
+  std::string_view long_string() { return text<int32_t>(); }
 
   BytesView short_bytes() {
     size_t size = in_.u16();
@@ -88,11 +88,14 @@ class BodyReader {
   }
 
  private:
-  std::string_view text(int32_t size, int size_of_length) {
+  template <class Length>
+  std::string_view text() {
     if (in_.failed()) return {};
+    const bool has_length = in_.remaining() >= sizeof(Length);
+    const int32_t size = has_length ? in_.be<Length>() : -1;
     if (size < 0 || static_cast<size_t>(size) > in_.remaining()) {
       fail(fmt::format("Not enough bytes to read an UTF8 serialized string preceded by its {} bytes length",
-                       size_of_length));
+                       sizeof(Length)));
       return {};
     }
     std::string_view s = in_.take(static_cast<size_t>(size));
@@ -166,7 +169,8 @@ void decode_batch(BodyReader& in, Request& request) {
   for (size_t i = 0; i < count && !in.failed(); ++i) {
     const uint8_t kind = in.u8();
     if (kind > 1) {
-      in.fail(fmt::format("Invalid query kind in BATCH messages. Must be 0 or 1 but got {}", kind));
+      in.fail(
+          fmt::format("Invalid query kind in BATCH messages. Must be 0 or 1 but got {}", static_cast<int8_t>(kind)));
       return;
     }
     BatchEntry entry;

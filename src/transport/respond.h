@@ -11,6 +11,7 @@ void ServerConnection::respond(Opcode opcode, int16_t stream, const Extras& extr
   Bytes& out = segmented_ ? pending_ : connection_->output();
   const bool compress = version_ < 5 && compression_ != Compression::kNone;
   uint8_t flags = compress ? kFlagCompressed : 0;
+  if (version_ == kBetaProtocolVersion) flags |= kFlagUseBeta;
   if (extras.tracing_id != nullptr) flags |= kFlagTracing;
   const size_t warnings = (extras.warnings != nullptr ? extras.warnings->size() : 0) +
                           (extras.more_warnings != nullptr ? extras.more_warnings->size() : 0);

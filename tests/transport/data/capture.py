@@ -38,6 +38,7 @@ class Session:
             b += x
         return b
     def frame(self, opcode, body, flags=0, stream=1):
+        if self.v == 6: flags |= 0x10  # USE_BETA
         if self.compressing and not self.segmented and self.c:
             body = (struct.pack('>i', len(body)) + lz4.block.compress(body, store_size=False)) if self.c == 'lz4' else snappy.compress(body)
             flags |= 1
@@ -202,23 +203,29 @@ def raw(out, name, data, n=1):
 
 def fr(v, op, body, flags=0, stream=1): return struct.pack('>BBhBi', v, flags, stream, op, len(body)) + body
 with sys.stdout as out:
-    for v, c in [(3, None), (3, 'lz4'), (3, 'snappy'), (4, None), (4, 'lz4'), (4, 'snappy'), (5, None), (5, 'lz4')]:
+    for v, c in [(3, None), (3, 'lz4'), (3, 'snappy'), (4, None), (4, 'lz4'), (4, 'snappy'), (5, None), (5, 'lz4'), (6, None), (6, 'lz4')]:
         record(out, v, c)
     st = lambda v, **o: fr(v, 1, smap({'CQL_VERSION': '3.0.0', **o}))
     raw(out, 'version-1', bytes([1, 0, 5, 1, 0, 0, 0, 0, 0]))
     raw(out, 'version-2', bytes([2, 0, 5, 1, 0, 0, 0, 0, 0]))
     raw(out, 'version-6', fr(6, 1, smap({'CQL_VERSION': '3.0.0'})))
+    raw(out, 'version-6-beta', fr(6, 1, smap({'CQL_VERSION': '3.0.0'}), flags=0x10))
     raw(out, 'version-7', fr(7, 5, b'', stream=7))
     raw(out, 'version-65', fr(65, 5, b''))
     raw(out, 'version-0', fr(0, 5, b''))
     raw(out, 'http', b'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     raw(out, 'query-first', fr(4, 7, long_string('SELECT 1') + options(4)))
+    raw(out, 'response-first', fr(0x84, 2, b''))
     raw(out, 'response-direction', fr(0x84, 5, b''))
     raw(out, 'unknown-opcode', fr(4, 0x55, b''))
     raw(out, 'no-cql-version', fr(4, 1, smap({'A': 'b'})))
     raw(out, 'no-cql-version-5', fr(5, 1, smap({'A': 'b'})))
     raw(out, 'old-cql-version', fr(4, 1, smap({'CQL_VERSION': '2.0.0'})))
     raw(out, 'bad-cql-version', fr(4, 1, smap({'CQL_VERSION': 'x'})))
+    raw(out, 'cql-version-and-more', fr(4, 1, smap({'CQL_VERSION': '3.0.0 '})))
+    raw(out, 'cql-version-with-build', fr(4, 1, smap({'CQL_VERSION': '3.4.7.1-beta-2.x+2026'})))
+    raw(out, 'cql-version-of-letters', fr(4, 1, smap({'CQL_VERSION': '3.4.x'})))
+    raw(out, 'truncated-startup', fr(4, 1, struct.pack('>HH', 1, 5) + b'abc'))
     raw(out, 'unknown-compression', fr(4, 1, smap({'CQL_VERSION': '3.0.0', 'COMPRESSION': 'zip'})))
     raw(out, 'snappy-5', fr(5, 1, smap({'CQL_VERSION': '3.0.0', 'COMPRESSION': 'snappy'})))
     raw(out, 'startup-then-version-3', st(4) + fr(3, 5, b'', stream=9))
@@ -227,6 +234,8 @@ with sys.stdout as out:
     raw(out, 'startup-then-credentials', st(4) + fr(4, 4, b'\0\0', stream=9))
     raw(out, 'bad-consistency', st(4) + fr(4, 7, long_string('SELECT * FROM system.local') + struct.pack('>HB', 99, 0), stream=9))
     raw(out, 'truncated-query', st(4) + fr(4, 7, struct.pack('>i', 100) + b'SELECT', stream=9))
+    raw(out, 'truncated-length', st(4) + fr(4, 7, b'\0\0', stream=9))
+    raw(out, 'truncated-event', st(4) + fr(4, 11, struct.pack('>H', 2) + string('STATUS_CHANGE') + b'\0', stream=9))
     raw(out, 'bad-utf8', st(4) + fr(4, 7, struct.pack('>i', 2) + b'\xc3\x28' + options(4), stream=9))
     raw(out, 'bad-timestamp', st(4) + fr(4, 7, long_string('SELECT * FROM system.local') + options(4, ts=-2**63), stream=9))
     raw(out, 'payload-3', st(3) + fr(3, 5, struct.pack('>H', 0), flags=4, stream=9))
@@ -234,6 +243,7 @@ with sys.stdout as out:
     raw(out, 'trace-complete-3', st(3) + fr(3, 11, struct.pack('>H', 1) + string('TRACE_COMPLETE'), stream=9))
     raw(out, 'bad-batch-type', st(4) + fr(4, 13, struct.pack('>BH', 7, 0) + options(4), stream=9))
     raw(out, 'bad-batch-kind', st(4) + fr(4, 13, struct.pack('>BHB', 0, 1, 9) + options(4), stream=9))
+    raw(out, 'negative-batch-kind', st(4) + fr(4, 13, struct.pack('>BHB', 0, 1, 255) + options(4), stream=9))
     raw(out, 'bad-value-length', st(4) + fr(4, 7, long_string('SELECT * FROM system.local') + struct.pack('>HBHi', 1, 1, 1, -3), stream=9))
     raw(out, 'not-compressed', st(4, COMPRESSION='lz4') + fr(4, 5, b'', stream=9))
     raw(out, 'bad-lz4', st(4, COMPRESSION='lz4') + fr(4, 5, b'\0\0\0\x10abcdef', flags=1, stream=9))
@@ -249,6 +259,7 @@ with sys.stdout as out:
     bad = bytearray(s5.segment(fr(5, 5, b'', stream=9))); bad[-1] ^= 1
     raw(out, 'v5-bad-payload-crc', st(5) + bytes(bad))
     raw(out, 'v5-short-envelope', st(5) + s5.segment(struct.pack('>BBhBi', 5, 0, 9, 7, 100) + b'abc'))
+    raw(out, 'v5-short-header', st(5) + s5.segment(b'\5\0'))
     raw(out, 'v5-truncated-query', st(5) + s5.segment(fr(5, 7, struct.pack('>i', 100) + b'SELECT', stream=9) + fr(5, 5, b'', stream=11)))
     raw(out, 'v5-negative-length', st(5) + s5.segment(struct.pack('>BBhBi', 5, 0, 9, 7, -5)))
     raw(out, 'v5-unsegmented', st(5) + fr(5, 5, b'', stream=9))
