@@ -226,9 +226,18 @@ Task<Result<QueryResult>> finish_write(Task<Status> pending) {
 
 }  // namespace
 
+Status Modification::check_level(Consistency level) const {
+  if (is_counter() && level == Consistency::kAny) {
+    return invalid("Consistency level ANY is not yet supported for counter table " + table_->name);
+  }
+  if (!is_serial(level)) return {};
+  return invalid(is_counter() ? "Counter operations are inherently non-serializable"
+                              : "You must use conditional updates for serializable writes");
+}
+
 Task<Result<QueryResult>> Modification::write(ExecutionContext& context, const Prefetched* prefetched) const {
-  if (is_serial(context.options.consistency)) {
-    return Result<QueryResult>(invalid("You must use conditional updates for serializable writes"));
+  if (Status status = check_level(context.options.consistency); !status.ok()) {
+    return Result<QueryResult>(std::move(status.error()));
   }
   UpdateCollector collector(context.arena);
   if (Status status = add_updates(context, prefetched, collector); !status.ok()) {

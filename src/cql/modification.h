@@ -61,6 +61,7 @@ class Modification : public Statement {
   Result<std::vector<ClusteringPrefix>> clusterings(ExecutionContext& context) const;
   Status add_range_deletion(ExecutionContext& context, const Parameters& parameters, PartitionUpdate& update) const;
   Task<Result<QueryResult>> execute_with_read(ExecutionContext* context) const;
+  Status check_level(Consistency level) const;
   Task<Result<QueryResult>> write(ExecutionContext& context, const Prefetched* prefetched) const;
 
   Kind statement_kind_ = Kind::kInsert;

@@ -68,6 +68,7 @@ class QueryProcessorImpl : public QueryProcessor {
     std::unique_ptr<Statement> statement;
     bool fully_qualified = false;
   };
+  Result<std::string> keyspace_of(std::string_view keyspace, const ClientState& client) const;
   Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal);
   Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
   Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
@@ -144,6 +145,9 @@ Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, 
       *this, coordinator_, runtime_, options_, client, request.options, request.arena, trace, {}, 0, 0});
   request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp();
   request.context->now_seconds = options.now_seconds ? *options.now_seconds : runtime_.clock.wall_seconds();
+  if (options.consistency == Consistency::kNodeLocal) {
+    return invalid("NODE_LOCAL consistency level is highly dangerous and should be used only for debugging purposes");
+  }
   return check_guard(request.statement == nullptr ? nullptr : request.statement->guard(), *request.context);
 }
 
@@ -225,12 +229,22 @@ Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::
   return Prepared{std::move(*statement), !context.used_session_keyspace()};
 }
 
+// That of the request, which has to be there, or else the connection's.
+Result<std::string> QueryProcessorImpl::keyspace_of(std::string_view keyspace, const ClientState& client) const {
+  if (keyspace.empty()) return client.keyspace;
+  if (coordinator_.schema().current()->keyspace(keyspace) == nullptr) {
+    return invalid("Keyspace '" + std::string(keyspace) + "' does not exist");
+  }
+  return std::string(keyspace);
+}
+
 Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const QueryOptions& options,
                                                     RequestContext context) {
   ++statistics_.regular_statements;
-  std::string keyspace(options.keyspace.empty() ? std::string_view(context.client.keyspace) : options.keyspace);
+  Result<std::string> keyspace = keyspace_of(options.keyspace, context.client);
+  if (!keyspace.ok()) return Result<QueryResult>(std::move(keyspace.error()));
   if (context.trace != nullptr) context.trace->event("Parsing " + std::string(text));
-  auto prepared = parse_and_prepare(text, keyspace, context.client.is_internal);
+  auto prepared = parse_and_prepare(text, *keyspace, context.client.is_internal);
   if (context.trace != nullptr) context.trace->event("Preparing statement");
   if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
   Request* request = acquire();
@@ -329,6 +343,8 @@ void QueryProcessorImpl::expect(std::span<const ExpectedExecution> executions) {
 
 Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<const BatchEntry> entries,
                                                     const QueryOptions& options, RequestContext context) {
+  Result<std::string> keyspace = keyspace_of(options.keyspace, context.client);
+  if (!keyspace.ok()) return Result<QueryResult>(std::move(keyspace.error()));
   Request* request = acquire();
   for (const BatchEntry& entry : entries) {
     BatchItem item{nullptr, entry.values};
@@ -340,8 +356,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
       }
       ++statistics_.prepared_statements_executed;
     } else {
-      std::string keyspace(options.keyspace.empty() ? std::string_view(context.client.keyspace) : options.keyspace);
-      auto prepared = parse_and_prepare(entry.id_or_text, keyspace, context.client.is_internal);
+      auto prepared = parse_and_prepare(entry.id_or_text, *keyspace, context.client.is_internal);
       if (!prepared.ok()) {
         release(request);
         return Result<QueryResult>(std::move(prepared.error()));
@@ -433,7 +448,7 @@ Status QueryProcessorImpl::store(std::string_view text, const std::string& keysp
 
 Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std::string_view keyspace_of_query,
                                                       RequestContext context) {
-  std::string keyspace(keyspace_of_query.empty() ? std::string_view(context.client.keyspace) : keyspace_of_query);
+  CO_ASSIGN_OR_RETURN(std::string keyspace, keyspace_of(keyspace_of_query, context.client));
   std::string owned_text(text);
   Bytes plain_id = prepared_id("", text), keyspace_id = prepared_id(keyspace, text);
   PreparedEntry* plain = cache_.find(plain_id);

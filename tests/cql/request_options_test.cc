@@ -1,0 +1,82 @@
+// What a request is refused for that stands beside its text: keyspace and consistency level. Texts are Cassandra's.
+#include "cql/query_processor.h"
+#include "gtest/gtest.h"
+#include "tests/replica/fixture/replica_node.h"
+
+namespace cassandra_like::test {
+namespace {
+
+class RequestOptionsTest : public testing::Test {
+ protected:
+  RequestOptionsTest() {
+    processor->set_peers({processor.get()});
+    query("CREATE KEYSPACE ks WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}", {});
+    query("CREATE TABLE ks.t (k int PRIMARY KEY, v int)", {});
+    query("CREATE TABLE ks.counters (k int PRIMARY KEY, n counter)", {});
+  }
+  ~RequestOptionsTest() override { node.kill(); }
+
+  static std::string text_of(const Result<QueryResult>& answer) { return answer.ok() ? "" : answer.error().message(); }
+  // "" or the error, as of the next two.
+  std::string query(const std::string& text, const QueryOptions& options) {
+    return text_of(
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); }));
+  }
+  std::string prepare(const std::string& text, const std::string& keyspace) {
+    return text_of(
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); }));
+  }
+  std::string batch(const std::string& text, const QueryOptions& options) {
+    const std::vector<BatchEntry> entries{{false, text, {}}};
+    return text_of(node.run<Result<QueryResult>>(
+        0, [&] { return processor->batch(0, entries, options, RequestContext{client}); }));
+  }
+  std::string query_at(Consistency level, const std::string& text) {
+    QueryOptions options;
+    options.consistency = level;
+    return query(text, options);
+  }
+
+  ReplicaNode node{1};
+  std::unique_ptr<Coordinator> coordinator = Coordinator::create(node.runtime(0), node.on(0), {});
+  std::unique_ptr<QueryProcessor> processor = QueryProcessor::create(node.runtime(0), *coordinator, {});
+  ClientState client;
+};
+
+TEST_F(RequestOptionsTest, TheKeyspaceOfARequestHasToExist) {
+  const std::string kMissing = "Keyspace 'nope' does not exist";
+  QueryOptions options;
+  options.keyspace = "nope";
+  EXPECT_EQ(query("SELECT v FROM t WHERE k = 1", options), kMissing);
+  EXPECT_EQ(query("SELECT v FROM ks.t WHERE k = 1", options), kMissing);
+  EXPECT_EQ(prepare("SELECT v FROM t WHERE k = ?", "nope"), kMissing);
+  EXPECT_EQ(batch("INSERT INTO t (k, v) VALUES (1, 1)", options), kMissing);
+
+  options.keyspace = "ks";
+  EXPECT_EQ(query("SELECT v FROM t WHERE k = 1", options), "");
+  EXPECT_EQ(prepare("SELECT v FROM t WHERE k = ?", "ks"), "");
+  EXPECT_EQ(batch("INSERT INTO t (k, v) VALUES (1, 1)", options), "");
+}
+
+TEST_F(RequestOptionsTest, NodeLocalIsForDebugging) {
+  const std::string kRefused =
+      "NODE_LOCAL consistency level is highly dangerous and should be used only for debugging purposes";
+  for (const char* text : {"SELECT v FROM ks.t WHERE k = 1", "INSERT INTO ks.t (k, v) VALUES (1, 1)", "USE ks"}) {
+    EXPECT_EQ(query_at(Consistency::kNodeLocal, text), kRefused) << text;
+  }
+}
+
+TEST_F(RequestOptionsTest, CountersAreWrittenAtFewerLevels) {
+  const std::string counter = "UPDATE ks.counters SET n = n + 1 WHERE k = 1";
+  const std::string row = "INSERT INTO ks.t (k, v) VALUES (1, 1)";
+  EXPECT_EQ(query_at(Consistency::kAny, counter),
+            "Consistency level ANY is not yet supported for counter table counters");
+  EXPECT_EQ(query_at(Consistency::kAny, row), "");
+  for (Consistency level : {Consistency::kSerial, Consistency::kLocalSerial}) {
+    EXPECT_EQ(query_at(level, counter), "Counter operations are inherently non-serializable");
+    EXPECT_EQ(query_at(level, row), "You must use conditional updates for serializable writes");
+  }
+}
+
+}  // namespace
+}  // namespace cassandra_like::test
