@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <optional>
+#include <regex>
 
 #include "nodetool_format.h"
 
@@ -30,18 +32,26 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return out;
 }
 
+[[noreturn]] void bad_duration(const std::string& text, const char* units) {
+  bad_use(fmt::format("Invalid duration: {} Accepted units:[{}] where case matters and only non-negative values.", text,
+                      units));
+}
+
 // A duration as in cassandra.yaml, in whole seconds.
-int64_t seconds_of(const std::string& text) {
+std::optional<int64_t> seconds_of(const std::string& text) {
   size_t digits = 0;
   while (digits < text.size() && digits < 12 && text[digits] >= '0' && text[digits] <= '9') ++digits;
   const std::string unit = text.substr(digits);
   for (auto [name, seconds] : {std::pair{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}}) {
     if (digits > 0 && unit == name) return std::stoll(text.substr(0, digits)) * seconds;
   }
-  bad_use(
-      fmt::format("Invalid duration: {} Accepted units:[SECONDS, MINUTES, HOURS, DAYS] where case matters and only "
-                  "non-negative values.",
-                  text));
+  return std::nullopt;
+}
+
+// As 2026-11-22T06:13:04.628Z.
+bool is_instant(const std::string& text) {
+  static const std::regex kInstant(R"(\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{0,9})?)?Z)", std::regex::icase);
+  return std::regex_match(text, kInstant);
 }
 
 // Cassandra's source packages by the component that stands for them.
@@ -81,6 +91,9 @@ void run_snapshot(Session& s) {
   const std::string tag =
       s.has("-t") ? s.option("-t") : std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   if (tag.find('/') != std::string::npos) failed("Snapshot name cannot contain /");
+  if (s.has("--ttl") && !seconds_of(s.option("--ttl"))) {
+    bad_duration(s.option("--ttl"), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS");
+  }
   Parameters parameters{{"tag", tag}};
   std::string what = bracketed(s.arguments, "[all keyspaces]");
   if (s.has("-kt")) {
@@ -92,7 +105,9 @@ void run_snapshot(Session& s) {
     std::string list = s.option("-kt");
     std::erase(list, ' ');
     what = "[" + list + "]";
-    for (const std::string& each : split(list, ',')) parameters.emplace_back("ktlist", each);
+    // A list that begins with a keyspace is one of keyspaces.
+    const char* name = list.substr(0, list.find(',')).find('.') == std::string::npos ? "keyspace" : "ktlist";
+    for (const std::string& each : split(list, ',')) parameters.emplace_back(name, each);
   }
   for (const std::string& keyspace : s.arguments) parameters.emplace_back("keyspace", keyspace);
   if (s.has("-cf")) parameters.emplace_back("table", s.option("-cf"));
@@ -104,6 +119,9 @@ void run_snapshot(Session& s) {
   }
   const std::string name = tag.empty() ? "" : fmt::format(" with snapshot name [{}]", tag);
   s.out << fmt::format("Requested creating snapshot(s) for {}{} and options {{{}}}\n", what, name, options);
+  if (s.has("-cf") && s.arguments.size() != 1) {
+    failed("When specifying the table for a snapshot, you must specify one and only one keyspace");
+  }
   s.post("/v1/snapshots", parameters);
   s.out << "Snapshot directory: " << tag << "\n";
 }
@@ -151,6 +169,12 @@ void run_clearsnapshot(Session& s) {
   if (named && older_stamp) {
     bad_use("Specifying snapshot name together with --older-than-timestamp flag is not allowed");
   }
+  if (older && !seconds_of(s.option("--older-than"))) {
+    bad_duration(s.option("--older-than"), "SECONDS, MINUTES, HOURS, DAYS");
+  }
+  if (older_stamp && !is_instant(s.option("--older-than-timestamp"))) {
+    bad_use("Parameter --older-than-timestamp has to be a valid instant in ISO format.");
+  }
   s.out << "Requested clearing snapshot(s) for " << bracketed(s.arguments, "[all keyspaces]");
   Parameters parameters;
   if (named) {
@@ -161,7 +185,7 @@ void run_clearsnapshot(Session& s) {
   }
   for (const std::string& keyspace : s.arguments) parameters.emplace_back("keyspace", keyspace);
   if (older) {
-    s.out << fmt::format(" older than {} seconds.", seconds_of(s.option("--older-than")));
+    s.out << fmt::format(" older than {} seconds.", *seconds_of(s.option("--older-than")));
     parameters.emplace_back("older_than", s.option("--older-than"));
   }
   if (older_stamp) {

@@ -21,12 +21,18 @@ std::string two_decimals(double value) {
 
 std::string yaml_scalar(const Json& value) {
   if (value.is_null()) return "null";
-  if (value.is_number_float()) return java_double(value.get<double>());
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    return std::isnan(number) ? ".NaN" : java_double(number);
+  }
   if (!value.is_string()) return value.dump();
   const std::string text = value.get<std::string>();
   const bool numeric = !text.empty() && text.find_first_not_of("0123456789.-") == std::string::npos;
   return text.empty() || numeric ? "'" + text + "'" : text;
 }
+
+// NaN is no number of JSON: Cassandra writes null two levels deep, and a text below.
+constexpr int kIndentOfNull = 4;
 
 void write_json(const Json& value, int indent, std::string& out) {
   const std::string inside(static_cast<size_t>(indent) + 2, ' ');
@@ -51,7 +57,8 @@ void write_json(const Json& value, int indent, std::string& out) {
     }
     out += value.empty() ? "]" : " ]";
   } else if (value.is_number_float()) {
-    out += java_double(value.get<double>());
+    const double number = value.get<double>();
+    out += !std::isnan(number) ? java_double(number) : indent <= kIndentOfNull ? "null" : "\"NaN\"";
   } else {
     out += value.dump();
   }

@@ -11,7 +11,7 @@
 namespace cassandra_like::nodetool {
 namespace {
 
-// What `-s KEY` sorts by: a field of the node's answer. Larger first, equals by full name.
+// What `-s KEY` sorts by: a field of the node's answer, if it has it. Larger first, equals by full name.
 constexpr std::pair<std::string_view, const char*> kSortKeys[] = {
     {"average_live_cells_per_slice_last_five_minutes", "live_cells_mean"},
     {"average_tombstones_per_slice_last_five_minutes", "tombstones_mean"},
@@ -23,13 +23,12 @@ constexpr std::pair<std::string_view, const char*> kSortKeys[] = {
     {"compacted_partition_mean_bytes", "partition_mean_bytes"},
     {"compacted_partition_minimum_bytes", "partition_min_bytes"},
     {"compression_metadata_off_heap_memory_used", "compression_metadata_off_heap_bytes"},
+    {"dropped_mutations", "dropped_mutations"},
     {"full_name", ""},
     {"index_summary_off_heap_memory_used", "index_summary_off_heap_bytes"},
     {"local_read_count", "read_count"},
     {"local_read_latency_ms", "read_mean_micros"},
-    {"local_read_write_ratio", "read_write_ratio"},
     {"local_write_latency_ms", "write_mean_micros"},
-    {"max_sstable_size", "max_sstable_size_bytes"},
     {"maximum_live_cells_per_slice_last_five_minutes", "live_cells_max"},
     {"maximum_tombstones_per_slice_last_five_minutes", "tombstones_max"},
     {"memtable_cell_count", "memtable_cell_count"},
@@ -48,9 +47,19 @@ constexpr std::pair<std::string_view, const char*> kSortKeys[] = {
     {"sstable_compression_ratio", "sstable_compression_ratio"},
     {"sstable_count", "sstable_count"},
     {"table_name", "table"},
-    {"twcs_max_duration", "twcs_max_duration_millis"},
     {"write_latency", "write_mean_micros"},
-    {"writes", "write_count"}};
+    {"writes", "write_count"},
+    {"max_sstable_size", "max_sstable_size_bytes"},
+    {"local_read_write_ratio", "read_write_ratio"},
+    {"twcs_max_duration", "twcs_max_duration_millis"},
+    {"sai_local_query_latency_ms", "sai_local_query_latency_ms"},
+    {"sai_post_filtering_read_latency", "sai_post_filtering_read_latency"},
+    {"sai_disk_used_bytes", "sai_disk_used_bytes"},
+    {"sai_sstable_indexes_hit", "sai_sstable_indexes_hit"},
+    {"sai_index_segments_hit", "sai_index_segments_hit"},
+    {"sai_rows_filtered", "sai_rows_filtered"},
+    {"sai_total_query_timeouts", "sai_total_query_timeouts"},
+    {"sai_total_queryable_index_ratio", "sai_total_queryable_index_ratio"}};
 
 struct Keyspace {
   std::string name;
@@ -145,6 +154,27 @@ std::string twcs_window(const Json& t) {
                      duration_words(static_cast<int64_t>(number_or(t, "twcs_max_duration_millis", 0))));
 }
 
+// Of the levelled strategy; empty for another. A level that holds more than it should says so: 12/10.
+std::vector<std::string> level_counts(const Json& t) {
+  std::vector<std::string> out;
+  const auto fanout = static_cast<int64_t>(number_or(t, "level_fanout", 10));
+  int64_t most = 4;
+  for (const Json& level : t.at("sstables_per_level")) {
+    const int64_t count = level;
+    out.push_back(count > most ? fmt::format("{}/{}", count, most) : std::to_string(count));
+    most = out.size() == 1 ? fanout : most * fanout;
+  }
+  return out;
+}
+
+std::vector<std::string> level_sizes(const Json& t, bool human) {
+  std::vector<std::string> out;
+  for (const Json& bytes : t.at("sstable_bytes_per_level")) {
+    out.push_back(human ? file_size(bytes.get<double>()) : std::to_string(bytes.get<int64_t>()));
+  }
+  return out;
+}
+
 class Printer {
  public:
   Printer(const Session& s, std::string indent) : s_(s), indent_(std::move(indent)), human_(s.has("-H")) {}
@@ -190,19 +220,8 @@ class Printer {
   void mean(const char* label, const Json& t, const char* key) { line(label, java_double(number_or(t, key, NAN))); }
 
   void levels(const Json& t) {
-    std::vector<std::string> counts, bytes;
-    const auto fanout = static_cast<int64_t>(number_or(t, "level_fanout", 10));
-    int64_t most = 4;
-    for (const Json& level : t.at("sstables_per_level")) {
-      const int64_t count = level;
-      counts.push_back(count > most ? fmt::format("{}/{}", count, most) : std::to_string(count));
-      most = counts.size() == 1 ? fanout : most * fanout;
-    }
-    for (const Json& b : t.at("sstable_bytes_per_level")) {
-      bytes.push_back(human_ ? file_size(b.get<double>()) : std::to_string(b.get<int64_t>()));
-    }
-    line("SSTables in each level", fmt::format("[{}]", fmt::join(counts, ", ")));
-    line("SSTable bytes in each level", fmt::format("[{}]", fmt::join(bytes, ", ")));
+    line("SSTables in each level", fmt::format("[{}]", fmt::join(level_counts(t), ", ")));
+    line("SSTable bytes in each level", fmt::format("[{}]", fmt::join(level_sizes(t, human_), ", ")));
   }
 
   void repair_and_filters(const Json& t) {
@@ -235,15 +254,21 @@ class Printer {
   bool human_;
 };
 
+// What -F asks for.
+struct TreeStyle {
+  bool human, locations;
+};
+
 // The tree of -F: Cassandra's names, sizes as text as in the plain layout.
-Json as_tree(const Json& t, bool human) {
+Json storage_tree(const Json& t, TreeStyle style) {
   auto size = [&](const char* key) {
     const double bytes = number_or(t, key, 0);
-    return human ? file_size(bytes) : std::to_string(static_cast<int64_t>(bytes));
+    return style.human ? file_size(bytes) : std::to_string(static_cast<int64_t>(bytes));
   };
-  auto mean = [&t](const char* key) { return number_or(t, key, NAN); };
   return {{"sstable_count", t.at("sstable_count")},
           {"old_sstable_count", t.at("old_sstable_count")},
+          {"sstables_in_each_level", level_counts(t)},
+          {"sstable_bytes_in_each_level", level_sizes(t, style.human)},
           {"max_sstable_size", t.at("max_sstable_size_bytes")},
           {"twcs", t.at("twcs").is_null() ? Json(nullptr) : Json(twcs_window(t))},
           {"space_used_live", size("space_used_live_bytes")},
@@ -256,13 +281,6 @@ Json as_tree(const Json& t, bool human) {
           {"memtable_data_size", size("memtable_data_bytes")},
           {"memtable_off_heap_memory_used", size("memtable_off_heap_bytes")},
           {"memtable_switch_count", t.at("memtable_switch_count")},
-          {"speculative_retries", t.at("speculative_retries")},
-          {"local_read_count", t.at("read_count")},
-          {"local_read_latency_ms", millis(t, "read_mean_micros")},
-          {"local_write_count", t.at("write_count")},
-          {"local_write_latency_ms", millis(t, "write_mean_micros")},
-          {"local_read_write_ratio", fixed(t.at("read_write_ratio"), 5)},
-          {"pending_flushes", t.at("pending_flushes")},
           {"percent_repaired", t.at("percent_repaired")},
           {"bytes_repaired", t.at("bytes_repaired")},
           {"bytes_unrepaired", t.at("bytes_unrepaired")},
@@ -272,28 +290,53 @@ Json as_tree(const Json& t, bool human) {
           {"bloom_filter_space_used", size("bloom_filter_disk_bytes")},
           {"bloom_filter_off_heap_memory_used", size("bloom_filter_off_heap_bytes")},
           {"index_summary_off_heap_memory_used", size("index_summary_off_heap_bytes")},
-          {"compression_metadata_off_heap_memory_used", size("compression_metadata_off_heap_bytes")},
-          {"compacted_partition_minimum_bytes", t.at("partition_min_bytes")},
-          {"compacted_partition_maximum_bytes", t.at("partition_max_bytes")},
-          {"compacted_partition_mean_bytes", t.at("partition_mean_bytes")},
-          {"average_live_cells_per_slice_last_five_minutes", mean("live_cells_mean")},
-          {"maximum_live_cells_per_slice_last_five_minutes", t.at("live_cells_max")},
-          {"average_tombstones_per_slice_last_five_minutes", mean("tombstones_mean")},
-          {"maximum_tombstones_per_slice_last_five_minutes", t.at("tombstones_max")},
-          {"droppable_tombstone_ratio", fixed(t.at("droppable_tombstone_ratio"), 5)}};
+          {"compression_metadata_off_heap_memory_used", size("compression_metadata_off_heap_bytes")}};
 }
 
-Json all_as_tree(const std::vector<Keyspace>& keyspaces, size_t count, bool human) {
-  auto or_null = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+Json as_tree(const Json& t, TreeStyle style) {
+  auto number = [&t](const char* key) { return static_cast<int64_t>(number_or(t, key, 0)); };
+  auto mean = [&t](const char* key) { return number_or(t, key, NAN); };
+  Json out = storage_tree(t, style);
+  out.update({{"speculative_retries", t.at("speculative_retries")},
+              {"local_read_count", t.at("read_count")},
+              {"local_read_latency_ms", millis(t, "read_mean_micros")},
+              {"local_write_count", t.at("write_count")},
+              {"local_write_latency_ms", millis(t, "write_mean_micros")},
+              {"local_read_write_ratio", fixed(t.at("read_write_ratio"), 5)},
+              {"pending_flushes", t.at("pending_flushes")},
+              {"compacted_partition_minimum_bytes", number("partition_min_bytes")},
+              {"compacted_partition_maximum_bytes", number("partition_max_bytes")},
+              {"compacted_partition_mean_bytes", number("partition_mean_bytes")},
+              {"average_live_cells_per_slice_last_five_minutes", mean("live_cells_mean")},
+              {"maximum_live_cells_per_slice_last_five_minutes", t.at("live_cells_max")},
+              {"average_tombstones_per_slice_last_five_minutes", mean("tombstones_mean")},
+              {"maximum_tombstones_per_slice_last_five_minutes", t.at("tombstones_max")},
+              {"droppable_tombstone_ratio", fixed(t.at("droppable_tombstone_ratio"), 5)},
+              {"top_size_partitions", Json::object()},
+              {"top_tombstone_partitions", Json::object()}});
+  if (style.locations) out["sstables_in_correct_location"] = !t.at("misplaced_sstables").get<bool>();
+  // What Cassandra tells of a table without such indexes.
+  out.update({{"sai_local_query_latency_ms", "0.000"},
+              {"sai_post_filtering_read_latency", "0.000"},
+              {"sai_disk_used_bytes", nullptr},
+              {"sai_sstable_indexes_hit", 0.0},
+              {"sai_index_segments_hit", 0.0},
+              {"sai_rows_filtered", 0.0},
+              {"sai_total_query_timeouts", 0},
+              {"sai_total_queryable_index_ratio", nullptr}});
+  return out;
+}
+
+Json all_as_tree(const std::vector<Keyspace>& keyspaces, size_t count, TreeStyle style) {
   Json out{{"total_number_of_tables", count}};
   for (const Keyspace& k : keyspaces) {
     Json tables = Json::object();
-    for (const Json& t : k.tables) tables[t.at("table").get<std::string>()] = as_tree(t, human);
-    out[k.name] = {{"read_latency", or_null(k.read_latency_ms())},
+    for (const Json& t : k.tables) tables[t.at("table").get<std::string>()] = as_tree(t, style);
+    out[k.name] = {{"read_latency", k.read_latency_ms()},
                    {"read_count", k.reads},
-                   {"read_latency_ms", or_null(k.read_latency_ms())},
+                   {"read_latency_ms", k.read_latency_ms()},
                    {"write_count", k.writes},
-                   {"write_latency_ms", or_null(k.write_latency_ms())},
+                   {"write_latency_ms", k.write_latency_ms()},
                    {"pending_flushes", k.pending_flushes},
                    {"tables", tables}};
   }
@@ -378,12 +421,12 @@ void run_tablestats(Session& s) {
     if (top > 0 && selected.size() > static_cast<size_t>(top)) selected.resize(static_cast<size_t>(top));
   }
 
-  const bool human = s.has("-H");
   if (!format.empty()) {
-    Json tree = all_as_tree(keyspaces, count, human);
+    const TreeStyle style{.human = s.has("-H"), .locations = s.has("-l")};
+    Json tree = all_as_tree(keyspaces, count, style);
     if (s.has("-s")) {
       tree = Json{{"total_number_of_tables", count}};
-      for (const Json& t : selected) tree[full_name(t)] = as_tree(t, human);
+      for (const Json& t : selected) tree[full_name(t)] = as_tree(t, style);
     }
     s.out << (format == "json" ? pretty_json(tree) : block_yaml(tree)) << "\n";
   } else if (!s.has("-s")) {

@@ -34,7 +34,7 @@ std::optional<Answer> add_table(const Schema& schema, const std::string& keyspac
 
 std::optional<Answer> add_keyspace(const Schema& schema, const std::string& name, Tables& tables) {
   KeyspacePtr keyspace = schema.keyspace(name);
-  if (keyspace == nullptr || keyspace->is_virtual) return refuse(404, "Keyspace " + name + " does not exist");
+  if (keyspace == nullptr || keyspace->is_virtual) return refuse(400, "Keyspace " + name + " does not exist");
   for (const auto& [table_name, table] : keyspace->tables) tables.push_back(table);
   return std::nullopt;
 }
@@ -53,8 +53,9 @@ std::optional<Answer> add_list_entry(const Schema& schema, const std::string& en
 std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Tables& tables) {
   std::vector<std::string> keyspaces = parameters.all("keyspace"), list = parameters.all("ktlist");
   if (parameters.has("table")) {
-    if (keyspaces.size() != 1)
-      return refuse(400, "When specifying the table for a snapshot, you must specify one keyspace");
+    if (keyspaces.size() != 1) {
+      return refuse(400, "When specifying the table for a snapshot, you must specify one and only one keyspace");
+    }
     return add_table(schema, keyspaces[0], parameters.get("table"), tables);
   }
   for (const std::string& entry : list) {

@@ -136,7 +136,7 @@ Status TableStore::discard(Disk& disk, const CommitLogPosition& at) {
 }
 
 size_t TableStore::memtable_bytes() const {
-  size_t bytes = memtable->memory_used();
+  size_t bytes = memtable->empty() ? 0 : memtable->memory_used();
   for (const auto& old : flushing) bytes += old->memory_used();
   return bytes;
 }

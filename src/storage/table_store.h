@@ -51,7 +51,7 @@ class TableStore {
   // Everything written is void: memtables and SSTables, also on disk.
   Status discard(Disk& disk, const CommitLogPosition& at);
 
-  size_t memtable_bytes() const;  // also of those being flushed
+  size_t memtable_bytes() const;  // also of those being flushed; 0 when nothing is in them
   bool is_dirty() const { return !memtable->empty() || !flushing.empty(); }
 
   TablePtr table;

@@ -282,8 +282,10 @@ TEST_F(Commands, SnapshotsRefuse) {
   EXPECT_EQ(post("/v1/snapshots", "tag=a&keyspace=system&table=nosuch").json,
             error("Unknown keyspace/cf pair (system.nosuch)"));
   Reply unknown = post("/v1/snapshots", "tag=a&keyspace=nosuch");
-  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(unknown.status, 400);
   EXPECT_EQ(unknown.json, error("Keyspace nosuch does not exist"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a&table=orders").json,
+            error("When specifying the table for a snapshot, you must specify one and only one keyspace"));
   EXPECT_EQ(post("/v1/snapshots", "tag=a&ktlist=orders").status, 400);
   EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=59s").json, error("ttl for snapshot must be at least 60 seconds"));
   EXPECT_EQ(post("/v1/snapshots", "tag=a&ttl=soon").status, 400);
