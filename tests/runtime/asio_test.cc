@@ -61,6 +61,33 @@ Task<void> listen_again(TestWorld* w) {
 }
 TEST_F(AsioTest, AClosedListenersAddressIsFreeAgain) { run(listen_again); }
 
+// Two runtimes are to each other as two processes.
+struct Race {
+  SocketAddress address;
+  std::atomic<int> arrived{0}, listening{0}, done{0};
+};
+
+Task<void> listen_at_once(TestWorld* w, Race* race) {
+  for (++race->arrived; race->arrived < 2;) continue;
+  auto listener = w->shard(0).network.listen(race->address, [](Connection&) { return nullptr; });
+  if (listener.ok()) ++race->listening;
+  for (++race->done; race->done < 2;) continue;
+  return {};
+}
+
+TEST_F(AsioTest, OfTwoProcessesThatListenAtOnceOneFails) {
+  constexpr int kRounds = 200;
+  auto other = make_world(WorldKind::kAsio, 1);
+  const SocketAddress address{"127.0.0.1", Foreign().port};
+  for (int i = 0; i < kRounds; ++i) {
+    Race race{address};
+    std::thread rival([&] { other->run(0, [&] { return listen_at_once(other.get(), &race); }); });
+    world_->run(0, [&] { return listen_at_once(world_.get(), &race); });
+    rival.join();
+    ASSERT_EQ(race.listening, 1);
+  }
+}
+
 struct Collector : ConnectionHandler {
   size_t on_received(BytesView data) override {
     received += data;

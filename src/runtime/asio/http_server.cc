@@ -191,7 +191,7 @@ HttpServer::~HttpServer() { stop(); }
 
 Result<std::unique_ptr<Listener>> HttpServer::serve(EpollShard& shard, const SocketAddress& address,
                                                     HttpHandler handler) {
-  ASSIGN_OR_RETURN(FileDescriptor fd, open_listening_socket(address, false));
+  ASSIGN_OR_RETURN(FileDescriptor fd, open_listening_socket(address, Sharing::kNone));
   uint16_t port = local_address_of(fd.get()).port;
   bool v6 = address.host.find(':') != std::string::npos;
   HttpAcceptor acceptor(loop_->context);

@@ -188,25 +188,20 @@ Task<Status> connect_on(EpollShard* shard, SocketAddress address, Acceptor on_co
 
 }  // namespace
 
-namespace {
+namespace {}  // namespace
 
-Result<FileDescriptor> open_bound_socket(const SocketAddress& address, bool reuse_port) {
+Result<FileDescriptor> open_listening_socket(const SocketAddress& address, Sharing sharing) {
   auto os_address = to_os_address(address);
   if (!os_address.ok()) return std::move(os_address.error());
-  auto failed = [&] { return os_error("listen on", address.to_string(), errno); };
   FileDescriptor fd = open_tcp_socket(os_address->family());
-  int on = 1;
-  if (!fd.valid() || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return failed();
-  if (reuse_port && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) return failed();
-  if (::bind(fd.get(), os_address->get(), os_address->size) != 0) return failed();
-  return fd;
-}
-
-}  // namespace
-
-Result<FileDescriptor> open_listening_socket(const SocketAddress& address, bool reuse_port) {
-  ASSIGN_OR_RETURN(FileDescriptor fd, open_bound_socket(address, reuse_port));
-  if (::listen(fd.get(), SOMAXCONN) != 0) return os_error("listen on", address.to_string(), errno);
+  auto set = [&fd](int option) {
+    const int on = 1;
+    return ::setsockopt(fd.get(), SOL_SOCKET, option, &on, sizeof on) == 0;
+  };
+  const bool listens = fd.valid() && set(SO_REUSEADDR) && (sharing != Sharing::kJoins || set(SO_REUSEPORT)) &&
+                       ::bind(fd.get(), os_address->get(), os_address->size) == 0 &&
+                       ::listen(fd.get(), SOMAXCONN) == 0 && (sharing != Sharing::kOpens || set(SO_REUSEPORT));
+  if (!listens) return os_error("listen on", address.to_string(), errno);
   return fd;
 }
 
@@ -215,10 +210,8 @@ Result<std::unique_ptr<Listener>> TcpNetwork::listen(const SocketAddress& addres
   std::lock_guard lock(registry_->mutex);
   uint64_t listening = address.port == 0 ? 0 : registry_->shards[address];
   if ((listening & mine) != 0) return os_error("listen on", address.to_string(), EADDRINUSE);
-  // Another process that listens there, even one that would share the address, makes this fail. It must not listen: a client
-  // that connected meanwhile would be reset.
-  if (listening == 0) TRY(open_bound_socket(address, false));
-  ASSIGN_OR_RETURN(FileDescriptor fd, open_listening_socket(address, true));
+  ASSIGN_OR_RETURN(FileDescriptor fd,
+                   open_listening_socket(address, listening == 0 ? Sharing::kOpens : Sharing::kJoins));
 
   int number = fd.get();
   SocketAddress bound{address.host, local_address_of(number).port};

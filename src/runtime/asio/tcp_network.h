@@ -11,7 +11,7 @@
 namespace cassandra_like {
 
 // Which shards of this runtime listen where. Several shards share an address through SO_REUSEPORT, which would also
-// let another process of the same user share it unnoticed: so the first shard binds once without it, to be refused.
+// let another process of the same user share it unnoticed: see Sharing.
 class ListenRegistry {
  public:
   std::mutex mutex;
@@ -37,7 +37,10 @@ class TcpNetwork final : public Network {
   HttpServer& http_;
 };
 
+// Which sockets may have the same address. The first of a process has it alone until it listens, and then lets the others in: so another
+// process that listens there, or begins to at the same moment, makes it fail, even one that would share the address.
+enum class Sharing { kNone, kOpens, kJoins };
 // A bound socket that listens; the error names the address.
-Result<FileDescriptor> open_listening_socket(const SocketAddress& address, bool reuse_port);
+Result<FileDescriptor> open_listening_socket(const SocketAddress& address, Sharing sharing);
 
 }  // namespace cassandra_like
