@@ -164,7 +164,7 @@ const ast::Property* PropertyReader::find(std::string_view name) const {
   return nullptr;
 }
 
-Status PropertyReader::check_names(std::initializer_list<std::string_view> known) const {
+Status PropertyReader::check_names(std::span<const std::string_view> known) const {
   for (const ast::Property& property : properties_) {
     if (std::find(known.begin(), known.end(), property.name) == known.end()) {
       return syntax_error("Unknown property '" + property.name + "'");
@@ -249,29 +249,34 @@ Result<TableParams> new_table_params(const ast::Properties& properties, const Cq
   return params;
 }
 
+std::span<const std::string_view> table_properties() {
+  static constexpr std::string_view kProperties[] = {"additional_write_policy",
+                                                     "allow_auto_snapshot",
+                                                     kAutoRepair,
+                                                     "bloom_filter_fp_chance",
+                                                     "caching",
+                                                     "cdc",
+                                                     "comment",
+                                                     "compaction",
+                                                     "compression",
+                                                     "crc_check_chance",
+                                                     "default_time_to_live",
+                                                     "extensions",
+                                                     "gc_grace_seconds",
+                                                     "id",
+                                                     "incremental_backups",
+                                                     "max_index_interval",
+                                                     "memtable",
+                                                     "memtable_flush_period_in_ms",
+                                                     "min_index_interval",
+                                                     "read_repair",
+                                                     "speculative_retry"};
+  return kProperties;
+}
+
 Status check_table_options(const ast::Properties& properties, const CqlOptions& options) {
   PropertyReader in(properties);
-  TRY(in.check_names({"allow_auto_snapshot",
-                      "bloom_filter_fp_chance",
-                      "caching",
-                      "comment",
-                      "compaction",
-                      "compression",
-                      "memtable",
-                      "default_time_to_live",
-                      "extensions",
-                      "gc_grace_seconds",
-                      "incremental_backups",
-                      "max_index_interval",
-                      "memtable_flush_period_in_ms",
-                      "min_index_interval",
-                      "speculative_retry",
-                      "additional_write_policy",
-                      "crc_check_chance",
-                      "cdc",
-                      "read_repair",
-                      kAutoRepair,
-                      "id"}));
+  TRY(in.check_names(table_properties()));
   if (in.has(kAutoRepair)) {
     return config_error(
         "auto_repair option is not supported unless auto-repair is enabled with -Dcassandra.autorepair.enable=true");

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "cql/ast.h"
@@ -23,7 +24,10 @@ class PropertyReader {
   explicit PropertyReader(const ast::Properties& properties) : properties_(properties) {}
 
   // "Unknown property 'x'"
-  Status check_names(std::initializer_list<std::string_view> known) const;
+  Status check_names(std::span<const std::string_view> known) const;
+  Status check_names(std::initializer_list<std::string_view> known) const {
+    return check_names(std::span(known.begin(), known.size()));
+  }
   bool has(std::string_view name) const { return find(name) != nullptr; }
   Result<std::string> text(std::string_view name) const;
   Result<StringPairs> map(std::string_view name) const;
@@ -36,6 +40,8 @@ class PropertyReader {
   const ast::Properties& properties_;
 };
 
+// What may follow WITH, in order of name (TableAttributes.allKeywords).
+std::span<const std::string_view> table_properties();
 // What a new table has where its statement says nothing.
 TableParams default_table_params(const CqlOptions& options);
 // `base` with the properties' changes, of which each by itself is well-formed.

@@ -11,6 +11,7 @@
 #include "node/cluster_node.h"
 #include "node/logging.h"
 #include "runtime/asio/asio_runtime.h"
+#include "runtime/asio/tcp_network.h"
 
 namespace cassandra_like {
 namespace {
@@ -20,6 +21,7 @@ HostFacts host_facts() {
   facts.cores = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   struct sysinfo info {};
   if (sysinfo(&info) == 0) facts.memory_bytes = static_cast<uint64_t>(info.totalram) * info.mem_unit;
+  facts.resolve = resolve_host;
   return facts;
 }
 
@@ -137,7 +139,8 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
     LogOptions log_options;
     log_options.directory = config->log_directory;
     if (Status status = install_logging(log_options); !status.ok()) {
-      return fail(StartFailure::kConfig, status.error().message());
+      const std::string what = status.error().message() + ": write a directory that this user can write to";
+      return fail(StartFailure::kConfig, config->error_at("log_directory", what).message());
     }
   }
   log_config(*config);

@@ -1,5 +1,7 @@
 #include "node/cluster_node.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "base/log.h"
@@ -50,6 +52,8 @@ class ClusterNodeImpl : public ClusterNode {
   Disk& disk() { return runtime_.shard(0).disk; }
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Status prepare_directories();
+  Status prepare(const std::string& directory, const char* key);
+  Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
   Task<void> close();
@@ -73,22 +77,34 @@ Task<Status> ClusterNodeImpl::on_every_shard(std::function<Task<Status>(unsigned
 }
 
 Status ClusterNodeImpl::prepare_directories() {
-  std::vector<std::string> directories = config_.data_file_directories;
-  for (const std::string* one :
-       {&config_.commitlog_directory, &config_.hints_directory, &config_.saved_caches_directory}) {
-    if (!one->empty()) directories.push_back(*one);
+  for (const std::string& directory : config_.data_file_directories) TRY(prepare(directory, "data_file_directories"));
+  TRY(prepare(config_.commitlog_directory, "commitlog_directory"));
+  TRY(prepare(config_.hints_directory, "hints_directory"));
+  return prepare(config_.saved_caches_directory, "saved_caches_directory");
+}
+
+// Nobody else may use it while this node does.
+Status ClusterNodeImpl::prepare(const std::string& directory, const char* key) {
+  if (directory.empty()) return {};
+  if (!disk().exists(directory)) made_directories_.push_back(directory);
+  Status made = disk().make_directories(directory);
+  if (!made.ok()) {
+    return config_.error_at(key, made.error().message() + ": write a directory that this user can write to");
   }
-  for (const std::string& directory : directories) {
-    if (!disk().exists(directory)) made_directories_.push_back(directory);
-    Status status = disk().make_directories(directory);
-    if (!status.ok()) return Error(ErrorCode::kConfigError, status.error().message());
+  auto lock = disk().lock(directory);
+  if (!lock.ok()) {
+    return config_.error_at(key, lock.error().message() + ": stop that process, or write another directory");
   }
-  for (const std::string& directory : config_.data_file_directories) {
-    auto lock = disk().lock(directory);
-    if (!lock.ok()) return Error(ErrorCode::kConfigError, lock.error().message());
-    locks_.push_back(std::move(*lock));
-  }
+  locks_.push_back(std::move(*lock));
   return {};
+}
+
+// At the one that the file has.
+Error ClusterNodeImpl::listen_error(const Error& error, const char* address_key, const char* port_key) const {
+  const bool has_only_address = config_.lines.contains(address_key) && !config_.lines.contains(port_key);
+  return config_.error_at(
+      has_only_address ? address_key : port_key,
+      fmt::format("{}: stop what listens there, or write another {} or {}", error.message(), address_key, port_key));
 }
 
 // A directory is on the disk when the one that holds it was synced, and so on up to the root.
@@ -174,11 +190,15 @@ Task<Status> ClusterNodeImpl::open() {
   CO_TRY(co_await parts_[0].coordinator->replay_batchlog());
   CO_TRY(co_await create_default_role(parts_[0].processor.get()));
   if (hooks_.serve_admin) {
-    CO_ASSIGN_OR_RETURN(admin_,
-                        AdminServer::start({config_.admin_address, config_.admin_port}, admin_node(*this, runtime_),
-                                           admin_hooks(*this, runtime_, hooks_.on_stop_requested)));
+    auto admin = AdminServer::start({config_.admin_address, config_.admin_port}, admin_node(*this, runtime_),
+                                    admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+    if (!admin.ok()) co_return listen_error(admin.error(), "admin_address", "admin_port");
+    admin_ = std::move(*admin);
   }
-  if (config_.start_native_transport) CO_TRY(co_await enable_binary());
+  if (config_.start_native_transport) {
+    Status listening = co_await enable_binary();
+    if (!listening.ok()) co_return listen_error(listening.error(), "rpc_address", "native_transport_port");
+  }
   schedule_snapshot_cleanup();
   LOG_INFO("Startup complete");
   co_return Status();

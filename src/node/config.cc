@@ -8,6 +8,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cql/table_options.h"
+#include "model/values.h"
+#include "node/cluster_node.h"
+#include "node/config_guardrails.h"
 #include "node/config_keys.h"
 #include "node/config_values.h"
 #include "runtime/disk.h"
@@ -40,7 +44,11 @@ class Parser {
     derive_directories();
     derive_memory();
     derive_rest();
+    TRY(resolve_addresses());
+    derive_seeds();
     TRY(check_values());
+    TRY(check_guardrails(config_));
+    TRY(check_default_compaction());
     TRY(check_unsupported());
     TRY(check_addresses());
     TRY(check_directories());
@@ -52,17 +60,19 @@ class Parser {
     const std::string file = overriding_ ? "command line" : config_.file;
     return Error(ErrorCode::kConfigError, fmt::format("{}:{}: {}", file, line, text));
   }
-  // At the key's own line, or at the first when the file does not have the key.
-  Error fail(const std::string& key, const std::string& text) const {
-    auto it = lines_.find(key);
-    return fail(it == lines_.end() ? 1 : it->second, key + ": " + text);
-  }
+  Error fail(const std::string& key, const std::string& text) const { return config_.error_at(key, text); }
   bool given(const std::string& key) const { return config_.given.contains(key); }
 
   Status read_document(std::string_view text) {
+    // A quote that is not closed is found when nothing follows it, not even the end of the line.
+    text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
     YAML::Node root;
     try {
-      root = YAML::Load(std::string(text));
+      std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+      if (documents.size() > 1) {
+        return fail(documents[1].Mark().line + 1, "Invalid yaml, a second document begins: remove the line '---'");
+      }
+      if (!documents.empty()) root = documents[0];
     } catch (const YAML::Exception& e) {
       return fail(e.mark.line + 1, fmt::format("Invalid yaml, {}: correct the line", e.msg));
     }
@@ -79,7 +89,7 @@ class Parser {
   Status read_overrides() {
     for (const auto& [name, value] : host_.overrides) {
       overriding_ = true;
-      lines_.erase(name);
+      config_.lines.erase(name);
       std::erase(config_.ignored_keys, name);
       YAML::Node node;
       try {
@@ -95,7 +105,7 @@ class Parser {
 
   Status read_key(const std::string& name, const YAML::Node& node, int line) {
     if (const ReplacedKey* old = find_replaced_key(name)) return read_old_key(*old, node, line);
-    if (!lines_.emplace(name, line).second) return fail(line, name + ": stands here a second time: remove one");
+    if (!config_.lines.emplace(name, line).second) return repeated(name, line);
     auto binding = config_bindings().find(name);
     if (binding != config_bindings().end()) return read_bound(name, binding->second, node, line);
     for (const Section& section : kSections) {
@@ -109,6 +119,19 @@ class Parser {
     config_.ignored_keys.push_back(name);
     remember(name, node);
     return {};
+  }
+
+  Error repeated(const std::string& name, int line) const {
+    for (const std::string& old_name : config_.old_names) {
+      if (find_replaced_key(old_name)->new_name == name) return old_and_new(old_name, name, line);
+    }
+    return fail(line, name + ": stands here a second time: remove one");
+  }
+
+  Error old_and_new(std::string_view old_name, std::string_view new_name, int line) const {
+    return fail(line, fmt::format("Config contains both old and new keys for the same configuration parameters, "
+                                  "migrate old -> new: [{} -> {}]: remove the old one",
+                                  old_name, new_name));
   }
 
   Status read_section(const Section& section, const YAML::Node& node, int line) {
@@ -131,17 +154,16 @@ class Parser {
 
   Status read_old_key(const ReplacedKey& old, const YAML::Node& node, int line) {
     const std::string new_name(old.new_name);
-    if (lines_.contains(new_name)) {
-      return fail(line, fmt::format("Config contains both old and new keys for the same configuration parameters, "
-                                    "migrate old -> new: [{} -> {}]: remove the old one",
-                                    old.old_name, old.new_name));
-    }
+    if (config_.lines.contains(new_name)) return old_and_new(old.old_name, old.new_name, line);
     config_.old_names.emplace_back(old.old_name);
     if (node.IsNull() || old.unit.empty()) return read_key(new_name, node, line);
     double number = 0;
     if (!node.IsScalar() || !YAML::convert<double>::decode(node, number)) {
       return fail(line,
                   fmt::format("{}: is not a number: write a bare number, or {} with a unit", old.old_name, new_name));
+    }
+    if (number < 0 && old.negative == Negative::kAsIs && old.unit != "keyspaces" && old.unit != "tables") {
+      return fail(line, fmt::format("{}: must not be negative: write 0 or more", old.old_name));
     }
     YAML::Node converted;  // null: not set
     if (number >= 0 || old.negative != Negative::kUnset) converted = with_unit(old, number);
@@ -215,11 +237,7 @@ class Parser {
       c.periodic_commitlog_sync_lag_block = c.commitlog_sync_period * 3 / 2;
     }
     if (!c.num_tokens && c.initial_token.size() <= 1) c.num_tokens = 1;
-    for (std::string* address :
-         {&c.listen_address, &c.broadcast_address, &c.rpc_address, &c.broadcast_rpc_address, &c.admin_address}) {
-      if (*address == "localhost") *address = "127.0.0.1";
-    }
-    derive_seeds();
+    if (!given("rpc_address")) c.rpc_address = c.listen_address;
     for (auto [name, timeout] : {std::pair{"read_request_timeout", &c.read_request_timeout},
                                  {"range_request_timeout", &c.range_request_timeout},
                                  {"request_timeout", &c.request_timeout},
@@ -232,6 +250,25 @@ class Parser {
                                        name, timeout->count()));
       *timeout = kLeastTimeout;
     }
+  }
+
+  Status resolve_addresses() {
+    Config& c = config_;
+    for (auto [key, address] : {std::pair{"listen_address", &c.listen_address},
+                                {"rpc_address", &c.rpc_address},
+                                {"admin_address", &c.admin_address},
+                                {"broadcast_address", &c.broadcast_address},
+                                {"broadcast_rpc_address", &c.broadcast_rpc_address}}) {
+      const bool is_unset = address->empty() && std::string_view(key).starts_with("broadcast_");
+      if (is_unset || parse_inet(*address).ok()) continue;
+      std::string found = *address == "localhost" ? "127.0.0.1" : host_.resolve ? host_.resolve(*address) : "";
+      if (found.empty()) {
+        return fail(key,
+                    fmt::format("Unknown host '{}': write an address, or a name that this machine knows", *address));
+      }
+      *address = std::move(found);
+    }
+    return {};
   }
 
   void derive_seeds() {
@@ -294,6 +331,14 @@ class Parser {
                   fmt::format("must be from 1 to {}, but was {}: leave it out for one a core", kMaxShards, c.shards));
     }
     return check_tokens();
+  }
+
+  Status check_default_compaction() const {
+    if (config_.default_compaction.class_name.empty()) return {};
+    const Result<StringPairs> options = parse_compaction(cql_options(config_).default_compaction);
+    const Status status = options.ok() ? validate_compaction(*options) : options.error();
+    if (status.ok()) return {};
+    return fail("default_compaction", status.error().message() + ": write what CREATE TABLE takes for compaction");
   }
 
   Status check_tokens() {
@@ -397,7 +442,6 @@ class Parser {
 
   const HostFacts& host_;
   Config config_;
-  std::map<std::string, int> lines_;
   bool overriding_ = false;  // what is read now is not from the file
 };
 
@@ -415,6 +459,12 @@ std::string trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+Error Config::error_at(const std::string& key, const std::string& text) const {
+  auto it = lines.find(key);
+  return Error(ErrorCode::kConfigError,
+               fmt::format("{}:{}: {}: {}", file, it == lines.end() ? 1 : it->second, key, text));
+}
 
 std::vector<std::pair<std::string, std::string>> Config::settings() const {
   std::vector<std::pair<std::string, std::string>> out;

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,6 +41,8 @@ struct HostFacts {
   std::string storage_directory = "data";  // parent of the directories that the file does not name
   std::vector<std::pair<std::string, std::string>> overrides =
       {};  // key and its value in YAML, as from --set key=value
+  // The address of a host name; empty when nobody knows it. Without a function no name is known but localhost.
+  std::function<std::string(const std::string&)> resolve = {};
 };
 
 // A class that Cassandra would load by name: `X`, or `class_name: X` with parameters. The package may be left out.
@@ -76,9 +79,9 @@ struct Config {
 
   // Addresses and ports. Names or IP addresses as written; "localhost" is 127.0.0.1.
   std::string listen_address = "127.0.0.1";
-  std::string broadcast_address;  // empty: listen_address
-  std::string rpc_address = "127.0.0.1";
-  std::string broadcast_rpc_address;  // empty: rpc_address
+  std::string broadcast_address;          // empty: listen_address
+  std::string rpc_address = "127.0.0.1";  // listen_address unless it is given
+  std::string broadcast_rpc_address;      // empty: rpc_address
   uint16_t storage_port = 7000;
   uint16_t ssl_storage_port = 7001;
   uint16_t native_transport_port = 9042;
@@ -199,6 +202,10 @@ struct Config {
   std::vector<std::string> old_names;     // that were read under their new names
   std::vector<std::string> warnings;      // to be logged at the start
   std::map<std::string, std::string> given;
+  std::map<std::string, int> lines;  // where a key stands
+
+  // `FILE:LINE: key: text`, at the first line when the file does not have the key.
+  Error error_at(const std::string& key, const std::string& text) const;
 
   // A budget for all memtables of the node.
   uint64_t memtable_space() const { return memtable_heap_space + memtable_offheap_space; }

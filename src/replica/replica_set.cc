@@ -1,4 +1,6 @@
 // Opening a node: engines on their shards, the node's own tables first, then everything they describe.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -143,6 +145,10 @@ Task<Status> ReplicaSetImpl::adopt_identity(const SavedLocalState& saved, size_t
   if (saved.found && saved.cluster_name != node.cluster_name) {
     co_return Error(ErrorCode::kConfigError,
                     "Saved cluster name " + saved.cluster_name + " != configured name " + node.cluster_name);
+  }
+  if (saved.found && !saved.tokens.empty() && saved.tokens.size() != num_tokens) {
+    co_return Error(ErrorCode::kConfigError,
+                    fmt::format("Cannot change the number of tokens from {} to {}", saved.tokens.size(), num_tokens));
   }
   Random& random = shared_.runtime.shard(0).random;
   if (saved.found) {

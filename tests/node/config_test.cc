@@ -227,6 +227,21 @@ TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
             "cassandra.yaml:2: Config contains both old and new keys for the same configuration parameters, migrate "
             "old -> "
             "new: [range_request_timeout_in_ms -> range_request_timeout]: remove the old one"},
+           {"range_request_timeout_in_ms: 5\nrange_request_timeout: 1s\n",
+            "cassandra.yaml:2: Config contains both old and new keys for the same configuration parameters, migrate "
+            "old -> "
+            "new: [range_request_timeout_in_ms -> range_request_timeout]: remove the old one"},
+           {"range_request_timeout_in_ms: -5\n",
+            "cassandra.yaml:1: range_request_timeout_in_ms: must not be negative: write 0 or more"},
+           {"cluster_name: a\nrack: \"b\n", "cassandra.yaml:2: Invalid yaml, illegal EOF in scalar: correct the line"},
+           {"cluster_name: a\n---\ncluster_name: b\n",
+            "cassandra.yaml:3: Invalid yaml, a second document begins: remove the line '---'"},
+           {"\nlisten_address: no.such.host\n",
+            "cassandra.yaml:2: listen_address: Unknown host 'no.such.host': write an address, or a name that this "
+            "machine knows"},
+           {"default_compaction:\n  class_name: NoStrategy\n",
+            "cassandra.yaml:1: default_compaction: Unable to find compaction strategy class "
+            "'org.apache.cassandra.db.compaction.NoStrategy': write what CREATE TABLE takes for compaction"},
            {"a: [1, 2\nb: 3\n", "cassandra.yaml:2: Invalid yaml, end of sequence flow not found: correct the line"},
            {"commitlog_sync: batch\ncommitlog_sync_period: 10s\n",
             "cassandra.yaml:2: commitlog_sync_period: Batch sync specified, but commitlog_sync_period found: remove "
@@ -249,6 +264,52 @@ TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
             "cassandra.yaml:1: shards: must be from 1 to 64, but was 65: leave it out for one a core"}}) {
     EXPECT_EQ(refusal(m.text), m.error);
   }
+}
+
+TEST(ConfigTest, GuardrailsMakeSense) {
+  for (const Mistake& m : std::initializer_list<Mistake>{
+           {"tables_fail_threshold: 5\ntables_warn_threshold: 10\n",
+            "cassandra.yaml:2: tables_warn_threshold: The warn threshold 10 should be lower than the fail threshold 5: "
+            "lower it"},
+           {"minimum_replication_factor_fail_threshold: 3\nminimum_replication_factor_warn_threshold: 2\n"
+            "default_keyspace_rf: 3\n",
+            "cassandra.yaml:2: minimum_replication_factor_warn_threshold: The warn threshold 2 should be greater than "
+            "the fail threshold 3: raise it"},
+           {"maximum_replication_factor_fail_threshold: 2\ndefault_keyspace_rf: 3\n",
+            "cassandra.yaml:1: maximum_replication_factor_fail_threshold: 2 cannot be lesser than default_keyspace_rf "
+            "(3): raise it"},
+           {"keyspaces_warn_threshold: 0\n",
+            "cassandra.yaml:1: keyspaces_warn_threshold: 0 is not allowed: write -1 to switch it off"},
+           {"keyspaces_fail_threshold: -2\n",
+            "cassandra.yaml:1: keyspaces_fail_threshold: Invalid value -2, negative values are not allowed: write -1 "
+            "to switch it off"},
+           {"data_disk_usage_percentage_warn_threshold: 101\n",
+            "cassandra.yaml:1: data_disk_usage_percentage_warn_threshold: Invalid value 101: maximum allowed value is "
+            "100"},
+           {"collection_size_warn_threshold: 2KiB\ncollection_size_fail_threshold: 1KiB\n",
+            "cassandra.yaml:1: collection_size_warn_threshold: The warn threshold 2048B should be lower than the fail "
+            "threshold 1024B: lower it"},
+           {"write_consistency_levels_warned: [ONE, TOO]\n",
+            "cassandra.yaml:1: write_consistency_levels_warned: 'TOO' is no consistency level: write one as "
+            "LOCAL_QUORUM"}}) {
+    EXPECT_EQ(refusal(m.text), m.error);
+  }
+  EXPECT_TRUE(refusal("table_properties_disallowed: [nope]\n")
+                  .starts_with("cassandra.yaml:1: table_properties_disallowed: 'nope' is no table property: write one "
+                               "of additional_write_policy, "));
+  const Config c = parsed("tables_warn_threshold: 5\ntables_fail_threshold: -1\ntable_properties_warned: [COMMENT]\n");
+  EXPECT_EQ(c.guardrails.tables_warn_threshold, 5);
+}
+
+TEST(ConfigTest, HostNamesAreResolved) {
+  HostFacts host = kHost;
+  host.resolve = [](const std::string& name) { return name == "db1" ? "10.0.0.1" : ""; };
+  auto config = parse_config("listen_address: db1\nadmin_address: localhost\n", "cassandra.yaml", host);
+  ASSERT_TRUE(config.ok()) << config.error().message();
+  EXPECT_EQ(config->listen_address, "10.0.0.1");
+  EXPECT_EQ(config->rpc_address, "10.0.0.1");  // as Cassandra's, when it is not given
+  EXPECT_EQ(config->admin_address, "127.0.0.1");
+  EXPECT_EQ(config->seeds, std::vector<std::string>{"10.0.0.1"});
 }
 
 TEST(ConfigTest, TimeoutsUnderTenMillisecondsAreRaised) {

@@ -1,5 +1,6 @@
 #include "runtime/asio/tcp_network.h"
 
+#include <netdb.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -189,6 +190,20 @@ Task<Status> connect_on(EpollShard* shard, SocketAddress address, Acceptor on_co
 }  // namespace
 
 namespace {}  // namespace
+
+std::string resolve_host(const std::string& name) {
+  for (int family : {AF_INET, AF_INET6}) {
+    addrinfo wanted{}, *found = nullptr;
+    wanted.ai_family = family;
+    wanted.ai_socktype = SOCK_STREAM;
+    if (name.empty() || ::getaddrinfo(name.c_str(), nullptr, &wanted, &found) != 0) continue;
+    char text[NI_MAXHOST];
+    const int failed = ::getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+    ::freeaddrinfo(found);
+    if (failed == 0) return text;
+  }
+  return {};
+}
 
 Result<FileDescriptor> open_listening_socket(const SocketAddress& address, Sharing sharing) {
   auto os_address = to_os_address(address);

@@ -37,6 +37,9 @@ class TcpNetwork final : public Network {
   HttpServer& http_;
 };
 
+// The address of a host name, of IPv4 if it has one; empty when nobody knows it.
+std::string resolve_host(const std::string& name);
+
 // Which sockets may have the same address. The first of a process has it alone until it listens, and then lets the others in: so another
 // process that listens there, or begins to at the same moment, makes it fail, even one that would share the address.
 enum class Sharing { kNone, kOpens, kJoins };
