@@ -57,7 +57,12 @@ int main(int argc, char** argv) {
   app.add_flag("-f,--foreground", foreground, "Accepted for Cassandra's sake: the node always stays in the foreground");
   app.add_flag("--check", check, "Check the configuration and exit: 0 when it is good, 3 when it is not");
   app.set_version_flag("--version", "cassandra-like 0.1.0 (Cassandra 5.0.9, CQL 3.4.7, native protocol v5)");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);  // prints the help or the error
+    return code == 0 ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
+  }
 
   if (options.config_file.empty()) {
     if (const char* directory = getenv("CASSANDRA_CONF")) options.config_file = directory;

@@ -5,6 +5,7 @@
 // once.
 #include "transport/authenticator.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -38,8 +39,10 @@ struct Credentials {
 
 // SASL PLAIN: authorization id, NUL, user, NUL, password; read from the end as Cassandra does.
 Result<Credentials> decode_plain(BytesView token) {
-  const Error malformed(ErrorCode::kBadCredentials,
-                        "Credential format error: username or password is empty or contains NUL(\\0) character");
+  if (std::count(token.begin(), token.end(), '\0') > 2) {
+    return Error(ErrorCode::kBadCredentials,
+                 "Credential format error: username or password is empty or contains NUL(\\0) character");
+  }
   Credentials out;
   const size_t before_password = token.rfind('\0');
   if (before_password != BytesView::npos) out.password = token.substr(before_password + 1);
@@ -48,7 +51,6 @@ Result<Credentials> decode_plain(BytesView token) {
   const size_t before_user = token.rfind('\0');
   if (before_user != BytesView::npos) out.user = token.substr(before_user + 1);
   if (out.user.empty()) return Error(ErrorCode::kBadCredentials, "Authentication ID must not be null");
-  if (token.substr(0, before_user).find('\0') != BytesView::npos) return malformed;
   return out;
 }
 

@@ -80,9 +80,13 @@ TEST_F(Login, IsRefusedWithTheSameWordsForAWrongUserAndAWrongPassword) {
   EXPECT_EQ(answer_to(client, plain("ann", "")), "0100 Password must not be null");
   EXPECT_EQ(answer_to(client, plain("", "secret")), "0100 Authentication ID must not be null");
   EXPECT_EQ(answer_to(client, auth_response_body("nonsense")), "0100 Password must not be null");
+  for (const std::string& password : {std::string("secret\0", 7), std::string("sec\0ret", 7)}) {
+    EXPECT_EQ(answer_to(client, plain("ann", password)),
+              "0100 Credential format error: username or password is empty or contains NUL(\\0) character");
+  }
   EXPECT_EQ(answer_to(client, auth_response_body(std::string("a\0b\0ann\0secret", 14))),
             "0100 Credential format error: username or password is empty or contains NUL(\\0) character");
-  EXPECT_EQ(test.server->metrics().auth_failures, 7u);
+  EXPECT_EQ(test.server->metrics().auth_failures, 9u);
   EXPECT_EQ(answer_to(client, plain("ann", "secret")), "AUTH_SUCCESS");
 }
 

@@ -53,6 +53,7 @@ def test_a_second_node_on_the_same_directory_is_refused(node):
 def test_help_version_and_check(tmp_path):
     assert daemon("--help").returncode == 0
     assert "5.0" in daemon("--version").stdout
+    assert daemon("--no-such-option").returncode == 3
     assert daemon("--check", "-c", str(ROOT / "conf" / "node.yaml")).returncode == 0
 
 
