@@ -205,15 +205,22 @@ Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<
 namespace {
 
 // Empty when the connection was warned already: once is enough.
-std::string warn_of_use(ClientState& client, BytesView id, std::string_view statement_keyspace) {
+std::string warn_of_use(ClientState& client, BytesView id, std::string_view keyspace,
+                        std::string_view statement_keyspace) {
   if (std::exchange(client.was_warned_of_use, true)) return "";
   auto shown = [](std::string_view keyspace) { return keyspace.empty() ? "null" : std::string(keyspace); };
   return "`USE <keyspace>` with prepared statements is considered to be an anti-pattern due to ambiguity in "
          "non-qualified table names. Please consider removing instances of `Session#setKeyspace(<keyspace>)`, "
          "`Session#execute(\"USE <keyspace>\")` and `cluster.newSession(<keyspace>)` from your code, and always use "
          "fully qualified table names (e.g. <keyspace>.<table>). Keyspace used: " +
-         shown(client.keyspace) + ", statement keyspace: " + shown(statement_keyspace) +
-         ", statement id: " + to_hex(id);
+         shown(keyspace) + ", statement keyspace: " + shown(statement_keyspace) + ", statement id: " + to_hex(id);
+}
+
+// Statements of other kinds depend on the keyspace in use, whatever they name: so Cassandra has it.
+bool may_be_qualified(const ast::Statement& tree) {
+  auto is = [&tree]<class... Kinds>() { return (std::holds_alternative<Kinds>(tree.body) || ...); };
+  return is.
+  operator()<ast::Select, ast::Insert, ast::InsertJson, ast::Update, ast::Delete, ast::Batch, ast::Truncate>();
 }
 
 }  // namespace
@@ -226,7 +233,7 @@ Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::
   PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());
-  return Prepared{std::move(*statement), !context.used_session_keyspace()};
+  return Prepared{std::move(*statement), may_be_qualified(tree) && !context.used_session_keyspace()};
 }
 
 // That of the request, which has to be there, or else the connection's.
@@ -275,7 +282,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
   ++statistics_.prepared_statements_executed;
   std::string use_warning;
   bool other_keyspace = !entry->fully_qualified && entry->keyspace != context.client.keyspace;
-  if (other_keyspace) use_warning = warn_of_use(context.client, id, entry->keyspace);
+  if (other_keyspace) use_warning = warn_of_use(context.client, id, context.client.keyspace, entry->keyspace);
   Request* request = acquire();
   request->statement = entry->statement;
   const std::vector<ColumnSpec>& markers = request->statement->bind_variables();
@@ -463,7 +470,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = cache_.find(id)->statement;
   std::string use_warning;
-  if (!fully_qualified) use_warning = warn_of_use(context.client, keyspace_id, context.client.keyspace);
+  if (!fully_qualified) use_warning = warn_of_use(context.client, keyspace_id, keyspace, keyspace);
   CO_TRY(co_await announce(owned_text, keyspace));
   CO_TRY(co_await save_prepared(id, keyspace, owned_text));
   if (!evicted.empty()) CO_TRY(co_await remove_prepared(std::move(evicted)));

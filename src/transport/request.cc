@@ -49,8 +49,10 @@ class BodyReader {
   std::string_view long_string() { return text<int32_t>(); }
 
   BytesView short_bytes() {
-    size_t size = in_.u16();
-    if (size > in_.remaining()) fail("Not enough bytes to read a byte array preceded by its 2 bytes length");
+    const bool has_length = in_.remaining() >= sizeof(uint16_t);
+    const size_t size = has_length ? in_.u16() : 0;
+    if (!has_length || size > in_.remaining())
+      fail("Not enough bytes to read a byte array preceded by its 2 bytes length");
     return in_.take(size);
   }
 

@@ -1,4 +1,5 @@
 // What a request is refused for that stands beside its text: keyspace and consistency level. Texts are Cassandra's.
+#include "cql/prepared_cache.h"
 #include "cql/query_processor.h"
 #include "gtest/gtest.h"
 #include "tests/replica/fixture/replica_node.h"
@@ -56,6 +57,24 @@ TEST_F(RequestOptionsTest, TheKeyspaceOfARequestHasToExist) {
   EXPECT_EQ(query("SELECT v FROM t WHERE k = 1", options), "");
   EXPECT_EQ(prepare("SELECT v FROM t WHERE k = ?", "ks"), "");
   EXPECT_EQ(batch("INSERT INTO t (k, v) VALUES (1, 1)", options), "");
+}
+
+// Once a connection. The ids are those of Cassandra.
+TEST_F(RequestOptionsTest, PreparedStatementsThatDependOnTheKeyspaceInUseAreWarnedOf) {
+  auto warned = [&](const std::string& text, const std::string& keyspace) -> std::string {
+    client = ClientState();
+    auto prepared =
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); });
+    EXPECT_TRUE(prepared.ok());
+    if (prepared->warnings.empty()) return "";
+    const std::string& warning = prepared->warnings.at(0);
+    return warning.substr(warning.find("Keyspace used"));
+  };
+  EXPECT_EQ(warned("USE w", ""),
+            "Keyspace used: null, statement keyspace: null, statement id: 83b685eb4fcdefc3871f79171afa2426");
+  EXPECT_EQ(warned("SELECT k,v FROM t WHERE k=?", "ks"), "Keyspace used: ks, statement keyspace: ks, statement id: " +
+                                                             to_hex(prepared_id("ks", "SELECT k,v FROM t WHERE k=?")));
+  EXPECT_EQ(warned("SELECT k,v FROM ks.t WHERE k=?", "ks"), "");
 }
 
 TEST_F(RequestOptionsTest, NodeLocalIsForDebugging) {

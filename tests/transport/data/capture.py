@@ -236,6 +236,7 @@ with sys.stdout as out:
     raw(out, 'truncated-query', st(4) + fr(4, 7, struct.pack('>i', 100) + b'SELECT', stream=9))
     raw(out, 'truncated-length', st(4) + fr(4, 7, b'\0\0', stream=9))
     raw(out, 'truncated-event', st(4) + fr(4, 11, struct.pack('>H', 2) + string('STATUS_CHANGE') + b'\0', stream=9))
+    raw(out, 'truncated-id', st(4) + fr(4, 10, b'\0', stream=9))
     raw(out, 'bad-utf8', st(4) + fr(4, 7, struct.pack('>i', 2) + b'\xc3\x28' + options(4), stream=9))
     raw(out, 'bad-timestamp', st(4) + fr(4, 7, long_string('SELECT * FROM system.local') + options(4, ts=-2**63), stream=9))
     raw(out, 'payload-3', st(3) + fr(3, 5, struct.pack('>H', 0), flags=4, stream=9))
