@@ -117,7 +117,8 @@ void print_by_protocol(std::ostream& out, const Json& clients) {
   table.add({"Protocol-Version", "IP-Address", "Last-Seen"});
   for (const Json& c : clients) {
     const std::time_t seen = c.at("last_seen_millis").get<int64_t>() / 1000;
-    table.add({fmt::format("{0}/v{0}", c.at("protocol_version").get<int>()), "/" + address_of(c, false),
+    const int version = c.at("protocol_version");
+    table.add({fmt::format("{0}/v{0}{1}", version, version == 6 ? "-beta" : ""), "/" + address_of(c, false),
                fmt::format("{:%b %d, %Y %H:%M:%S}", fmt::localtime(seen))});
   }
   out << table.text() << "\n";
