@@ -189,8 +189,6 @@ Task<Status> connect_on(EpollShard* shard, SocketAddress address, Acceptor on_co
 
 }  // namespace
 
-namespace {}  // namespace
-
 std::string resolve_host(const std::string& name) {
   for (int family : {AF_INET, AF_INET6}) {
     addrinfo wanted{}, *found = nullptr;

@@ -180,11 +180,20 @@ def supported(address, port, source_port):
     return options
 
 
+def wait_for_all_shards(node):
+    """The first one that listens answers already."""
+    deadline = time.time() + 10
+    while "Startup complete" not in (node.home / "logs" / "system.log").read_text():
+        assert time.time() < deadline
+        time.sleep(0.01)
+
+
 def test_drivers_may_choose_the_shard_by_their_port():
     address = "127.0.0.49"
     node = Node(address, shards=3, settings={"enable_shard_aware_drivers": "true"})
     try:
         node.start()
+        wait_for_all_shards(node)
         first = 20000 + os.getpid() % 1000 * 8  # not those of a run that has just ended
         for port in range(first, first + 6):
             options = supported(address, 19042, port)
