@@ -200,10 +200,9 @@ PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context) {
     statements.push_back(std::move(*statement));
   }
   if (batch.using_.ttl) return invalid("Global TTL on the BATCH statement is not supported.");
-  // The attributes belong to no table; their markers are named [timestamp] all the same.
-  static const TableMetadata kNoTable("", "", Uuid{}, {}, {}, {});
-  const TableMetadata& table = statements.empty() ? kNoTable : *statements[0]->as_modification()->table();
-  ASSIGN_OR_RETURN(PreparedAttributes attributes, prepare_attributes(batch.using_, table, context));
+  // The attributes belong to no table.
+  static const TableMetadata kBatch("[batch]", "[batch]", Uuid{}, {}, {}, {});
+  ASSIGN_OR_RETURN(PreparedAttributes attributes, prepare_attributes(batch.using_, kBatch, context));
   auto type = static_cast<BatchType>(batch.kind);
   bool has_timestamp = attributes.timestamp != nullptr;
   auto result = std::make_unique<BatchStatement>(type, std::move(statements), std::move(attributes));

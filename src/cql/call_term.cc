@@ -73,8 +73,9 @@ Result<FunctionPtr> resolve_anew(const ast::Term& term, const ColumnSpec& receiv
     }
     ASSIGN_OR_RETURN(TypePtr to, context.type(cast->type, ""));
     ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(arguments[0].type, to));
-    if (function != nullptr) return function;
-    return invalid("Unknown function system.cast_as_" + to->cql_name() + " called");
+    // There is no cast to the other name of text.
+    if (function != nullptr && cast->type.name == to->cql_name()) return function;
+    return invalid("Unknown function system.cast_as_" + cast->type.name + " called");
   }
   return resolve_arithmetic(std::get<ast::Arithmetic>(term.value).op, arguments, receiver.type, context);
 }
@@ -126,7 +127,7 @@ Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, Pr
 
 Result<TermPtr> prepare_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
   ASSIGN_OR_RETURN(FunctionPtr function, resolve(term, receiver, context));
-  if (function->is_aggregate()) return invalid("aggregation function are not supported in the where clause");
+  if (function->is_aggregate()) return invalid("Aggregation function are not supported in the where clause");
   if (assignable_type(function->return_type()->base(), receiver.type->base()) == Assignable::kNo) {
     return invalid("Type error: cannot assign result of function " + function->qualified_name() + " (type " +
                    function->return_type()->cql_name() + ") to " + receiver.name + " (type " +

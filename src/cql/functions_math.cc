@@ -1,5 +1,6 @@
 // abs, exp, log, log10, round: of every numeric type, to the same type (cql3.functions.MathFcts).
 #include <cmath>
+#include <limits>
 
 #include "cql/arithmetic_number.h"
 #include "cql/functions_internal.h"
@@ -27,7 +28,8 @@ double on_double(Op op, double x) {
     case Op::kLog:
       return std::log(x);
     case Op::kLog10:
-      return std::log10(x);
+      // As that of Java, with the sign that x86 gives a NaN.
+      return x < 0 ? -std::numeric_limits<double>::quiet_NaN() : std::log10(x);
     case Op::kRound:
       return static_cast<double>(saturated_long(round_half_up(x)));
   }

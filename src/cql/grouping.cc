@@ -1,5 +1,7 @@
 #include "cql/grouping.h"
 
+#include <algorithm>
+
 #include "cql/restrictions.h"
 #include "cql/selector.h"
 
@@ -8,6 +10,49 @@ namespace {
 
 constexpr char kNotInOrder[] =
     "Group by currently only support groups of columns following their declared order in the PRIMARY KEY";
+
+bool is_constant(const ast::Selectable& selectable, const SelectorBuilder& builder) {
+  SelectorBuilder own(builder.table(), builder.context());
+  return own.resolve_names(selectable).ok() && own.used().empty();
+}
+
+// Whether what is computed of rows in their order is in order, too.
+bool is_monotonic(const std::string& name, const std::vector<bool>& constant) {
+  if (name == "floor") {
+    return !constant[0] && std::all_of(constant.begin() + 1, constant.end(), [](bool argument) { return argument; });
+  }
+  for (const char* conversion :
+       {"to_date", "todate", "to_timestamp", "totimestamp", "to_unix_timestamp", "tounixtimestamp"}) {
+    if (name == conversion) return true;
+  }
+  return false;
+}
+
+std::optional<Error> check_monotonic(const ast::Selectable& selectable, SelectorBuilder& builder) {
+  const auto* call = std::get_if<ast::FunctionSelectable>(&selectable.value);
+  if (call == nullptr || is_constant(selectable, builder)) return std::nullopt;
+  std::vector<const ast::Selectable*> arguments;
+  std::vector<bool> constant;
+  for (const auto& argument : call->arguments) {
+    arguments.push_back(&argument);
+    constant.push_back(is_constant(argument, builder));
+  }
+  auto function = builder.resolve(call->function, arguments);
+  if (!function.ok()) return std::nullopt;
+  if (!is_monotonic((*function)->name(), constant)) {
+    std::string types;
+    for (size_t i = 0; i < constant.size(); ++i) {
+      types += (i > 0 ? ", " : "") + (*function)->arguments()[i]->cql_name() + (constant[i] ? "(constant)" : "");
+    }
+    return invalid(
+        "Only monotonic functions are supported in the GROUP BY clause. Got: " + (*function)->qualified_name() +
+        " : (" + types + ") -> " + (*function)->return_type()->cql_name() + " ");
+  }
+  for (const ast::Selectable* argument : arguments) {
+    if (auto refusal = check_monotonic(*argument, builder)) return refusal;
+  }
+  return std::nullopt;
+}
 
 // The clustering column that a function groups by, and the function.
 Result<const Column*> prepare_function(const ast::Selectable& selectable, SelectorBuilder& builder, Grouping& result) {
@@ -27,6 +72,7 @@ Result<const Column*> prepare_function(const ast::Selectable& selectable, Select
   if (used[0]->kind != ColumnKind::kClustering) {
     return invalid("Group by functions are only supported on clustering columns, got " + used[0]->name);
   }
+  result.refusal = check_monotonic(selectable, builder);
   return used[0];
 }
 

@@ -14,6 +14,7 @@ namespace cassandra_like {
 struct Grouping {
   size_t clustering_columns = 0;
   SelectorPtr function;
+  std::optional<Error> refusal;  // of a function that does not keep the order of rows: told when the statement runs
 };
 
 class Restrictions;

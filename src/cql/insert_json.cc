@@ -50,7 +50,7 @@ class Document {
   Result<const Values*> values(ExecutionContext& context) const {
     ASSIGN_OR_RETURN(BytesView text, term_->bind(context));
     if (is_null(text)) return invalid("Got null for INSERT JSON values");
-    if (is_unset(text)) return invalid("Got unset for INSERT JSON values");
+    if (is_unset(text)) text = BytesView("", 0);  // and that is no document
     if (!known_ || text_ != text) {
       known_ = false;
       ASSIGN_OR_RETURN(values_, parse_document(*table_, text));

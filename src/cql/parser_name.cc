@@ -1,4 +1,6 @@
 // Names and types.
+#include <charconv>
+
 #include "cql/parser_impl.h"
 
 namespace cassandra_like {
@@ -177,13 +179,9 @@ bool Parser::parametrized_type(ast::TypeName::Kind kind, ast::TypeName& out) {
   if (kind == Kind::kVector) {
     std::string dimension;
     if (!expect(Tok::kComma) || !expect_value(Tok::kIntegerLiteral, dimension)) return false;
-    out.dimension = 0;
-    for (char c : dimension) {
-      if (c == '-' || out.dimension > (INT32_MAX - (c - '0')) / 10) {
-        return fail_with(Error(ErrorCode::kSyntaxError, "Invalid vector dimension: " + dimension));
-      }
-      out.dimension = out.dimension * 10 + (c - '0');
-    }
+    const char* end = dimension.data() + dimension.size();
+    if (std::from_chars(dimension.data(), end, out.dimension).ec != std::errc())
+      return fail_with(Error(ErrorCode::kSyntaxError, "Invalid vector dimension: " + dimension));
   }
   while (kind == Kind::kTuple && accept(Tok::kComma)) {
     if (!comparator_type(out.parameters.emplace_back())) return false;

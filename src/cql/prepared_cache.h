@@ -13,7 +13,8 @@ struct PreparedEntry {
   StatementPtr statement;
   std::string keyspace;  // the session's when it was prepared
   std::string text;
-  bool fully_qualified = false;
+  bool names_tables = false;                      // it reads or writes some
+  bool fully_qualified = false;                   // and says their keyspaces
   std::vector<std::pair<Uuid, TablePtr>> tables;  // what it was prepared against
 };
 

@@ -66,11 +66,13 @@ class QueryProcessorImpl : public QueryProcessor {
  private:
   struct Prepared {
     std::unique_ptr<Statement> statement;
+    bool names_tables = false;
     bool fully_qualified = false;
   };
   Result<std::string> keyspace_of(std::string_view keyspace, const ClientState& client) const;
   Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal);
   Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
+  void put(const PreparedEntry& entry, std::vector<Bytes>* evicted);
   Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
   void on_schema_change(const Schema& schema);
   TablePtr prepared_table() const { return coordinator_.schema().current()->table("system", "prepared_statements"); }
@@ -216,11 +218,19 @@ std::string warn_of_use(ClientState& client, BytesView id, std::string_view keys
          shown(keyspace) + ", statement keyspace: " + shown(statement_keyspace) + ", statement id: " + to_hex(id);
 }
 
-// Statements of other kinds depend on the keyspace in use, whatever they name: so Cassandra has it.
-bool may_be_qualified(const ast::Statement& tree) {
-  auto is = [&tree]<class... Kinds>() { return (std::holds_alternative<Kinds>(tree.body) || ...); };
-  return is.
-  operator()<ast::Select, ast::Insert, ast::InsertJson, ast::Update, ast::Delete, ast::Batch, ast::Truncate>();
+// When it was prepared in another keyspace than the session's. Of batches it is not known.
+std::string warn_of_other_keyspace(const PreparedEntry& entry, BytesView id, ClientState& client) {
+  const std::string_view keyspace = entry.names_tables ? std::string_view(entry.keyspace) : std::string_view();
+  if (keyspace == client.keyspace || entry.statement->kind() == std::string_view("BATCH")) return "";
+  return warn_of_use(client, id, client.keyspace, keyspace);
+}
+
+// Ids of other statements are those with the session's keyspace, whatever they name.
+bool names_tables(const ast::Statement& tree) {
+  return std::holds_alternative<ast::Select>(tree.body) || std::holds_alternative<ast::Insert>(tree.body) ||
+         std::holds_alternative<ast::InsertJson>(tree.body) || std::holds_alternative<ast::Update>(tree.body) ||
+         std::holds_alternative<ast::Delete>(tree.body) || std::holds_alternative<ast::Batch>(tree.body) ||
+         std::holds_alternative<ast::Truncate>(tree.body);
 }
 
 }  // namespace
@@ -233,7 +243,8 @@ Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::
   PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());
-  return Prepared{std::move(*statement), may_be_qualified(tree) && !context.used_session_keyspace()};
+  const bool names = names_tables(tree);
+  return Prepared{std::move(*statement), names, names && !context.used_session_keyspace()};
 }
 
 // That of the request, which has to be there, or else the connection's.
@@ -281,8 +292,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
   }
   ++statistics_.prepared_statements_executed;
   std::string use_warning;
-  bool other_keyspace = !entry->fully_qualified && entry->keyspace != context.client.keyspace;
-  if (other_keyspace) use_warning = warn_of_use(context.client, id, context.client.keyspace, entry->keyspace);
+  if (!entry->fully_qualified) use_warning = warn_of_other_keyspace(*entry, id, context.client);
   Request* request = acquire();
   request->statement = entry->statement;
   const std::vector<ColumnSpec>& markers = request->statement->bind_variables();
@@ -422,6 +432,7 @@ Result<PreparedEntry> QueryProcessorImpl::make_entry(std::string_view text, cons
   PreparedEntry entry;
   entry.keyspace = keyspace;
   entry.text = std::string(text);
+  entry.names_tables = prepared.names_tables;
   entry.fully_qualified = prepared.fully_qualified;
   for (const Uuid& id : prepared.statement->depends_on()) {
     entry.tables.emplace_back(id, coordinator_.schema().current()->table(id));
@@ -441,15 +452,19 @@ QueryResult QueryProcessorImpl::prepared_result(Bytes id, const Statement& state
 
 // Under the id without keyspace and, when there is a session keyspace, under the one with it: which of the two a client
 // uses depends on whether the statement names its keyspace itself.
-Status QueryProcessorImpl::store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted) {
-  ASSIGN_OR_RETURN(PreparedEntry entry, make_entry(text, keyspace));
-  std::vector<Bytes> ids{prepared_id("", text)};
-  if (!keyspace.empty()) ids.push_back(prepared_id(keyspace, text));
+void QueryProcessorImpl::put(const PreparedEntry& entry, std::vector<Bytes>* evicted) {
+  std::vector<Bytes> ids{prepared_id("", entry.text)};
+  if (!entry.keyspace.empty()) ids.push_back(prepared_id(entry.keyspace, entry.text));
   for (const Bytes& id : ids) {
     for (Bytes& gone : cache_.put(id, entry)) evicted->push_back(std::move(gone));
   }
   statistics_.prepared_statements = cache_.size();
   statistics_.prepared_evicted += evicted->size();
+}
+
+Status QueryProcessorImpl::store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted) {
+  ASSIGN_OR_RETURN(PreparedEntry entry, make_entry(text, keyspace));
+  put(entry, evicted);
   return {};
 }
 
@@ -465,7 +480,9 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
     co_return prepared_result(keyspace_id, *with_keyspace->statement);
   }
   std::vector<Bytes> evicted;
-  CO_TRY(store(owned_text, keyspace, &evicted));
+  CO_ASSIGN_OR_RETURN(PreparedEntry entry, make_entry(owned_text, keyspace));
+  CO_TRY(entry.statement->validate(context.client));
+  put(entry, &evicted);
   bool fully_qualified = cache_.find(plain_id)->fully_qualified;
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = cache_.find(id)->statement;

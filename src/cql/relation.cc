@@ -9,12 +9,6 @@
 namespace cassandra_like {
 namespace {
 
-std::string names(const std::vector<const Column*>& columns) {
-  std::string text;
-  for (const Column* column : columns) text += (text.empty() ? "" : ", ") + column->name;
-  return text;
-}
-
 const char* operator_name(ast::Operator op) {
   switch (op) {
     case ast::Operator::kEq:
@@ -189,7 +183,8 @@ class RelationPreparer {
       }
       return {};
     }
-    ASSIGN_OR_RETURN(into.tuple, prepare_term(term, spec("(" + comma_names() + ")", tuple_type()), context_));
+    into.name = "(" + comma_names() + ")";
+    ASSIGN_OR_RETURN(into.tuple, prepare_term(term, spec(into.name, tuple_type()), context_));
     return {};
   }
 
@@ -213,9 +208,9 @@ class RelationPreparer {
   Status prepare_in_values() {
     result_.kind = Restriction::Kind::kIn;
     if (std::holds_alternative<ast::BindMarker>(relation_.in_values)) {
-      ColumnSpec receiver = result_.is_multi_column ? spec("(" + comma_names() + ")", tuple_type())
+      ColumnSpec receiver = result_.is_multi_column ? spec(comma_names(), tuple_type())
                                                     : spec(column()->name, unreversed(column()->type));
-      ASSIGN_OR_RETURN(result_.in_marker, prepare_in(relation_.in_values, receiver, context_));
+      ASSIGN_OR_RETURN(result_.in_marker, prepare_in(relation_.in_values, receiver, context_, result_.is_multi_column));
       return {};
     }
     for (const ast::Term& term : std::get<std::vector<ast::Term>>(relation_.in_values)) {
@@ -262,11 +257,11 @@ class RelationPreparer {
 };
 
 std::string common_names(const Restriction& a, const Restriction& b) {
-  std::vector<const Column*> common;
+  std::string text;
   for (const Column* column : a.columns) {
-    if (b.covers(column)) common.push_back(column);
+    if (b.covers(column)) text += (text.empty() ? "" : " ,") + column->name;
   }
-  return names(common);
+  return text;
 }
 
 bool is_filterable_index(const IndexMetadata& index) { return index.kind != IndexKind::kCustom; }
@@ -283,7 +278,8 @@ Result<Values> TupleValue::bind(ExecutionContext& context, size_t count) const {
     return values;
   }
   ASSIGN_OR_RETURN(BytesView serialized, tuple->bind(context));
-  if (is_null(serialized) || is_unset(serialized)) {
+  if (is_unset(serialized)) return invalid("Invalid unset value for tuple " + name);
+  if (is_null(serialized)) {
     values.assign(count, serialized);
     return values;
   }

@@ -19,6 +19,7 @@ using Tuples = absl::InlinedVector<Values, 1>;
 struct TupleValue {
   std::vector<TermPtr> elements;
   TermPtr tuple;
+  std::string name;  // of the columns, as errors name the tuple
 
   // Nulls and unset values are passed on.
   Result<Values> bind(ExecutionContext& context, size_t count) const;

@@ -1,6 +1,7 @@
 #include "cql/restrictions.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cql/restrictions_impl.h"
 #include "cql/term_internal.h"
@@ -127,7 +128,22 @@ class RestrictionsBuilder {
     return {};
   }
 
+  static Status check_token_columns(const std::vector<std::string>& columns, const std::vector<std::string>& key) {
+    if (columns == key) return {};
+    const std::set<std::string> distinct(columns.begin(), columns.end()), wanted(key.begin(), key.end());
+    if (!std::includes(distinct.begin(), distinct.end(), wanted.begin(), wanted.end()))
+      return invalid("The token() function must be applied to all partition key components or none of them");
+    if (distinct.size() < columns.size())
+      return invalid("The token() function contains duplicate partition key components");
+    if (distinct != wanted) return invalid("The token() function must contains only partition key components");
+    return invalid("The token function arguments must be in the partition key order: " + join(key));
+  }
+
   Status add_token(const ast::Relation& relation) {
+    if (relation.op == ast::Operator::kNeq) {
+      return invalid("Unsupported \"!=\" relation: token(" + join(relation.columns) +
+                     ") != " + source(relation.value, context_));
+    }
     std::vector<std::string> key_names;
     for (const ColumnPtr& column : table_.partition_key) key_names.push_back(column->name);
     for (const std::string& name : relation.columns) {
@@ -135,14 +151,7 @@ class RestrictionsBuilder {
       if (column == nullptr)
         return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
     }
-    if (relation.columns != key_names) {
-      auto sorted = relation.columns, wanted = key_names;
-      std::sort(sorted.begin(), sorted.end());
-      std::sort(wanted.begin(), wanted.end());
-      return invalid(sorted == wanted
-                         ? "The token function arguments must be in the partition key order: " + join(key_names)
-                         : "The token() function must be applied to all partition key components or none of them");
-    }
+    TRY(check_token_columns(relation.columns, key_names));
     ColumnSpec receiver{table_.keyspace, table_.name, "partition key token", types::bigint()};
     ASSIGN_OR_RETURN(TermPtr value, prepare_term(relation.value, receiver, context_));
     TokenRestriction& token = result_->token_;

@@ -260,6 +260,7 @@ class DropRoleStatement : public Statement {
  public:
   explicit DropRoleStatement(ast::DropRole ast) : ast_(std::move(ast)) {}
   const char* kind() const override { return "DROP ROLE"; }
+  Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryProcessor* processor = &context.processor;
     CO_TRY(check_logged_in(context.client));
@@ -294,6 +295,7 @@ class MembershipStatement : public Statement {
   MembershipStatement(std::string role, std::string grantee, bool grant)
       : role_(std::move(role)), grantee_(std::move(grantee)), grant_(grant) {}
   const char* kind() const override { return grant_ ? "GRANT" : "REVOKE"; }
+  Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryProcessor* processor = &context.processor;
     CO_TRY(check_logged_in(context.client));
@@ -335,6 +337,7 @@ class ListRolesStatement : public Statement {
     metadata_ = make_result_metadata(std::move(columns));
   }
   const char* kind() const override { return ast_.users ? "LIST USERS" : "LIST ROLES"; }
+  Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryProcessor* processor = &context.processor;
     CO_TRY(check_logged_in(context.client));
@@ -381,6 +384,7 @@ class PermissionStatement : public Statement {
  public:
   explicit PermissionStatement(const char* operation) : operation_(operation) {}
   const char* kind() const override { return operation_; }
+  Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     if (Status status = check_logged_in(context.client); !status.ok()) {
       return Result<QueryResult>(std::move(status.error()));

@@ -228,6 +228,8 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   SelectLimits limits;
   ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context));
   ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
+  TRY(selection_.check_bounds(context));
+  if (grouping_ && grouping_->refusal) return *grouping_->refusal;
   limits.in_first_partition = limits.per_partition;
   std::optional<PagingState> state;
   if (!is_null(context.options.paging_state) && !is_one_group()) {
@@ -527,10 +529,17 @@ class SelectBuilder {
     if (!restrictions.has_partition_keys()) {
       return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
     }
-    size_t position = 0;
-    std::optional<bool> reversed;
+    // A column that is named again keeps its place.
+    std::vector<std::pair<const Column*, bool>> orders;
     for (const ast::OrderBy& order : select_.order_by) {
       const Column* column = table().column(order.column);
+      auto same = std::find_if(orders.begin(), orders.end(), [&](const auto& other) { return other.first == column; });
+      if (same == orders.end()) same = orders.emplace(orders.end(), column, false);
+      same->second = order.descending;
+    }
+    size_t position = 0;
+    std::optional<bool> reversed;
+    for (const auto& [column, descending] : orders) {
       if (column->kind != ColumnKind::kClustering) {
         return invalid("Order by is currently only supported on the clustered columns of the PRIMARY KEY, got " +
                        column->name);
@@ -544,7 +553,7 @@ class SelectBuilder {
         }
       }
       ++position;
-      bool opposite = order.descending != column->type->is_reversed();
+      bool opposite = descending != column->type->is_reversed();
       if (reversed && *reversed != opposite) return invalid("Unsupported order by relation");
       reversed = opposite;
     }

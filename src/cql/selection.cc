@@ -53,6 +53,7 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
     TRY(prepare_column(tree, builder, selection.columns_.back()));
   }
   selection.aggregates_ = builder.take_aggregates();
+  selection.bounds_ = builder.take_bounds();
   for (const Column* column : builder.used()) selection.used_.push_back(column);
   std::vector<ColumnSpec> specs;
   for (const SelectedColumn& column : selection.columns_) {
@@ -61,6 +62,15 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
   }
   selection.metadata_ = make_result_metadata(std::move(specs));
   return selection;
+}
+
+Status Selection::check_bounds(ExecutionContext& context) const {
+  for (const SelectedBound& bound : bounds_) {
+    ASSIGN_OR_RETURN(BytesView value, bound.term->bind(context));
+    if (is_null(value)) return invalid("Invalid null value for " + bound.what);
+    if (is_unset(value) && !bound.may_be_unset) return invalid("Invalid unset value for " + bound.what);
+  }
+  return {};
 }
 
 void Selection::make_json() {

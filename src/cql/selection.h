@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cql/function.h"
+#include "cql/term.h"
 #include "model/row.h"
 
 namespace cassandra_like {
@@ -79,6 +80,13 @@ struct AggregateCall {
   std::vector<SelectorPtr> arguments;
 };
 
+// What names elements of a collection: m[bound], m[bound..].
+struct SelectedBound {
+  const Term* term;
+  std::string what;   // "element selection on m"
+  bool may_be_unset;  // of a slice: then it has no such end
+};
+
 class Selection {
  public:
   static Result<Selection> prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
@@ -92,6 +100,8 @@ class Selection {
   bool is_json() const { return is_json_; }
   bool has_aggregates() const { return !aggregates_.empty(); }
   const std::vector<AggregateCall>& aggregates() const { return aggregates_; }
+  // What is wrong with the bound values is told also where no row is read.
+  Status check_bounds(ExecutionContext& context) const;
   bool is_wildcard() const { return is_wildcard_; }
   // Of the columns that occur anywhere in the clause.
   const std::vector<const Column*>& used_columns() const { return used_; }
@@ -101,6 +111,7 @@ class Selection {
  private:
   std::vector<SelectedColumn> columns_;
   std::vector<AggregateCall> aggregates_;
+  std::vector<SelectedBound> bounds_;
   ResultMetadataPtr metadata_;
   std::vector<const Column*> used_;
   bool is_plain_ = true;

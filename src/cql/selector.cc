@@ -2,6 +2,7 @@
 #include "cql/selector.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/vint.h"
 #include "cql/selector_type.h"
@@ -206,6 +207,9 @@ class ElementSelector : public Selector {
     if (to_ != nullptr) {
       ASSIGN_OR_RETURN(to, to_->bind(*input.context));
     }
+    // A bound that is unset is none.
+    if (is_unset(from)) from = kNull;
+    if (is_unset(to)) to = kNull;
     if (is_null(value)) return false;
     const Type& key_type = *receiver_->type()->base().elements()[0];
     auto elements = ElementReader::collection(value);
@@ -248,6 +252,7 @@ class VectorSelector : public Selector {
   std::vector<SelectorPtr> parts_;
 };
 
+// A list, which has its size at the beginning, a tuple or a user type. A part that is nullptr is null.
 class TupleSelector : public Selector {
  public:
   TupleSelector(TypePtr type, std::vector<SelectorPtr> parts, bool counted)
@@ -256,7 +261,10 @@ class TupleSelector : public Selector {
     Bytes out;
     if (counted_) append_be<int32_t>(out, static_cast<int32_t>(parts_.size()));
     for (const SelectorPtr& part : parts_) {
-      ASSIGN_OR_RETURN(BytesView value, part->evaluate(input));
+      BytesView value = kNull;
+      if (part != nullptr) {
+        ASSIGN_OR_RETURN(value, part->evaluate(input));
+      }
       append_element(out, value);
     }
     return input.context->arena.copy(out);
@@ -265,6 +273,41 @@ class TupleSelector : public Selector {
  private:
   std::vector<SelectorPtr> parts_;
   bool counted_;
+};
+
+// A set or a map: sorted; of equal keys the first counts, with the last value. The values of a map may be null.
+class SortedSelector : public Selector {
+ public:
+  struct Entry {
+    SelectorPtr key, mapped;  // of a set without `mapped`
+  };
+  SortedSelector(TypePtr type, std::vector<Entry> entries) : Selector(std::move(type)), entries_(std::move(entries)) {}
+  Result<BytesView> evaluate(const InputRow& input) const override {
+    const Type& key_type = *type()->elements()[0];
+    auto before = [&](BytesView a, BytesView b) { return key_type.compare(a, b) < 0; };
+    std::map<BytesView, BytesView, decltype(before)> sorted(before);
+    for (const Entry& entry : entries_) {
+      ASSIGN_OR_RETURN(BytesView key, entry.key->evaluate(input));
+      if (is_null(key)) return invalid("null is not supported inside collections");
+      BytesView mapped = kNull;
+      if (is_map()) {
+        ASSIGN_OR_RETURN(mapped, entry.mapped->evaluate(input));
+      }
+      sorted.insert_or_assign(key, mapped);
+    }
+    Bytes out;
+    append_be<int32_t>(out, static_cast<int32_t>(sorted.size()));
+    for (const auto& [key, mapped] : sorted) {
+      append_element(out, key);
+      if (is_map()) append_element(out, mapped);
+    }
+    return input.context->arena.copy(out);
+  }
+
+ private:
+  bool is_map() const { return type()->kind() == TypeKind::kMap; }
+
+  std::vector<Entry> entries_;
 };
 
 }  // namespace
@@ -277,11 +320,22 @@ Result<const Column*> SelectorBuilder::column(const std::string& name) {
   return found;
 }
 
+Result<size_t> SelectorBuilder::field(const ast::MapOrUdtEntry& entry, const Type& type) {
+  const auto& user_type = static_cast<const UserType&>(type.base());
+  const auto* name_of_field = std::get_if<ast::ColumnSelectable>(&entry.key.value);
+  if (name_of_field == nullptr)
+    return invalid(name(entry.key) + " is not a valid field identifier of type " + user_type.name() + " ");
+  auto index = user_type.field_index(name_of_field->name);
+  if (index) return *index;
+  return invalid("Unknown field '" + name_of_field->name + "' in value of user defined type " + user_type.name());
+}
+
 Result<TypePtr> SelectorBuilder::type_when_built(const ast::Selectable& selectable) {
   if (auto known = built_types_.find(&selectable); known != built_types_.end()) return known->second;
-  size_t aggregates = aggregates_.size();
+  size_t aggregates = aggregates_.size(), bounds = bounds_.size();
   Result<SelectorPtr> selector = build(selectable, nullptr);
   aggregates_.resize(aggregates);
+  bounds_.resize(bounds);
   Result<TypePtr> type = selector.ok() ? Result<TypePtr>((*selector)->type()) : Result<TypePtr>(selector.error());
   return built_types_.emplace(&selectable, std::move(type)).first->second;
 }
@@ -290,13 +344,14 @@ namespace {
 
 struct ResolveNames {
   SelectorBuilder& builder;
+  bool entries;
 
   Status operator()(const ast::ColumnSelectable& s) const { return found(builder.column(s.name)); }
   Status operator()(const ast::WritetimeOrTtlSelectable& s) const { return found(builder.column(s.column)); }
   Status operator()(const ast::FunctionSelectable& s) const {
     std::vector<const ast::Selectable*> arguments;
     for (const auto& argument : s.arguments) {
-      TRY(builder.resolve_names(argument));
+      TRY(resolve(argument));
       arguments.push_back(&argument);
     }
     return found(builder.resolve(s.function, arguments));
@@ -304,38 +359,47 @@ struct ResolveNames {
   Status operator()(const ast::ArithmeticSelectable& s) const {
     std::vector<const ast::Selectable*> operands{&*s.left};
     if (s.right) operands.push_back(&**s.right);
-    for (const ast::Selectable* operand : operands) TRY(builder.resolve_names(*operand));
+    for (const ast::Selectable* operand : operands) TRY(resolve(*operand));
     ASSIGN_OR_RETURN(auto call, builder.call_arguments(operands));
     return found(resolve_arithmetic(s.op, call, nullptr, builder.context()));
   }
-  Status operator()(const ast::CastSelectable& s) const { return builder.resolve_names(*s.argument); }
-  Status operator()(const ast::FieldSelectable& s) const { return builder.resolve_names(*s.receiver); }
-  Status operator()(const ast::ElementSelectable& s) const { return builder.resolve_names(*s.receiver); }
-  Status operator()(const ast::SliceSelectable& s) const { return builder.resolve_names(*s.receiver); }
-  Status operator()(const ast::TypeHintSelectable& s) const { return builder.resolve_names(*s.selectable); }
+  Status operator()(const ast::CastSelectable& s) const { return resolve(*s.argument); }
+  Status operator()(const ast::FieldSelectable& s) const { return resolve(*s.receiver); }
+  Status operator()(const ast::ElementSelectable& s) const { return resolve(*s.receiver); }
+  Status operator()(const ast::SliceSelectable& s) const { return resolve(*s.receiver); }
+  Status operator()(const ast::TypeHintSelectable& s) const { return resolve(*s.selectable); }
   Status operator()(const ast::ParenthesesSelectable& s) const { return all(s.elements); }
   Status operator()(const ast::ArraySelectable& s) const { return all(s.elements); }
   Status operator()(const ast::SetSelectable& s) const { return all(s.elements); }
+  Status operator()(const ast::MapOrUdtSelectable& s) const {
+    if (!entries) return {};
+    for (const auto& [key, value] : s.entries) {
+      if (!std::holds_alternative<ast::ColumnSelectable>(key.value)) TRY(resolve(key));
+      TRY(resolve(value));
+    }
+    return {};
+  }
   template <class Other>
   Status operator()(const Other&) const {
     return {};
   }
 
  private:
+  Status resolve(const ast::Selectable& part) const { return builder.resolve_names(part, entries); }
   template <class T>
   static Status found(const Result<T>& result) {
     return result.ok() ? Status() : Status(result.error());
   }
   Status all(const std::vector<ast::Selectable>& selectables) const {
-    for (const auto& one : selectables) TRY(builder.resolve_names(one));
+    for (const auto& one : selectables) TRY(resolve(one));
     return {};
   }
 };
 
 }  // namespace
 
-Status SelectorBuilder::resolve_names(const ast::Selectable& selectable) {
-  return std::visit(ResolveNames{*this}, selectable.value);
+Status SelectorBuilder::resolve_names(const ast::Selectable& selectable, bool entries) {
+  return std::visit(ResolveNames{*this, entries}, selectable.value);
 }
 
 Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
@@ -396,9 +460,6 @@ struct BuildSelector {
   static Error cannot_infer(const std::string& term) {
     return invalid("Cannot infer type for term " + term + " in selection clause (try using a cast to force a type)");
   }
-  Error not_supported(const std::string& what) const {
-    return invalid(what + " in a SELECT clause is not supported yet");
-  }
 
   Result<SelectorPtr> operator()(const ast::ColumnSelectable& s) const {
     ASSIGN_OR_RETURN(const Column* column, builder.column(s.name));
@@ -436,7 +497,10 @@ struct BuildSelector {
     ASSIGN_OR_RETURN(SelectorPtr argument, builder.build(*s.argument, nullptr));
     ASSIGN_OR_RETURN(TypePtr to, builder.context().type(s.type, builder.table().keyspace));
     ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(argument->type(), to));
-    if (function == nullptr) return invalid(builder.name(*s.argument) + " cannot be cast to " + to->cql_name());
+    // Of text to its other name there is only what changes nothing.
+    const bool same_text = s.type.name == "varchar" && argument->type()->base().kind() == TypeKind::kText;
+    if (function == nullptr || (s.type.name != to->cql_name() && !same_text))
+      return invalid(builder.name(*s.argument) + " cannot be cast to " + s.type.name);
     std::vector<SelectorPtr> arguments;
     arguments.push_back(std::move(argument));
     auto scalar = std::static_pointer_cast<const ScalarFunction>(function);
@@ -471,6 +535,7 @@ struct BuildSelector {
     const Type& type = receiver->type()->base();
     ASSIGN_OR_RETURN(TermPtr key, prepare_term(s.element, key_spec(*s.receiver, type), builder.context()));
     TypePtr result = type.elements().back();
+    builder.add_bound({key.get(), "element selection on " + builder.name(*s.receiver), false});
     return SelectorPtr(std::make_unique<ElementSelector>(result, std::move(receiver), std::move(key), nullptr, false));
   }
   Result<SelectorPtr> operator()(const ast::SliceSelectable& s) const {
@@ -479,9 +544,11 @@ struct BuildSelector {
     TermPtr from, to;
     if (s.from) {
       ASSIGN_OR_RETURN(from, prepare_term(*s.from, key_spec(*s.receiver, type), builder.context()));
+      builder.add_bound({from.get(), "slice selection on " + builder.name(*s.receiver), true});
     }
     if (s.to) {
       ASSIGN_OR_RETURN(to, prepare_term(*s.to, key_spec(*s.receiver, type), builder.context()));
+      builder.add_bound({to.get(), "slice selection on " + builder.name(*s.receiver), true});
     }
     TypePtr result = types::freeze(receiver->type());
     return SelectorPtr(
@@ -489,6 +556,7 @@ struct BuildSelector {
   }
   Result<SelectorPtr> operator()(const ast::TypeHintSelectable& s) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
+    TRY(builder.resolve_names(*s.selectable, true));
     ASSIGN_OR_RETURN(Assignable fit, builder.assignable(*s.selectable, type));
     if (fit == Assignable::kNo) {
       const std::string name = builder.name(selectable);
@@ -532,9 +600,25 @@ struct BuildSelector {
     if (kind == TypeKind::kVector) return SelectorPtr(std::make_unique<VectorSelector>(type, std::move(parts)));
     return SelectorPtr(std::make_unique<TupleSelector>(std::move(type), std::move(parts), true));
   }
-  Result<SelectorPtr> operator()(const ast::SetSelectable&) const { return not_supported("A set literal"); }
-  Result<SelectorPtr> operator()(const ast::MapOrUdtSelectable&) const {
-    return not_supported("A map or user type literal");
+  Result<SelectorPtr> operator()(const ast::SetSelectable& s) const {
+    ASSIGN_OR_RETURN(TypePtr type, exact_or_wanted());
+    // {} is the empty map, too.
+    if (type->kind() == TypeKind::kMap) return map(std::move(type), {});
+    if (type->elements()[0]->kind() == TypeKind::kDuration)
+      return invalid("Durations are not allowed inside sets: " + type->cql_name());
+    std::vector<SortedSelector::Entry> entries;
+    for (const auto& element : s.elements) {
+      ASSIGN_OR_RETURN(SelectorPtr selected, builder.build(element, type->elements()[0]));
+      entries.push_back({std::move(selected), nullptr});
+    }
+    return SelectorPtr(std::make_unique<SortedSelector>(std::move(type), std::move(entries)));
+  }
+  Result<SelectorPtr> operator()(const ast::MapOrUdtSelectable& s) const {
+    if (wanted == nullptr) {
+      TRY(builder.resolve_names(selectable, true));
+      return cannot_infer(builder.name(selectable));
+    }
+    return wanted->is_udt() ? user_type(s) : map(wanted, s.entries);
   }
 
  private:
@@ -543,6 +627,25 @@ struct BuildSelector {
     if (type == nullptr) type = wanted;
     if (type == nullptr) return cannot_infer(builder.name(selectable));
     return type;
+  }
+  Result<SelectorPtr> map(TypePtr type, const std::vector<ast::MapOrUdtEntry>& literal) const {
+    if (type->elements()[0]->kind() == TypeKind::kDuration)
+      return invalid("Durations are not allowed as map keys: " + type->cql_name());
+    std::vector<SortedSelector::Entry> entries;
+    for (const auto& [key, mapped] : literal) {
+      auto& entry = entries.emplace_back();
+      ASSIGN_OR_RETURN(entry.key, builder.build(key, type->elements()[0]));
+      ASSIGN_OR_RETURN(entry.mapped, builder.build(mapped, type->elements()[1]));
+    }
+    return SelectorPtr(std::make_unique<SortedSelector>(std::move(type), std::move(entries)));
+  }
+  Result<SelectorPtr> user_type(const ast::MapOrUdtSelectable& s) const {
+    std::vector<SelectorPtr> parts(wanted->elements().size());
+    for (const auto& entry : s.entries) {
+      ASSIGN_OR_RETURN(size_t field, builder.field(entry, *wanted));
+      ASSIGN_OR_RETURN(parts[field], builder.build(entry.value, wanted->elements()[field]));
+    }
+    return SelectorPtr(std::make_unique<TupleSelector>(wanted, std::move(parts), false));
   }
   Result<SelectorPtr> term(const ast::Term& term, TypePtr type) const {
     // Neither literals nor markers have a type of their own here.

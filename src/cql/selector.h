@@ -16,7 +16,11 @@ class SelectorBuilder {
   const std::vector<const Column*>& used() const { return used_; }
 
   // Finds columns and functions, which Cassandra does before it looks at anything else of the clause.
-  Status resolve_names(const ast::Selectable& selectable);
+  // entries: also in literals that may be of user types. What may be the name of a field is none of a column there.
+  Status resolve_names(const ast::Selectable& selectable, bool entries = false);
+
+  // Which field of a user type an entry is.
+  Result<size_t> field(const ast::MapOrUdtEntry& entry, const Type& type);
 
   Result<const Column*> column(const std::string& name);
   // wanted: the type it is for, where that is known (a function's argument, a hint), else nullptr.
@@ -37,6 +41,8 @@ class SelectorBuilder {
   // A call of an aggregate as the place of its result.
   Result<SelectorPtr> aggregate(const FunctionPtr& function, const std::vector<const ast::Selectable*>& arguments);
   std::vector<AggregateCall> take_aggregates() { return std::move(aggregates_); }
+  void add_bound(SelectedBound bound) { bounds_.push_back(std::move(bound)); }
+  std::vector<SelectedBound> take_bounds() { return std::move(bounds_); }
   // As Cassandra prints it: what the result column is called without an alias, and in error messages.
   std::string name(const ast::Selectable& selectable);
 
@@ -45,6 +51,7 @@ class SelectorBuilder {
   PrepareContext& context_;
   std::vector<const Column*> used_;
   std::vector<AggregateCall> aggregates_;
+  std::vector<SelectedBound> bounds_;
   bool in_aggregate_ = false;
   // Each call asks for the types of its arguments, and these for theirs: without a memory, as often as there are paths.
   std::unordered_map<const ast::Selectable*, Result<TypePtr>> built_types_;

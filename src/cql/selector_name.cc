@@ -27,7 +27,7 @@ struct NameOf {
     return std::string(name) + "(" + builder.name(*s.selected) + ")";
   }
   std::string operator()(const ast::FunctionSelectable& s) const {
-    const std::string& name = s.function.name;
+    const std::string& name = s.function.name == "tojson" ? "to_json" : s.function.name;
     if (name == "count_rows" || name == "countRows" || is_count_of_literal(s)) return "count";
     for (std::string_view cast : {"cast_as_", "castAs"}) {
       if (name.rfind(cast, 0) == 0 && s.arguments.size() == 1)
@@ -39,7 +39,8 @@ struct NameOf {
   std::string operator()(const ast::CastSelectable& s) const {
     // What is of the type already is itself. A descending column is of another to Cassandra.
     auto type = builder.type_of(*s.argument);
-    if (type.ok() && *type != nullptr && !(*type)->is_reversed() && (*type)->cql_name() == s.type.name)
+    const std::string& to = s.type.name == "varchar" ? "text" : s.type.name;
+    if (type.ok() && *type != nullptr && !(*type)->is_reversed() && (*type)->cql_name() == to)
       return builder.name(*s.argument);
     return cast_name(*s.argument, s.type.name);
   }

@@ -53,21 +53,17 @@ struct TypeOf {
     }
     return types::tuple(std::move(fields));
   }
-  // A list, as long as nothing else is wanted: of the first type that is known, or that all fit.
+  // A list, as long as nothing else is wanted.
   Result<TypePtr> operator()(const ast::ArraySelectable& s) const {
-    std::vector<TypePtr> known;
-    for (const auto& element : s.elements) {
-      ASSIGN_OR_RETURN(TypePtr type, of(element));
-      auto same = [&](const TypePtr& other) { return other->equals(*type); };
-      if (type != nullptr && std::none_of(known.begin(), known.end(), same)) known.push_back(std::move(type));
-    }
-    auto takes_all = [&](const TypePtr& one) {
-      return exact() || std::all_of(known.begin(), known.end(),
-                                    [&](const TypePtr& other) { return fits(other, one) != Assignable::kNo; });
-    };
-    auto found = std::find_if(known.begin(), known.end(), takes_all);
-    return found == known.end() ? TypePtr() : types::list(*found, false);
+    ASSIGN_OR_RETURN(TypePtr element, element_of(s.elements));
+    return element == nullptr ? element : types::list(element, false);
   }
+  Result<TypePtr> operator()(const ast::SetSelectable& s) const {
+    ASSIGN_OR_RETURN(TypePtr element, element_of(s.elements));
+    return element == nullptr ? element : types::set(element, false);
+  }
+  Result<TypePtr> operator()(const ast::MapOrUdtSelectable&) const { return TypePtr(); }
+
   // What is wrong with the selection of a part is told when it is built: a function is resolved first.
   Result<TypePtr> operator()(const ast::ElementSelectable& s) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(*s.receiver));
@@ -87,6 +83,23 @@ struct TypeOf {
   template <class Other>
   Result<TypePtr> operator()(const Other&) const {
     return builder.type_when_built(selectable);
+  }
+
+ private:
+  // The first type that is known, or that all others fit.
+  Result<TypePtr> element_of(const std::vector<ast::Selectable>& elements) const {
+    std::vector<TypePtr> known;
+    for (const auto& element : elements) {
+      ASSIGN_OR_RETURN(TypePtr type, of(element));
+      auto same = [&](const TypePtr& other) { return other->equals(*type); };
+      if (type != nullptr && std::none_of(known.begin(), known.end(), same)) known.push_back(std::move(type));
+    }
+    auto takes_all = [&](const TypePtr& one) {
+      return exact() || std::all_of(known.begin(), known.end(),
+                                    [&](const TypePtr& other) { return fits(other, one) != Assignable::kNo; });
+    };
+    auto found = std::find_if(known.begin(), known.end(), takes_all);
+    return found == known.end() ? TypePtr() : *found;
   }
 };
 
@@ -113,11 +126,25 @@ struct AssignabilityOf {
     if (receiver->kind() != TypeKind::kList && receiver->kind() != TypeKind::kVector) {
       return unsupported_array(receiver);
     }
-    Assignable all = s.elements.empty() ? Assignable::kWeak : Assignable::kExact;
-    for (const auto& element : s.elements) {
-      ASSIGN_OR_RETURN(Assignable fit, builder.assignable(element, receiver->elements()[0]));
-      if (fit == Assignable::kNo) return fit;
-      all = std::min(all, fit);
+    return all_of(s.elements);
+  }
+  Result<Assignable> operator()(const ast::SetSelectable& s) const {
+    if (receiver->kind() == TypeKind::kMap && s.elements.empty()) return Assignable::kWeak;
+    return receiver->kind() == TypeKind::kSet ? all_of(s.elements) : Assignable::kNo;
+  }
+  Result<Assignable> operator()(const ast::MapOrUdtSelectable& s) const {
+    if (receiver->is_udt()) return as_user_type(s);
+    for (const auto& [key, mapped] : s.entries) {
+      TRY(builder.resolve_names(key));
+      TRY(builder.resolve_names(mapped));
+    }
+    if (receiver->kind() != TypeKind::kMap) return Assignable::kNo;
+    Assignable all = Assignable::kExact;
+    for (const auto& [key, mapped] : s.entries) {
+      ASSIGN_OR_RETURN(Assignable key_fit, builder.assignable(key, receiver->elements()[0]));
+      ASSIGN_OR_RETURN(Assignable fit, builder.assignable(mapped, receiver->elements()[1]));
+      all = std::min({all, key_fit, fit});
+      if (all == Assignable::kNo) return all;
     }
     return all;
   }
@@ -125,6 +152,32 @@ struct AssignabilityOf {
   Result<Assignable> operator()(const Other&) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
     return type == nullptr ? Assignable::kNo : fits(type, receiver);
+  }
+
+ private:
+  Result<Assignable> all_of(const std::vector<ast::Selectable>& elements) const {
+    Assignable all = elements.empty() ? Assignable::kWeak : Assignable::kExact;
+    for (const auto& element : elements) {
+      ASSIGN_OR_RETURN(Assignable fit, builder.assignable(element, receiver->elements()[0]));
+      if (fit == Assignable::kNo) return fit;
+      all = std::min(all, fit);
+    }
+    return all;
+  }
+  // Fields are looked at in the order of the type.
+  Result<Assignable> as_user_type(const ast::MapOrUdtSelectable& s) const {
+    std::vector<const ast::Selectable*> values(receiver->elements().size());
+    for (const auto& entry : s.entries) {
+      ASSIGN_OR_RETURN(size_t field, builder.field(entry, *receiver));
+      TRY(builder.resolve_names(entry.value));
+      values[field] = &entry.value;
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == nullptr) continue;
+      ASSIGN_OR_RETURN(Assignable fit, builder.assignable(*values[i], receiver->elements()[i]));
+      if (fit == Assignable::kNo) return fit;
+    }
+    return Assignable::kWeak;
   }
 };
 

@@ -67,6 +67,9 @@ class Statement {
   // Ready at once when no waiting is needed. The context and all it refers to live until completion.
   virtual Task<Result<QueryResult>> execute(ExecutionContext& context) const = 0;
 
+  // What this client is refused already when it prepares the statement.
+  virtual Status validate(const ClientState&) const { return {}; }
+
   virtual const char* kind() const = 0;  // "SELECT", "UPDATE", … for metrics and the audit log
   // nullptr for statements without result rows, or whose columns are known only when they run.
   virtual ResultMetadataPtr result_metadata() const { return nullptr; }
@@ -100,6 +103,7 @@ class PrepareContext {
   const SchemaPtr& schema() const { return schema_; }
   const CqlOptions& config() const { return *config_; }
   std::string_view text() const { return text_; }
+  const std::string& session_keyspace() const { return keyspace_; }
   bool is_internal() const { return is_internal_; }
   // The given keyspace or the session's; kInvalid "No keyspace has been specified. USE a keyspace, or explicitly specify
   // keyspace.tablename" when there is neither.

@@ -6,6 +6,7 @@
 
 #include "cql/bound_collection.h"
 #include "cql/term_internal.h"
+#include "cql/type_name.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -258,12 +259,14 @@ class ListInTerm : public InTerm {
 
 class MarkerInTerm : public InTerm {
  public:
-  MarkerInTerm(uint32_t index, TypePtr list, std::string column)
-      : index_(index), list_(std::move(list)), column_(std::move(column)) {}
+  MarkerInTerm(uint32_t index, TypePtr list, std::string column, bool of_columns)
+      : index_(index), list_(std::move(list)), column_(std::move(column)), of_columns_(of_columns) {}
   Result<std::vector<BytesView>> bind(ExecutionContext& context) const override {
     BytesView list = context.options.values[index_];
-    if (is_null(list)) return invalid("Invalid null value for column " + column_);
-    if (is_unset(list)) return invalid("Invalid unset value for column " + column_);
+    if (is_null(list))
+      return invalid("Invalid null value for " + (of_columns_ ? "IN restriction" : "column " + column_));
+    if (is_unset(list))
+      return invalid("Invalid unset value for " + (of_columns_ ? "in(" + column_ + ")" : "column " + column_));
     ASSIGN_OR_RETURN(list, bound_in_list(*list_, list, context.arena));
     std::vector<BytesView> values;
     auto elements = ElementReader::collection(list);
@@ -276,6 +279,7 @@ class MarkerInTerm : public InTerm {
   uint32_t index_;
   TypePtr list_;
   std::string column_;
+  bool of_columns_;
 };
 
 constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;
@@ -362,6 +366,9 @@ struct SourceOf {
     return std::string("system.\"") + kNames[static_cast<size_t>(arithmetic.op)] + "\"(" +
            source(*arithmetic.left, context) + right + ")";
   }
+  std::string operator()(const ast::TypeHint& hint) const {
+    return "(" + type_name_text(hint.type, context.session_keyspace()) + ")" + source(*hint.term, context);
+  }
   template <class T>
   std::string operator()(const T&) const {
     return std::string(context.text().substr(term.offset, term.length));
@@ -395,11 +402,12 @@ Result<TermPtr> prepare_term(const ast::Term& term, const ColumnSpec& receiver, 
 }
 
 Result<std::unique_ptr<InTerm>> prepare_in(const ast::InValues& values, const ColumnSpec& receiver,
-                                           PrepareContext& context) {
+                                           PrepareContext& context, bool of_columns) {
   if (const auto* marker = std::get_if<ast::BindMarker>(&values)) {
     TypePtr list = types::list(types::freeze(receiver.type), false);
     context.bind(marker->index, {receiver.keyspace, receiver.table, "in(" + receiver.name + ")", list});
-    return std::unique_ptr<InTerm>(std::make_unique<MarkerInTerm>(marker->index, std::move(list), receiver.name));
+    return std::unique_ptr<InTerm>(
+        std::make_unique<MarkerInTerm>(marker->index, std::move(list), receiver.name, of_columns));
   }
   std::vector<TermPtr> terms;
   for (const ast::Term& term : std::get<std::vector<ast::Term>>(values)) {
@@ -440,7 +448,8 @@ Result<int64_t> PreparedAttributes::bind_timestamp(ExecutionContext& context) co
 Result<int32_t> PreparedAttributes::bind_ttl(ExecutionContext& context, int default_ttl) const {
   if (ttl == nullptr) return default_ttl;
   ASSIGN_OR_RETURN(BytesView value, ttl->bind(context));
-  if (is_null(value) || is_unset(value)) return is_null(value) ? 0 : default_ttl;
+  if (is_unset(value)) return default_ttl;
+  if (is_null(value) || value.empty()) return 0;
   if (value.size() != 4) return invalid("Invalid TTL value: " + to_hex(value));
   int32_t seconds = decode_int(value);
   if (seconds < 0) return invalid("A TTL must be greater or equal to 0, but was " + std::to_string(seconds));

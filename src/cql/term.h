@@ -40,8 +40,9 @@ class InTerm {
   virtual ~InTerm() = default;
   virtual Result<std::vector<BytesView>> bind(ExecutionContext& context) const = 0;
 };
+// of_columns: the values are tuples for several columns.
 Result<std::unique_ptr<InTerm>> prepare_in(const ast::InValues& values, const ColumnSpec& receiver,
-                                           PrepareContext& context);
+                                           PrepareContext& context, bool of_columns = false);
 
 // USING TIMESTAMP/TTL and LIMIT: integers by literal or marker, checked as Cassandra's Attributes and Limits do.
 struct PreparedAttributes {

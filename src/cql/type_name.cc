@@ -1,5 +1,6 @@
 #include "cql/type_name.h"
 
+#include "model/types.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -15,8 +16,10 @@ std::string unfrozen_text(const ast::TypeName& type, const std::string& keyspace
       const std::string& owner = type.keyspace.empty() ? keyspace : type.keyspace;
       return owner.empty() ? type.name : owner + "." + type.name;
     }
-    case Kind::kCustom:
-      return quote_string(type.name);
+    case Kind::kCustom: {
+      auto parsed = types::parse_class(type.name);
+      return quote_string(parsed.ok() ? (*parsed)->class_name() : type.name);
+    }
     case Kind::kList:
       return "list<" + parameter(0) + ">";
     case Kind::kSet:

@@ -444,10 +444,10 @@ RowsMetadata ServerConnection::rows_metadata(const Request& request, const Query
   if (version_ >= 5 && BytesView(rows->metadata->id) == request.result_metadata_id) {
     return skip ? RowsMetadata::kSkip : RowsMetadata::kFull;
   }
-  if (version_ < 5 && !skip) return RowsMetadata::kFull;
+  if (version_ >= 5) return RowsMetadata::kChanged;
+  if (!skip) return RowsMetadata::kFull;
   const StatementPtr statement = core_->processor.prepared(request.id);
   const ResultMetadataPtr prepared = statement ? statement->result_metadata() : nullptr;
-  if (version_ >= 5) return prepared ? RowsMetadata::kChanged : RowsMetadata::kFull;
   return prepared && prepared->id == rows->metadata->id ? RowsMetadata::kSkip : RowsMetadata::kFull;
 }
 

@@ -41,6 +41,7 @@ TypeOption option_of(TypeKind kind) {
     case TypeKind::kInt:
       return {9, 3};
     case TypeKind::kTimestamp:
+    case TypeKind::kLegacyTimestamp:
       return {11, 3};
     case TypeKind::kUuid:
       return {12, 3};

@@ -11,6 +11,7 @@ class PrepareErrors : public testing::Test {
  protected:
   PrepareErrors() {
     session_.answer("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+    session_.answer("CREATE TYPE ks.u (f int)");
     session_.answer("CREATE TABLE ks.t (k int PRIMARY KEY, l list<int>, n list<frozen<list<int>>>)");
     session_.answer(
         "CREATE TABLE ks.s (k int, c int, l frozen<list<int>>, s int static, PRIMARY KEY (k, c, l))"
@@ -87,6 +88,27 @@ TEST_F(PrepareErrors, LiteralsInSelections) {
   EXPECT_EQ(refusal("SELECT similarity_cosine([k, 1], [1, 2]) FROM ks.t"),
             "Type error: [k, 1] cannot be passed as argument 0 of function system.similarity_cosine of type "
             "vector<float, 2>");
+}
+
+// Of {} and {k: v} it is not known what they are; the names in a user type's literal are those of its fields.
+TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
+  for (const std::string term : {"{1}", "{}", "{1: 2}", "{k: 1}", "{nope: 1}", "[{1}]", "(k, {k: k})"}) {
+    EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"),
+              "Cannot infer type for term " + term + " in selection clause (try using a cast to force a type)");
+  }
+  for (const std::string term :
+       {"{k, 1}", "{(k)}", "[{k}, {1}]", "(set<int>){}", "(map<int, int>){}", "(map<int, int>){k: 1, 2: k}",
+        "(u){f: 1}", "(set<frozen<u>>){{f: k}}", "map_keys((map<int, int>){1: 2})", "to_json({1, 2})"}) {
+    EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"), "") << term;
+  }
+  EXPECT_EQ(refusal("SELECT {k: nope} FROM ks.t"), "Undefined column name nope in table ks.t");
+  EXPECT_EQ(refusal("SELECT (map<int, int>){nope: 1} FROM ks.t"), "Undefined column name nope in table ks.t");
+  EXPECT_EQ(refusal("SELECT (u){nope: 1} FROM ks.t"), "Unknown field 'nope' in value of user defined type u");
+  EXPECT_EQ(refusal("SELECT (u){f: 'a'} FROM ks.t"),
+            "Cannot assign value (ks.u){f: 'a'} to (ks.u){f: 'a'} of type frozen<u>");
+  EXPECT_EQ(refusal("SELECT (map<int, int>){'a': 1} FROM ks.t"),
+            "Cannot assign value (map<int, int>){'a': 1} to (map<int, int>){'a': 1} of type frozen<map<int, int>>");
+  EXPECT_EQ(refusal("SELECT {(duration)1d} FROM ks.t"), "Durations are not allowed inside sets: set<duration>");
 }
 
 TEST_F(PrepareErrors, HintsInSelections) {

@@ -61,6 +61,13 @@ TEST_F(SelectTest, KeysAreNotLookedAtBehindSlicesThatAreNone) {
   EXPECT_EQ(run("SELECT c" + ring, {kNull}), "");
 }
 
+TEST_F(SelectTest, LiteralsHaveNoNullKeys) {
+  EXPECT_EQ(run("INSERT INTO ks.t (p, c, d) VALUES ('a', 1, 2)"), "");
+  EXPECT_EQ(run("SELECT {c, v} FROM ks.t"), "null is not supported inside collections");
+  EXPECT_EQ(run("SELECT (map<int, int>){v: c} FROM ks.t"), "null is not supported inside collections");
+  EXPECT_EQ(run("SELECT (map<int, int>){c: v} FROM ks.t"), "");
+}
+
 TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {
   const Bytes one = encode_int(1);
   const std::string entry = "SELECT v FROM ks.s WHERE m[?] = ? ALLOW FILTERING";

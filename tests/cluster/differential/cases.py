@@ -25,6 +25,23 @@ BAD_SCHEMA = [
     "CREATE KEYSPACE system WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "ALTER KEYSPACE nope WITH durable_writes = true", "CREATE KEYSPACE differential_x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 'a'}",
     "CREATE KEYSPACE differential_x WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1} AND nope = 1", "DROP FUNCTION nope", "DROP AGGREGATE nope", "DROP MATERIALIZED VIEW nope", "DROP TRIGGER a ON t0",
 ]
+BAD_OPTIONS = [f"ALTER TABLE t0 WITH {option}" for option in (
+    "comment = null", "speculative_retry = 'foo'", "speculative_retry = '101p'", "speculative_retry = '-1ms'", "speculative_retry = 'MIN(99p,98p)'", "additional_write_policy = 'foo'", "read_repair = 'foo'", "cdc = 'foo'",
+    "bloom_filter_fp_chance = 0", "bloom_filter_fp_chance = 0.000001", "bloom_filter_fp_chance = 'a'", "crc_check_chance = 2", "gc_grace_seconds = 1.5", "gc_grace_seconds = 99999999999", "default_time_to_live = -1",
+    "default_time_to_live = 630720001", "memtable_flush_period_in_ms = -1", "min_index_interval = 0", "min_index_interval = 128 AND max_index_interval = 64", "max_index_interval = 2", "caching = {'rows_per_partition': '-5'}",
+    "caching = {'foo': 'x'}", "caching = 'all'", "compression = {'class': ''}", "compression = {'class': 'LZ4Compressor', 'sstable_compression': 'LZ4Compressor'}", "compression = {'class': 'LZ4Compressor', 'chunk_length_in_kb': 3}",
+    "compression = {'class': 'LZ4Compressor', 'chunk_length_in_kb': 'x'}", "compression = {'class': 'LZ4Compressor', 'lz4_compressor_type': 'nope'}", "compression = {'class': 'ZstdCompressor', 'compression_level': 50}",
+    "compression = {'class': 'DeflateCompressor', 'x': 5}", "compaction = {}", "compaction = {'class': 'SizeTieredCompactionStrategy', 'min_threshold': 1}", "compaction = {'class': 'SizeTieredCompactionStrategy', 'foo': 4}",
+    "compaction = {'class': 'SizeTieredCompactionStrategy', 'bucket_low': 2}", "compaction = {'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 0}", "compaction = {'class': 'LeveledCompactionStrategy', 'fanout_size': 0}",
+    "compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'foo'}", "compaction = {'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'Q'}", "compaction = {'class': 'DateTieredCompactionStrategy'}",
+    "memtable = 'foo'", "allow_auto_snapshot = 'maybe'", "extensions = {'a': 'b'}", "read_repair_chance = 0.1", "index_interval = 128", "CLUSTERING ORDER BY (p0 ASC)")]
+BAD_OPTIONS += [f"CREATE KEYSPACE differential_x WITH replication = {{{options}}}" for options in (
+    "'class': 'SimpleStrategy', 'replication_factor': -1", "'class': 'SimpleStrategy', 'replication_factor': 1, 'dc1': 1", "'class': 'SimpleStrategy', 'replication_factor': '1/2'", "'class': 'NetworkTopologyStrategy', 'nope': 1",
+    "'class': 'NetworkTopologyStrategy', 'datacenter1': 'x'", "'class': 'LocalStrategy'", "'class': 'OldNetworkTopologyStrategy'")]
+BAD_OPTIONS += [f"CREATE TABLE x ({columns})" for columns in (
+    "a int PRIMARY KEY, b vector<int, -1>", "a int PRIMARY KEY, b vector<nope, -1>", "a int PRIMARY KEY, b vector<int>", "a int PRIMARY KEY, b vector<counter, 2>", "a int PRIMARY KEY, b list<counter>", "a int PRIMARY KEY, b tuple<counter>",
+    "a int PRIMARY KEY, b list<u0>", "a u0 PRIMARY KEY", "a int, b duration, PRIMARY KEY (a, b)", "a int, b tuple<duration>, PRIMARY KEY (a, b)", "a int PRIMARY KEY STATIC", "a int, b int STATIC, PRIMARY KEY (a, b)",
+    "b int PRIMARY KEY, a frozen<map<duration, int>>", "a int PRIMARY KEY, b 'nope'", "a int, PRIMARY KEY ()", "", "PRIMARY KEY (a)")]
 SYSTEM_QUERIES = [
     "SELECT * FROM system_schema.columns WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.types WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.indexes WHERE keyspace_name = '{ks}'",
     "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = '{ks}'", "SELECT keyspace_name, table_name, column_name, kind, type FROM system_schema.dropped_columns WHERE keyspace_name = '{ks}'",
@@ -75,10 +92,10 @@ class Case:
         elif choice < 0.976:
             return self.alter(table)
         elif choice < 0.985:
-            return self.schema(self.random.choice(BAD_SCHEMA))
+            return self.schema(self.random.choice(BAD_SCHEMA + BAD_OPTIONS))
         else:
             text = self.random.choice(SYSTEM_QUERIES).replace("{ks}", self.name)
-            return Statement("other", text, Writer(self.random).options())
+            return Statement("other", text, Writer(self.random).options(), "prepare" if self.chance(0.2) else "query")
         if statement.mode != "batch" and self.chance(0.06):
             statement.text = garbled(self.random, statement.text)
             statement.kind = "other" if statement.kind == "read" else statement.kind

@@ -138,7 +138,7 @@ def same_in_another_order(d):
         # The name of what is selected is in the text.
         return d.asks(r"^SELECT\s+JSON\s.*\[\{") and d.ours.columns[0][0] == "[json]" and cells(d) and all(sorted(a) == sorted(b) for _, a, b in cells(d))
     words = d.messages
-    return words and "{" in words[0] and sorted(re.findall(r"\S", words[0])) == sorted(re.findall(r"\S", words[1]))
+    return words and ("{" in words[0] or " ," in words[0]) and sorted(re.findall(r"\S", words[0])) == sorted(re.findall(r"\S", words[1]))
 
 
 # --- Rows ---
@@ -314,6 +314,10 @@ RULES = [
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
     Rule("a set that is subtracted from a map", INVALID + "Value for a map substraction has to be a set", SERVER + r"java\.lang\.ClassCastException"),
     Rule("map literals for what is no map", INVALID + r".*\{.*\} (cannot be passed as argument|is not of type) ", SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType"),
+    Rule("map literals for what is no map", INVALID, SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType", r"^SELECT\s.*\{.*:"),
+    Rule("null in a set, or as a key, of a SELECT clause", INVALID + "null is not supported inside collections", SERVER + r"java\.lang\.NullPointerException", r"^SELECT\s.*\{"),
+    Rule("null as the element that is selected", INVALID + "Invalid null value for element selection", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
+    Rule("names of fields that are none", INVALID + ".* is not a valid field identifier of type", INVALID + r"org\.apache\.cassandra\.cql3\.selection\.Selectable.*Raw@\w+ is not a valid field identifier of type"),
     Rule("arrays for what is no list", INVALID + "Unsupported target type: ", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: "),
     Rule("GROUP BY of a literal", INVALID + "Only column names and functions can be in the GROUP BY clause", SERVER + r"java\.lang\.ClassCastException: class .*Selectable\$WithTerm"),
     Rule("operations without a column", SYNTAX, SYNTAX + r"Failed parsing statement: .* reason: NullPointerException .*ColumnIdentifier\.equals"),

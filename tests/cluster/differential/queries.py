@@ -1,6 +1,7 @@
 """Random SELECT statements."""
+from protocol import UNSET
 from statement import Statement, Writer
-from values import NUMERIC, native
+from values import NUMERIC, frozen, native, sized
 from writes import NOW
 
 AGGREGATES = ["count({0})", "min({0})", "max({0})"]
@@ -83,6 +84,9 @@ class Queries:
         last = columns[count - 1]
         if last.kind == "clustering" and last.type.name in ("timestamp", "date", "time", "timeuuid") and self.chance(0.6):
             found[-1] = f"floor({last.name}, {self.random.choice(['1d', '1h', '1mo', '2y', '7d', '90m', '1ns'])})"
+        elif last.kind == "clustering" and self.chance(0.1):
+            how = {"timestamp": "to_date", "timeuuid": "to_date", "date": "to_timestamp"}.get(last.type.name, "abs" if last.type.name in NUMERIC else "mask_default")
+            found[-1] = self.random.choice([f"{how}({last.name})", f"to_unix_timestamp({last.name})"] if how.startswith("to_") else [f"{how}({last.name})"])
         if self.chance(0.08):
             self.random.choice([lambda: found.reverse(), lambda: found.append(self.random.choice(table.columns).name), lambda: found.pop(0)])()
         return found
@@ -108,6 +112,23 @@ class Queries:
         else:
             choices.append(f"token({', '.join(c.name for c in table.partition)})")
         choices += self.typed_items(w, type, name, column.descending)
+        return self.literal(w, table, column) if self.chance(0.1) else self.random.choice(choices)
+
+    def literal(self, w, table, column):
+        """A list, set, map, tuple or user type of a column and of literals, as what it is of by itself or by a hint."""
+        type, name = column.type, column.name
+        other = self.random.choice([name, self.random.choice(table.columns).name, w.pool.of(type).literal, "null" if w.chaos else name])
+        map_of = [c for c in table.columns if c.type.kind == "map" and not c.descending]
+        udt_of = [c for c in table.columns if c.type.kind == "udt"]
+        choices = [f"{{{name}}}", f"{{{name}, {other}}}", f"[{{{name}}}, {{{other}}}]", f"({name}, {{{other}}})", f"{{({name}, {other})}}", f"to_json({{{other}, {name}}})",
+                   f"{{{name}: {other}}}", f"(set<{frozen(type).name}>){{{other}}}", f"(map<int, {frozen(type).name}>){{1: {name}, 2: {other}}}", f"(list<{frozen(type).name}>)[{name}, {other}]",
+                   f"collection_count({{{name}, {other}}})", f"(set<{frozen(type).name}>){{}}", f"(map<text, int>){{'a': {other}, 'b': 1}}", f"{{max({name})}}"]
+        if map_of:
+            choices.append(f"({frozen(self.random.choice(map_of).type).name}){self.random.choice(['{}', f'{{{name}: {other}}}', w.pool.of(self.random.choice(map_of).type).literal])}")
+        if udt_of:
+            udt = self.random.choice(udt_of).type
+            fields = ", ".join(f"{f}: {self.random.choice([name, w.pool.of(t).literal, w.pool.of(t).literal])}" for f, t in zip(udt.fields, udt.arguments))
+            choices += [f"({udt.name}){{{fields}}}", f"({udt.name}){{{fields}}}", f"(({udt.name}){{{fields}}}).{udt.fields[0]}", f"({udt.name}){{nope: {other}}}", f"[({udt.name}){{{fields}}}]"]
         return self.random.choice(choices)
 
     def typed_items(self, w, type, name, descending):
@@ -118,14 +139,14 @@ class Queries:
             if type.kind == "list" or len(w.values) > 100:
                 return found
             key = type.arguments[0]
-            bounds = self.random.choice([f"{name}[{w.pool.of(key).literal}..]", f"{name}[..{w.pool.of(key).literal}]", f"{name}[{w.pool.of(key).literal}..{w.pool.of(key).literal}]"])
-            return found + [f"{name}[{w.pool.of(key).literal}]", bounds]
+            return found + [self.element(w, name, key)]
         if type.kind == "vector":
             return [f"similarity_{self.random.choice(['cosine', 'euclidean', 'dot_product'])}({name}, {w.pool.of(type).literal})"]
         found = [pattern.format(name) for pattern in MASKS[:0 if type.name == "timeuuid" else 1 if type.kind != "native" or descending else 2]]
         if type.name in NUMERIC:
             other = self.random.choice(["1", "2", "-3", name])
             found += [f"{name} {self.random.choice('+-*/%')} {other}", f"-{name}", f"{self.random.choice(['abs', 'abs', 'round', 'exp', 'log', 'log10'])}({name})", f"cast({name} as {self.random.choice(NUMERIC + ('text',))})"]
+            found += [f"cast({name} as varchar)"] if self.chance(0.1) else []
         if type.name in CASTS:
             found.append(f"cast({name} as {self.random.choice(CASTS[type.name])})")
         if type.name in BLOBS:
@@ -133,6 +154,13 @@ class Queries:
         if type.name == "text":
             found += [pattern.format(name) for pattern in MASKS]
         return found + [pattern.format(name) for pattern in TEMPORAL.get(type.name, [])]
+
+    def element(self, w, name, key):
+        """An element of a set or map, or a slice."""
+        first, second = (w.pool.of(key).literal for _ in range(2))
+        if w.chaos and self.chance(0.1):
+            first = "null"
+        return self.random.choice([f"{name}[{first}]", f"{name}[{first}..]", f"{name}[..{first}]", f"{name}[{first}..{second}]"])
 
     # --- WHERE ---
 
@@ -163,6 +191,7 @@ class Queries:
             column = self.random.choice(table.columns)
             extra = self.random.choice([f"{column.name} = {w.term(column.type)}", "nope = 1", f"{column.name} != {w.term(column.type)}", f"{column.name} IN ({w.term(column.type)})",
                                         f"{column.name} LIKE 'a%'", f"{column.name} CONTAINS {w.term(column.type)}", f"{column.name} IS NOT NULL", f"token({column.name}) > 1",
+                                        f"token({', '.join(c.name for c in [*table.partition, column])}) > 1", f"token({table.partition[0].name}) != 5",
                                         f"{column.name} CONTAINS KEY {w.term(column.type)}", f"{column.name}['a'] = 1", f"({column.name}, nope) > (1, 2)", f"({column.name}) IN ((1), (2))"])
             relations = relations[:-1] if self.chance(0.3) else relations
             return [extra, *relations] if not w.values and self.chance(0.3) else [*relations, extra]
@@ -187,11 +216,17 @@ class Queries:
 
     def tuples(self, w, columns):
         def tuple_of(columns):
+            if w.binding and self.chance(0.3):
+                return w.bind(UNSET if w.chaos and self.chance(0.2) else b"".join(sized(w.pool.of(c.type, True).data) for c in columns))
             return "(" + ", ".join(w.term(c.type, True) for c in columns) + ")"
 
         def names(columns):
             return "(" + ", ".join(c.name for c in columns) + ")"
 
+        if w.binding and self.chance(0.1):
+            tuples = [b"".join(sized(w.pool.of(c.type, True).data) for c in columns) for _ in range(2)]
+            odd = w.chaos and self.chance(0.2)
+            return [f"{names(columns)} IN {w.bind(self.random.choice([UNSET, None]) if odd else (2).to_bytes(4, 'big') + b''.join(map(sized, tuples)))}"]
         if self.chance(0.3):
             return [f"{names(columns)} IN ({', '.join(tuple_of(columns) for _ in range(2))})"]
         some = columns[:self.random.randint(1, len(columns))]
@@ -262,6 +297,8 @@ class Queries:
             columns = [self.random.choice(table.columns)]
         if not columns:
             return ""
+        if self.chance(0.05):
+            columns = [*columns, self.random.choice(columns)]
         opposite = self.chance(0.6)
         parts = []
         for column in columns:

@@ -88,7 +88,8 @@ class Writer:
         if choice == 7:
             return self.random.choice(["[1, 'a']", "{1, 2}", "{1: 2}", "(1, 2)", "{a: 1}", "[]", "{}", "[null]", "{null}", "{1: null}", "[[1]]", "()", "(int)'a'", "(text)1", "-'a'", "1 + 'a'",
                                        "unknown_function(1)", "blob_as_int(1)", "int_as_blob('a')", "to_date(1)", "{f0: 1}", "{f0: 'a', f9: 2}", "9999999999999999999999", "'2020-13-01'",
-                                       "''", "0x", "0x123", "P1Y", "1h1h", "'300.1.1.1'", "'24:00:00'", "-0", "1.", "true", "nan", "-infinity", "1 / 0", "1.5 % 2", "(tinyint)300"])
+                                       "''", "0x", "0x123", "P1Y", "1h1h", "'300.1.1.1'", "'24:00:00'", "-0", "1.", "true", "nan", "-infinity", "1 / 0", "1.5 % 2", "(tinyint)300",
+                                       "cast((int)1 as varchar)", "sum(1)", "(u0){f0: nope()}", "(u0){nope: 1}", "('Int32Type')'a'", "(vector<int, -1>)[1]"])
         return self.pool.of(type).literal.replace(",", "", 1) if choice == 8 else self.value(self.pool.of(type))
 
     def list_of(self, type, count, few=True):

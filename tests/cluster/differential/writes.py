@@ -1,5 +1,6 @@
 """Random statements that change data: INSERT, UPDATE, DELETE, BATCH and TRUNCATE."""
 from json_values import Json
+from protocol import UNSET
 from statement import Statement, Writer
 from values import native
 
@@ -36,8 +37,11 @@ class Writes:
 
     # --- The parts ---
 
-    def using(self, table, ttl=True):
+    def using(self, table, ttl=True, w=None):
+        """Bound are only TTLs that do not pass: what expires is known by the texts."""
         parts = []
+        if w and w.binding and not table.counter and self.chance(0.08):
+            return f" USING {self.random.choice(['TTL', 'TTL', 'TIMESTAMP'])} {w.bind(UNSET)}" if self.chance(0.3) else f" USING TTL {w.bind(self.random.choice([bytes(4), b'', (100000).to_bytes(4, 'big')]))}"
         allowed = not table.counter or self.chance(0.02)
         if allowed and self.chance(0.25):
             parts.append(f"TIMESTAMP {self.timestamp()}")
@@ -88,7 +92,7 @@ class Writes:
             names.append(self.random.choice(["nope", "p0"]))
             if self.chance(0.7):
                 terms.append("1")
-        return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(terms)}){self.using(table)}"
+        return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(terms)}){self.using(table, w=w)}"
 
     def insert_json(self, w, table, columns):
         json = Json(self.random, w.chaos)
@@ -96,7 +100,7 @@ class Writes:
         if w.chaos and self.chance(0.2):
             members.append((self.random.choice(["nope", "P0", '"P0"']), "1"))
         default = self.random.choice(["", "", " DEFAULT UNSET", " DEFAULT NULL"])
-        return f"INSERT INTO {table.name} JSON {w.value(json.value(json.object(members)))}{default}{self.using(table)}"
+        return f"INSERT INTO {table.name} JSON {w.value(json.value(json.object(members)))}{default}{self.using(table, w=w)}"
 
     # --- UPDATE ---
 
@@ -141,7 +145,7 @@ class Writes:
         if not pool:
             return self.insert(w, table) if not table.counter else self.delete(w, table)
         columns = self.random.sample(pool, self.random.randint(1, min(3, len(pool))))
-        using = self.using(table)
+        using = self.using(table, w=w)
         if w.chaos and self.chance(0.1):
             columns += [self.random.choice(table.columns)]
         assignments = ", ".join(self.assignment(w, c) for c in columns)
@@ -214,8 +218,10 @@ class Writes:
         if chaos and self.chance(0.2):
             kind = self.random.choice(["LOGGED", "UNLOGGED", "COUNTER"])
         same = [t for t in tables if t.counter == table.counter]
-        request = self.chance(0.5)
+        request, prepared = self.chance(0.5), self.chance(0.1)
         parts = []
+        if prepared:
+            return self.prepared_batch(table, same, kind, chaos)
         for _ in range(self.random.randint(0 if chaos else 1, 4)):
             w = Writer(self.random, self.random.choice([0, 0.5]) if request else 0, False, chaos)
             target = table if self.chance(0.7) else self.random.choice(same)
@@ -230,3 +236,11 @@ class Writes:
             parts = [(text, values) for text, values in parts if " TIMESTAMP " not in text or self.chance(0.2)]
         separator = self.random.choice(["; ", " "])
         return Statement("write", f"{begin} " + separator.join(text for text, _ in parts) + f"{separator}APPLY BATCH", options, table=None)
+
+    def prepared_batch(self, table, same, kind, chaos):
+        """As one text with markers. A timestamp of the whole is bound, but is that of the request."""
+        w, timestamp = self.writer(chaos), None if table.counter else self.timestamp()
+        head = f" USING TIMESTAMP {w.bind(timestamp.to_bytes(8, 'big'))}" if timestamp and self.chance(0.5) else ""
+        parts = [self.random.choice([self.insert, self.update, self.delete])(w, self.random.choice([table, *same])) for _ in range(self.random.randint(1, 3))]
+        begin = "BEGIN " + ("" if kind == "LOGGED" else kind + " ") + "BATCH"
+        return Statement("write", f"{begin}{head} " + "; ".join(parts) + "; APPLY BATCH", w.options(timestamp=timestamp, now=self.now()), "prepare")
