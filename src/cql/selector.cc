@@ -409,7 +409,7 @@ Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
     CallArgument argument;
     ASSIGN_OR_RETURN(argument.type, type_of(*selectable));
     argument.text = name(*selectable);
-    argument.fits = [this, selectable](const TypePtr& receiver) { return assignable(*selectable, receiver); };
+    argument.fits = [this, selectable](const TypePtr& receiver) { return passable(*selectable, receiver); };
     if (const auto* term = std::get_if<ast::TermSelectable>(&selectable->value)) argument.term = &term->term;
     if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable->value))
       argument.array_size = array->elements.size();

@@ -33,6 +33,8 @@ class SelectorBuilder {
   Result<TypePtr> type_when_built(const ast::Selectable& selectable);
   // kInvalid when such a selectable cannot be of that kind of type at all.
   Result<Assignable> assignable(const ast::Selectable& selectable, const TypePtr& receiver);
+  // The same for an argument of a function. Their parameters are frozen here, which columns need not be.
+  Result<Assignable> passable(const ast::Selectable& selectable, const TypePtr& parameter);
   // As the resolution of functions wants them.
   Result<std::vector<CallArgument>> call_arguments(const std::vector<const ast::Selectable*>& selectables);
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);

@@ -13,8 +13,11 @@ Error unsupported_array(const TypePtr& wanted) { return invalid("Unsupported tar
 
 namespace {
 
+// What is not frozen is not taken for what is; the other way round it is.
 Assignable fits(const TypePtr& type, const TypePtr& receiver) {
-  return assignable_type(*functions::value_type(type), *functions::value_type(receiver));
+  const bool several_cells = type->is_multi_cell();
+  return assignable_type(several_cells ? type->base() : *functions::value_type(type),
+                         several_cells ? receiver->base() : *functions::value_type(receiver));
 }
 
 // The type of the keys of its cells.
@@ -148,6 +151,11 @@ struct AssignabilityOf {
     }
     return all;
   }
+  // Of no other type than that of the hint, frozen as it is.
+  Result<Assignable> operator()(const ast::TypeHintSelectable&) const {
+    ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
+    return assignable_type(*type, receiver->base());
+  }
   template <class Other>
   Result<Assignable> operator()(const Other&) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
@@ -189,6 +197,15 @@ Result<TypePtr> SelectorBuilder::type_of(const ast::Selectable& selectable) {
 
 Result<TypePtr> SelectorBuilder::exact_type(const ast::Selectable& selectable) {
   return std::visit(TypeOf{*this, &SelectorBuilder::exact_type, selectable}, selectable.value);
+}
+
+Result<Assignable> SelectorBuilder::passable(const ast::Selectable& selectable, const TypePtr& parameter) {
+  ASSIGN_OR_RETURN(TypePtr type, exact_type(selectable));
+  const bool several_cells = type != nullptr && type->is_multi_cell();
+  const bool literal = std::holds_alternative<ast::ArraySelectable>(selectable.value) ||
+                       std::holds_alternative<ast::SetSelectable>(selectable.value);
+  if (!several_cells || literal) return assignable(selectable, parameter);
+  return fits(types::freeze(type), parameter);
 }
 
 Result<Assignable> SelectorBuilder::assignable(const ast::Selectable& selectable, const TypePtr& receiver) {

@@ -18,6 +18,10 @@ class PrepareErrors : public testing::Test {
         " WITH CLUSTERING ORDER BY (c ASC, l DESC)");
   }
 
+  static std::string refusal_of_hint(const std::string& term, const std::string& type) {
+    return "Cannot assign value " + term + " to " + term + " of type " + type;
+  }
+
   std::string refusal(const std::string& text) {
     auto tree = parse_statement(text);
     if (!tree.ok()) return tree.error().message();
@@ -97,8 +101,8 @@ TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
               "Cannot infer type for term " + term + " in selection clause (try using a cast to force a type)");
   }
   for (const std::string term :
-       {"{k, 1}", "{(k)}", "[{k}, {1}]", "(set<int>){}", "(map<int, int>){}", "(map<int, int>){k: 1, 2: k}",
-        "(u){f: 1}", "(set<frozen<u>>){{f: k}}", "map_keys((map<int, int>){1: 2})", "to_json({1, 2})"}) {
+       {"{k, 1}", "[{k}, {1}]", "(set<int>){}", "(map<int, int>){}", "(map<int, int>){k: 1, 2: k}", "(u){f: 1}",
+        "(set<frozen<u>>){{f: k}}", "map_keys((map<int, int>){1: 2})", "to_json({1, 2})"}) {
     EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"), "") << term;
   }
   EXPECT_EQ(refusal("SELECT {k: nope} FROM ks.t"), "Undefined column name nope in table ks.t");
@@ -109,12 +113,12 @@ TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
   EXPECT_EQ(refusal("SELECT (map<int, int>){'a': 1} FROM ks.t"),
             "Cannot assign value (map<int, int>){'a': 1} to (map<int, int>){'a': 1} of type frozen<map<int, int>>");
   EXPECT_EQ(refusal("SELECT {(duration)1d} FROM ks.t"), "Durations are not allowed inside sets: set<duration>");
+  EXPECT_EQ(refusal("SELECT (list<int>)l FROM ks.t"), refusal_of_hint("(list<int>)l", "frozen<list<int>>"));
+  EXPECT_EQ(refusal("SELECT collection_count(l) FROM ks.t"), "");
 }
 
 TEST_F(PrepareErrors, HintsInSelections) {
-  auto refused = [](const std::string& term, const std::string& type) {
-    return "Cannot assign value " + term + " to " + term + " of type " + type;
-  };
+  const auto refused = refusal_of_hint;
   EXPECT_EQ(refusal("SELECT (bigint)k FROM ks.t"), refused("(bigint)k", "bigint"));
   EXPECT_EQ(refusal("SELECT (INT)'a' FROM ks.t"), refused("(int)'a'", "int"));
   EXPECT_EQ(refusal("SELECT (list<int>)(1, 2) FROM ks.t"), refused("(list<int>)(1, 2)", "frozen<list<int>>"));
@@ -133,6 +137,31 @@ TEST_F(PrepareErrors, CallsInCalls) {
   std::string call = "k";
   for (int i = 0; i < 60; ++i) call = i % 2 == 0 ? "abs(" + call + ")" : "abs((" + call + "))";
   EXPECT_EQ(refusal("SELECT " + call + " FROM ks.t"), "");
+}
+
+TEST_F(PrepareErrors, ColumnsOfTokens) {
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(k, k) > 1"),
+            "The token() function contains duplicate partition key components");
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(k, c) > 1"),
+            "The token() function must contains only partition key components");
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(c) > 1"),
+            "The token() function must be applied to all partition key components or none of them");
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(k) != 5"), "Unsupported \"!=\" relation: token(k) != 5");
+}
+
+TEST_F(PrepareErrors, CastsToTheOtherNameOfText) {
+  EXPECT_EQ(refusal("SELECT cast(k as varchar) FROM ks.t"), "k cannot be cast to varchar");
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k = cast(1 as varchar)"),
+            "Unknown function system.cast_as_varchar called");
+}
+
+TEST_F(PrepareErrors, DimensionsOfVectors) {
+  EXPECT_EQ(refusal("SELECT (vector<int, -1>)[1] FROM ks.t"), "vectors may only have positive dimensions; given -1");
+}
+
+TEST_F(PrepareErrors, ColumnsThatAreOrderedTwice) {
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c, c"), "");
+  EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c DESC, l ASC, c ASC"), "Unsupported order by relation");
 }
 
 TEST_F(PrepareErrors, TimesOfPartsOfAKey) {

@@ -68,6 +68,21 @@ TEST_F(SelectTest, LiteralsHaveNoNullKeys) {
   EXPECT_EQ(run("SELECT (map<int, int>){c: v} FROM ks.t"), "");
 }
 
+// What is bound is looked at before rows are.
+TEST_F(SelectTest, NullsBeforeRows) {
+  EXPECT_EQ(run("SELECT m[?] FROM ks.s", {kNull}), "Invalid null value for element selection on m");
+  EXPECT_EQ(run("SELECT m[1..?] FROM ks.s", {kNull}), "Invalid null value for slice selection on m");
+  EXPECT_EQ(run("SELECT m[1..?] FROM ks.s", {kUnset}), "");
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) > ?", {kUnset}), "Invalid unset value for tuple (c,d)");
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kUnset}), "Invalid unset value for in(c,d)");
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
+}
+
+TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
+  EXPECT_EQ(run("SELECT p FROM ks.t GROUP BY p, abs(c)"),
+            "Only monotonic functions are supported in the GROUP BY clause. Got: system.abs : (int) -> int ");
+}
+
 TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {
   const Bytes one = encode_int(1);
   const std::string entry = "SELECT v FROM ks.s WHERE m[?] = ? ALLOW FILTERING";
