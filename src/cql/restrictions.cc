@@ -141,8 +141,9 @@ class RestrictionsBuilder {
 
   Status add_token(const ast::Relation& relation) {
     if (relation.op == ast::Operator::kNeq) {
-      return invalid("Unsupported \"!=\" relation: token(" + join(relation.columns) +
-                     ") != " + source(relation.value, context_));
+      std::vector<std::string> names;
+      for (const std::string& name : relation.columns) names.push_back(quote_identifier(name));
+      return invalid("Unsupported \"!=\" relation: token(" + join(names) + ") != " + source(relation.value, context_));
     }
     std::vector<std::string> key_names;
     for (const ColumnPtr& column : table_.partition_key) key_names.push_back(column->name);

@@ -499,12 +499,16 @@ struct BuildSelector {
     ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(argument->type(), to));
     // Of text to its other name there is only what changes nothing.
     const bool same_text = s.type.name == "varchar" && argument->type()->base().kind() == TypeKind::kText;
-    if (function == nullptr || (s.type.name != to->cql_name() && !same_text))
-      return invalid(builder.name(*s.argument) + " cannot be cast to " + s.type.name);
+    if (function == nullptr || (s.type.name != to->cql_name() && !same_text)) return cannot_cast(s);
     std::vector<SelectorPtr> arguments;
     arguments.push_back(std::move(argument));
     auto scalar = std::static_pointer_cast<const ScalarFunction>(function);
     return SelectorPtr(std::make_unique<FunctionSelector>(std::move(scalar), std::move(arguments)));
+  }
+  // Named is the first column of the whole clause.
+  Error cannot_cast(const ast::CastSelectable& s) const {
+    const auto& used = builder.used();
+    return invalid((used.empty() ? builder.name(*s.argument) : used[0]->name) + " cannot be cast to " + s.type.name);
   }
   Result<SelectorPtr> operator()(const ast::ArithmeticSelectable& s) const {
     std::vector<const ast::Selectable*> arguments{&*s.left};

@@ -27,7 +27,7 @@ struct NameOf {
     return std::string(name) + "(" + builder.name(*s.selected) + ")";
   }
   std::string operator()(const ast::FunctionSelectable& s) const {
-    const std::string& name = s.function.name == "tojson" ? "to_json" : s.function.name;
+    const std::string& name = s.function.name;
     if (name == "count_rows" || name == "countRows" || is_count_of_literal(s)) return "count";
     for (std::string_view cast : {"cast_as_", "castAs"}) {
       if (name.rfind(cast, 0) == 0 && s.arguments.size() == 1)

@@ -209,7 +209,8 @@ struct PrepareTerm {
     ASSIGN_OR_RETURN(TypePtr hinted, context.type(hint.type, receiver.keyspace));
     ColumnSpec as{receiver.keyspace, receiver.table, receiver.name, hinted};
     if (assignable(*hint.term, as, context) == Assignable::kNo) {
-      return invalid("Cannot cast value " + source(*hint.term, context) + " to type " + hinted->cql_name());
+      return invalid("Cannot cast value " + source(*hint.term, context) + " to type " +
+                     type_name_text(hint.type, receiver.keyspace));
     }
     if (assignable_type(*hinted, type()) == Assignable::kNo) {
       return invalid("Cannot assign value " + source(term, context) + " to " + receiver.name + " of type " +

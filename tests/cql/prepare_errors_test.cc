@@ -112,7 +112,7 @@ TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
             "Cannot assign value (ks.u){f: 'a'} to (ks.u){f: 'a'} of type frozen<u>");
   EXPECT_EQ(refusal("SELECT (map<int, int>){'a': 1} FROM ks.t"),
             "Cannot assign value (map<int, int>){'a': 1} to (map<int, int>){'a': 1} of type frozen<map<int, int>>");
-  EXPECT_EQ(refusal("SELECT {(duration)1d} FROM ks.t"), "Durations are not allowed inside sets: set<duration>");
+  EXPECT_EQ(refusal("SELECT {(duration)1d} FROM ks.t"), "Durations are not allowed inside sets: frozen<set<duration>>");
   EXPECT_EQ(refusal("SELECT (list<int>)l FROM ks.t"), refusal_of_hint("(list<int>)l", "frozen<list<int>>"));
   EXPECT_EQ(refusal("SELECT collection_count(l) FROM ks.t"), "");
 }
@@ -151,6 +151,7 @@ TEST_F(PrepareErrors, ColumnsOfTokens) {
 
 TEST_F(PrepareErrors, CastsToTheOtherNameOfText) {
   EXPECT_EQ(refusal("SELECT cast(k as varchar) FROM ks.t"), "k cannot be cast to varchar");
+  EXPECT_EQ(refusal("SELECT l, cast(k as varchar) FROM ks.t"), "l cannot be cast to varchar");
   EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k = cast(1 as varchar)"),
             "Unknown function system.cast_as_varchar called");
 }

@@ -118,6 +118,10 @@ def same_but_for_jackson(d):
     return all(said) and said[0][1] == said[1][1] and d.ours.error[2] == d.theirs.error[2]
 
 
+def one_is_refused(d):
+    return (d.ours.kind == "error") != (d.theirs.kind == "error")
+
+
 def same_words(d):
     return d.ours.kind == d.theirs.kind == "error" and d.theirs.error[1].endswith(": " + d.ours.error[1])
 
@@ -306,6 +310,8 @@ FAILED = r"Operation failed - received 0 responses and 1 failures: UNKNOWN"  # i
 READ_FAILED, WRITE_FAILED = r"^error 0x1300 ." + FAILED, r"^error 0x1500 ." + FAILED
 EITHER_FAILED = r"^error 0x1[35]00 ." + FAILED
 
+ONLY_STATIC = INVALID + "Cannot restrict clustering columns when selecting only static columns"
+
 RULES = [
     # Exceptions: of a name, or with the name.
     Rule("bytes that are too short for a vector", INVALID + "Not enough bytes to read", SERVER + r"java\.lang\.IndexOutOfBoundsException"),
@@ -316,7 +322,10 @@ RULES = [
     Rule("map literals for what is no map", INVALID + r".*\{.*\} (cannot be passed as argument|is not of type) ", SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType"),
     Rule("map literals for what is no map", INVALID, SERVER + r"java\.lang\.ClassCastException: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType", r"^SELECT\s.*\{.*:"),
     Rule("null in a set, or as a key, of a SELECT clause", INVALID + "null is not supported inside collections", SERVER + r"java\.lang\.NullPointerException", r"^SELECT\s.*\{"),
+    Rule("null in a set, in rows that an expired TTL hides", INVALID + "null is not supported inside collections", r"^rows", r"^SELECT\s.*\{", wrote_ttl),
+    Rule("counters to JSON inside of a literal", "^rows", SERVER + r"java\.lang\.UnsupportedOperationException", r"^SELECT\s(JSON\b)?.*[\[{(]"),
     Rule("null as the element that is selected", INVALID + "Invalid null value for element selection", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
+    Rule("columns that a map or user type literal selects", f"^rows|^prepared|{ONLY_STATIC}", f"^rows|^prepared|{ONLY_STATIC}", r"^SELECT\s.*\{.*:", holds=one_is_refused),
     Rule("names of fields that are none", INVALID + ".* is not a valid field identifier of type", INVALID + r"org\.apache\.cassandra\.cql3\.selection\.Selectable.*Raw@\w+ is not a valid field identifier of type"),
     Rule("arrays for what is no list", INVALID + "Unsupported target type: ", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: "),
     Rule("GROUP BY of a literal", INVALID + "Only column names and functions can be in the GROUP BY clause", SERVER + r"java\.lang\.ClassCastException: class .*Selectable\$WithTerm"),
