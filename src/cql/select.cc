@@ -476,8 +476,7 @@ class SelectBuilder {
     for (const ast::Selector& selector : select_.selectors) {
       SelectorBuilder builder(table(), context_);
       if (Status status = builder.resolve_names(selector.selectable); !status.ok()) return std::move(status.error());
-      auto alone = Selection::prepare(statement_->table_, {selector}, select_.distinct, context_);
-      if (!alone.ok()) return std::move(alone.error());
+      if (!Selection::prepare(statement_->table_, {selector}, select_.distinct, context_).ok()) return found;
     }
     return found;
   }
