@@ -463,12 +463,21 @@ class SelectBuilder {
 
   // Whether a selection that cannot be prepared names static columns and the partition key alone.
   Result<bool> resolves_to_static_columns() const {
-    SelectorBuilder builder(table(), context_);
-    for (const ast::Selector& selector : select_.selectors) TRY(builder.resolve_names(selector.selectable));
-    auto is_of = [&](auto... kinds) { return [=](const Column* column) { return ((column->kind == kinds) || ...); }; };
-    const auto& used = builder.used();
-    return std::any_of(used.begin(), used.end(), is_of(ColumnKind::kStatic)) &&
-           std::all_of(used.begin(), used.end(), is_of(ColumnKind::kStatic, ColumnKind::kPartitionKey));
+    // Cassandra resolves them as it looks for the first one of a kind, and no further.
+    auto first_of = [this](auto... kinds) -> Result<bool> {
+      for (const ast::Selector& selector : select_.selectors) {
+        SelectorBuilder builder(table(), context_);
+        TRY(builder.resolve_names(selector.selectable));
+        for (const Column* column : builder.used()) {
+          if (((column->kind == kinds) || ...)) return true;
+        }
+      }
+      return false;
+    };
+    ASSIGN_OR_RETURN(bool any_static, first_of(ColumnKind::kStatic));
+    if (!any_static) return false;
+    ASSIGN_OR_RETURN(bool any_other, first_of(ColumnKind::kClustering, ColumnKind::kRegular));
+    return !any_other;
   }
 
   // Of the first selector that cannot be prepared: first of its names.

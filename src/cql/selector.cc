@@ -367,7 +367,10 @@ struct ResolveNames {
   Status operator()(const ast::FieldSelectable& s) const { return resolve(*s.receiver); }
   Status operator()(const ast::ElementSelectable& s) const { return resolve(*s.receiver); }
   Status operator()(const ast::SliceSelectable& s) const { return resolve(*s.receiver); }
-  Status operator()(const ast::TypeHintSelectable& s) const { return resolve(*s.selectable); }
+  Status operator()(const ast::TypeHintSelectable& s) const {
+    TRY(resolve(*s.selectable));
+    return found(builder.context().type(s.type, builder.table().keyspace));
+  }
   Status operator()(const ast::ParenthesesSelectable& s) const { return all(s.elements); }
   Status operator()(const ast::ArraySelectable& s) const { return all(s.elements); }
   Status operator()(const ast::SetSelectable& s) const { return all(s.elements); }

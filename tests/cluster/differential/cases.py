@@ -36,7 +36,7 @@ BAD_OPTIONS = [f"ALTER TABLE t0 WITH {option}" for option in (
     "compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'foo'}", "compaction = {'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'Q'}", "compaction = {'class': 'DateTieredCompactionStrategy'}",
     "memtable = 'foo'", "allow_auto_snapshot = 'maybe'", "extensions = {'a': 'b'}", "read_repair_chance = 0.1", "index_interval = 128", "CLUSTERING ORDER BY (p0 ASC)")]
 BAD_OPTIONS += [f"CREATE KEYSPACE differential_x WITH replication = {{{options}}}" for options in (
-    "'class': 'SimpleStrategy', 'replication_factor': -1", "'class': 'SimpleStrategy', 'replication_factor': 1, 'dc1': 1", "'class': 'SimpleStrategy', 'replication_factor': '1/2'", "'class': 'NetworkTopologyStrategy', 'nope': 1",
+    "'class': 'SimpleStrategy', 'replication_factor': -1", "'class': 'SimpleStrategy', 'replication_factor': 1, 'dc1': 1", "'class': 'NetworkTopologyStrategy', 'nope': 1",
     "'class': 'NetworkTopologyStrategy', 'datacenter1': 'x'", "'class': 'LocalStrategy'", "'class': 'OldNetworkTopologyStrategy'")]
 BAD_OPTIONS += [f"CREATE TABLE x ({columns})" for columns in (
     "a int PRIMARY KEY, b vector<int, -1>", "a int PRIMARY KEY, b vector<nope, -1>", "a int PRIMARY KEY, b vector<int>", "a int PRIMARY KEY, b vector<counter, 2>", "a int PRIMARY KEY, b list<counter>", "a int PRIMARY KEY, b tuple<counter>",
