@@ -336,6 +336,7 @@ RULES = [
     Rule("SELECT JSON * in the order of its text, which is none", "^rows", SERVER + r"java\.lang\.", r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b"),
     # Descending columns.
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
+    Rule("map literals beside a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*MapType)", r"^SELECT\s.*\{.*:|\{\}", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float", holds=has_descending_columns),
     Rule("CONTAINS and descending columns", "", "Cannot use CONTAINS( KEY)? on non-(collection|map) column", holds=has_descending_columns),
