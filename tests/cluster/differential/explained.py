@@ -319,6 +319,7 @@ RULES = [
     Rule("map literals for what is no map", INVALID, SERVER + r"java\.lang\.ClassCastException('|: .* cannot be cast to class org\.apache\.cassandra\.db\.marshal\.MapType)", r"^SELECT\s.*\{.*:"),
     Rule("null in a set, or as a key, of a SELECT clause", INVALID + "null is not supported inside collections", SERVER + r"java\.lang\.NullPointerException", r"^SELECT\s.*\{"),
     Rule("null in a set, in rows that an expired TTL hides", INVALID + "null is not supported inside collections", r"^rows", r"^SELECT\s.*\{", wrote_ttl),
+    Rule("elements of several types in a literal", "^rows", SERVER + r"java\.lang\.(IndexOutOfBounds|BufferUnderflow)Exception", r"^SELECT\s.*\{"),
     Rule("counters to JSON inside of a literal", "^rows", SERVER + r"java\.lang\.UnsupportedOperationException", r"^SELECT\s(JSON\b)?.*[\[{(]"),
     Rule("null as the element that is selected", INVALID + "Invalid null value for element selection", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
     Rule("columns that a map or user type literal selects", "", ONLY_STATIC, r"^SELECT\s.*\{.*:"),
