@@ -374,7 +374,7 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
       add(i, Operator::kEq, values[i]);
     }
   } else if (kind == Kind::kIn) {
-    if (is_multi_column) return invalid("Multicolumn IN filters are not supported");
+    if (columns.size() > 1) return invalid("Multicolumn IN filters are not supported");
     ASSIGN_OR_RETURN(auto tuples, bind_tuples(context, Nulls::kPass));
     Bytes list;
     append_be<int32_t>(list, static_cast<int32_t>(tuples.size()));

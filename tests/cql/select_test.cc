@@ -78,6 +78,8 @@ TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
 }
 
+TEST_F(SelectTest, TuplesThatFilter) { EXPECT_EQ(select("v FROM ks.t", "(d) IN ((1), (2))"), ""); }
+
 TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
   EXPECT_EQ(run("SELECT p FROM ks.t GROUP BY p, abs(c)"),
             "Only monotonic functions are supported in the GROUP BY clause. Got: system.abs : (int) -> int ");
