@@ -14,7 +14,7 @@ struct BatchPart {
   std::span<const BytesView> values;
 };
 
-Status validate(BatchType type, std::span<const BatchPart> parts, bool has_timestamp) {
+Status validate_parts(BatchType type, std::span<const BatchPart> parts, bool has_timestamp) {
   bool counters = false, others = false;
   for (const BatchPart& part : parts) {
     if (has_timestamp && part.statement->has_timestamp()) {
@@ -130,6 +130,10 @@ class BatchStatement : public Statement {
     if (!timestamp.ok()) return Result<QueryResult>(std::move(timestamp.error()));
     return run_batch(type_, parts(context.options.values), *timestamp, &context);
   }
+  Status validate(const ClientState& client) const override {
+    for (const auto& statement : statements_) TRY(statement->validate(client));
+    return {};
+  }
   const char* kind() const override { return "BATCH"; }
   std::vector<Uuid> depends_on() const override {
     std::vector<Uuid> tables;
@@ -207,7 +211,7 @@ PrepareResult prepare_batch(const ast::Batch& batch, PrepareContext& context) {
   bool has_timestamp = attributes.timestamp != nullptr;
   auto result = std::make_unique<BatchStatement>(type, std::move(statements), std::move(attributes));
   auto parts = result->parts({});
-  TRY(validate(type, parts, has_timestamp));
+  TRY(validate_parts(type, parts, has_timestamp));
   return std::unique_ptr<Statement>(std::move(result));
 }
 
@@ -228,9 +232,9 @@ Task<Result<QueryResult>> execute_batch(uint8_t type, std::span<const BatchItem>
   }
   auto batch_type = static_cast<BatchType>(type);
   // The protocol's default timestamp is not USING TIMESTAMP: it does not clash with those of the statements.
-  if (Status status = validate(batch_type, parts, false); !status.ok()) {
-    return Result<QueryResult>(std::move(status.error()));
-  }
+  Status status = validate_parts(batch_type, parts, false);
+  for (size_t i = 0; status.ok() && i < parts.size(); ++i) status = parts[i].statement->validate(context.client);
+  if (!status.ok()) return Result<QueryResult>(std::move(status.error()));
   return run_batch(batch_type, std::move(parts), context.timestamp_micros, &context);
 }
 

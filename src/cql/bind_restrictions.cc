@@ -113,7 +113,8 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
     ASSIGN_OR_RETURN(result, keep_tokens(context, result));
     return std::span<const BytesView>(result);
   }
-  // Cassandra walks the keys of an IN in the order of their components, and each of them once.
+  // Cassandra walks the keys of an IN in the order of their components, and of those that are equal (the decimals 1 and
+  // 1.0 are) the first.
   std::vector<size_t> order(keys.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   auto less = [&](size_t a, size_t b) {
@@ -126,8 +127,8 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   std::stable_sort(order.begin(), order.end(), less);
   auto sorted = context.arena.make_span<BytesView>(keys.size());
   size_t count = 0;
-  for (size_t i : order) {
-    if (count == 0 || sorted[count - 1] != result[i]) sorted[count++] = result[i];
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || less(order[i - 1], order[i])) sorted[count++] = result[order[i]];
   }
   ASSIGN_OR_RETURN(sorted, keep_tokens(context, sorted.first(count)));
   return std::span<const BytesView>(sorted);

@@ -65,6 +65,13 @@ Result<std::span<const BytesView>> Modification::bind_keys(ExecutionContext& con
   return std::span<const BytesView>(keys);
 }
 
+Status Modification::validate(const ClientState&) const {
+  if (!is_counter()) return {};
+  if (attributes_.timestamp) return invalid("Cannot provide custom timestamp for counter updates");
+  if (attributes_.ttl) return invalid("Cannot provide custom TTL for counter updates");
+  return {};
+}
+
 Status Modification::check_keys(ExecutionContext& context) const {
   ASSIGN_OR_RETURN(auto keys, bind_keys(context));
   for (BytesView key : keys) TRY(check_partition_key(*table_, key));
@@ -163,6 +170,10 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
   bool whole_rows = restrictions_ == nullptr ? clustering_terms_.size() == table_->clustering.size()
                                              : restrictions_->has_full_clusterings();
   if (statement_kind_ == Kind::kDelete && !whole_rows && !regular_operations_.empty()) {
+    if (restrictions_->has_clustering_restrictions()) {
+      ASSIGN_OR_RETURN(auto bounds, restrictions_->bounds(context));
+      if (bounds.empty()) return {};
+    }
     return invalid("Range deletions are not supported for specific columns");
   }
   if (deletes_rows_ && (!whole_rows || table_->clustering.empty())) {

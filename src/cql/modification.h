@@ -29,6 +29,7 @@ class Modification : public Statement {
   enum class Kind { kInsert, kUpdate, kDelete };
 
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
+  Status validate(const ClientState&) const override;
   const char* kind() const override;
   std::vector<Uuid> depends_on() const override { return {table_->id}; }
   const TableMetadata* key_table() const override { return table_.get(); }

@@ -61,10 +61,6 @@ class ModificationBuilder {
   const Restrictions& restrictions() const { return *statement_->restrictions_; }
 
   PrepareResult finish() {
-    if (table().is_counter()) {
-      if (statement_->attributes_.timestamp) return invalid("Cannot provide custom timestamp for counter updates");
-      if (statement_->attributes_.ttl) return invalid("Cannot provide custom TTL for counter updates");
-    }
     auto by_column = [](const OperationPtr& a, const OperationPtr& b) {
       return compare_columns(a->column(), b->column()) < 0;
     };

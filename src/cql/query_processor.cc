@@ -88,6 +88,8 @@ class QueryProcessorImpl : public QueryProcessor {
   Result<std::span<const BytesView>> bound_values(Request& request, const std::vector<ColumnSpec>& variables,
                                                   const QueryOptions& options);
   Status begin(Request& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
+  Task<Result<QueryResult>> start(Request* request, const QueryOptions& options, const RequestContext& context,
+                                  std::string warning);
   Task<Result<QueryResult>> run(Request* request, Task<Result<QueryResult>> task);
   Task<Result<QueryResult>> finish_later(Request* request, Task<Result<QueryResult>> task);
   void finish(Request* request, Result<QueryResult>& result);
@@ -256,6 +258,22 @@ Result<std::string> QueryProcessorImpl::keyspace_of(std::string_view keyspace, c
   return std::string(keyspace);
 }
 
+// Of a request that has its statement.
+Task<Result<QueryResult>> QueryProcessorImpl::start(Request* request, const QueryOptions& options,
+                                                    const RequestContext& context, std::string warning) {
+  Status status = begin(*request, options, context.client, context.trace);
+  auto values = bound_values(*request, request->statement->bind_variables(), options);
+  if (status.ok() && values.ok()) status = request->statement->validate(context.client);
+  if (!status.ok() || !values.ok()) {
+    Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
+    release(request);
+    return Result<QueryResult>(std::move(error));
+  }
+  if (!warning.empty()) request->context->warnings.push_back(std::move(warning));
+  request->options.values = *values;
+  return run(request, request->statement->execute(*request->context));
+}
+
 Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const QueryOptions& options,
                                                     RequestContext context) {
   ++statistics_.regular_statements;
@@ -267,15 +285,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
   if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
   Request* request = acquire();
   request->statement = std::move(prepared->statement);
-  Status status = begin(*request, options, context.client, context.trace);
-  auto values = bound_values(*request, request->statement->bind_variables(), options);
-  if (!status.ok() || !values.ok()) {
-    Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
-    release(request);
-    return Result<QueryResult>(std::move(error));
-  }
-  request->options.values = *values;
-  return run(request, request->statement->execute(*request->context));
+  return start(request, options, context, "");
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryOptions& options,
@@ -301,16 +311,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
     return Result<QueryResult>(invalid("there were " + std::to_string(markers.size()) + " markers(?) in CQL but " +
                                        std::to_string(bound) + " bound variables"));
   }
-  Status status = begin(*request, options, context.client, context.trace);
-  auto values = bound_values(*request, request->statement->bind_variables(), options);
-  if (!status.ok() || !values.ok()) {
-    Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
-    release(request);
-    return Result<QueryResult>(std::move(error));
-  }
-  if (!use_warning.empty()) request->context->warnings.push_back(std::move(use_warning));
-  request->options.values = *values;
-  return run(request, request->statement->execute(*request->context));
+  return start(request, options, context, std::move(use_warning));
 }
 
 namespace {

@@ -67,7 +67,7 @@ class Statement {
   // Ready at once when no waiting is needed. The context and all it refers to live until completion.
   virtual Task<Result<QueryResult>> execute(ExecutionContext& context) const = 0;
 
-  // What this client is refused already when it prepares the statement.
+  // What this client is refused before any value is bound, already when it prepares the statement.
   virtual Status validate(const ClientState&) const { return {}; }
 
   virtual const char* kind() const = 0;  // "SELECT", "UPDATE", … for metrics and the audit log

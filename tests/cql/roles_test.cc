@@ -83,6 +83,7 @@ class RolesTest : public testing::Test {
     PrepareContext prepare(std::make_shared<Schema>(), "", text, {}, config_);
     auto statement = prepare_role_statement(*parsed, prepare);
     if (!statement.ok()) return statement.error().message();
+    if (Status status = (*statement)->validate(client_); !status.ok()) return status.error().message();
     Arena arena;
     QueryOptions options;
     ExecutionContext context{*processor_, coordinator_, runtime_, config_, client_, options, arena, nullptr, {}, 0, 0};
