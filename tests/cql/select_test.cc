@@ -26,6 +26,14 @@ class SelectTest : public testing::Test {
         node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
     return done.ok() ? "" : done.error().message();
   }
+  int32_t count(const std::string& table) {
+    QueryOptions options;
+    ClientState client;
+    const std::string text = "SELECT * FROM " + table;
+    auto done =
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return std::get<RowsResult>(done->value).row_count;
+  }
   std::string select(const std::string& what, const std::string& where) {
     return run("SELECT " + what + " WHERE " + where + " ALLOW FILTERING");
   }
@@ -76,6 +84,26 @@ TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) > ?", {kUnset}), "Invalid unset value for tuple (c,d)");
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kUnset}), "Invalid unset value for in(c,d)");
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
+}
+
+// The decimals 1.0 and 1 are one key: the one that is named first.
+TEST_F(SelectTest, EqualKeysOfAnInAreOne) {
+  run("CREATE TABLE ks.n (p decimal PRIMARY KEY, v int)");
+  EXPECT_EQ(run("UPDATE ks.n SET v = 1 WHERE p IN (1.0, 1, 2)"), "");
+  EXPECT_EQ(count("ks.n"), 2);
+  EXPECT_EQ(run("DELETE FROM ks.n WHERE p IN (1, 1.0)"), "");  // finds no row: 1 is another spelling
+  EXPECT_EQ(count("ks.n"), 2);
+  EXPECT_EQ(run("DELETE FROM ks.n WHERE p IN (1.0, 1)"), "");
+  EXPECT_EQ(count("ks.n"), 1);
+}
+
+// All parts of a batch are prepared before any of them is refused for what it is.
+TEST_F(SelectTest, PartsOfABatchArePreparedFirst) {
+  run("CREATE TABLE ks.n (k int PRIMARY KEY, n counter)");
+  const std::string begin = "BEGIN COUNTER BATCH UPDATE ks.n USING TIMESTAMP 1 SET n = n + 1 WHERE k = 1; ";
+  EXPECT_EQ(run(begin + "UPDATE ks.n SET x = x + 1 WHERE k = 1; APPLY BATCH"), "Undefined column name x in table ks.n");
+  EXPECT_EQ(run(begin + "UPDATE ks.n SET n = n + 1 WHERE k = 1; APPLY BATCH"),
+            "Cannot provide custom timestamp for counter updates");
 }
 
 TEST_F(SelectTest, TuplesThatFilter) { EXPECT_EQ(select("v FROM ks.t", "(d) IN ((1), (2))"), ""); }
