@@ -317,9 +317,8 @@ uint64_t count_instructions(const std::string& self, const std::string& name, co
   std::string out =
       (std::filesystem::temp_directory_path() / fmt::format("request_bench_{}.callgrind", ::getpid())).string();
   std::string command = fmt::format(
-      "valgrind --tool=callgrind --toggle-collect='measured_loop*' --callgrind-out-file={} {} --only '{}' --operations "
-      "{} "
-      "--protocol {} --once >/dev/null 2>&1",
+      "valgrind --tool=callgrind --toggle-collect='measured_loop*' --callgrind-out-file={} {} --only '{}' --rows 10000 "
+      "--operations {} --protocol {} --once >/dev/null 2>&1",
       out, self, name, operations, options.version);
   if (std::system(command.c_str()) != 0) Client::fail("valgrind failed: " + command);
   std::ifstream file(out);

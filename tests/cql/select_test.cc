@@ -17,22 +17,19 @@ class SelectTest : public testing::Test {
   }
   ~SelectTest() override { node.kill(); }
 
-  // "" or the error.
-  std::string run(const std::string& text, const std::vector<BytesView>& values = {}) {
+  Result<QueryResult> query(const std::string& text, const std::vector<BytesView>& values = {}) {
     QueryOptions options;
     options.values = values;
     ClientState client;
-    auto done =
-        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+  }
+  // "" or the error.
+  std::string run(const std::string& text, const std::vector<BytesView>& values = {}) {
+    auto done = query(text, values);
     return done.ok() ? "" : done.error().message();
   }
   int32_t count(const std::string& table) {
-    QueryOptions options;
-    ClientState client;
-    const std::string text = "SELECT * FROM " + table;
-    auto done =
-        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
-    return std::get<RowsResult>(done->value).row_count;
+    return std::get<RowsResult>(query("SELECT * FROM " + table)->value).row_count;
   }
   std::string select(const std::string& what, const std::string& where) {
     return run("SELECT " + what + " WHERE " + where + " ALLOW FILTERING");

@@ -122,15 +122,19 @@ const MemtableRow& only_row(const Memtable& memtable, BytesView key) {
   return partition.only_row != nullptr ? *partition.only_row : *partition.rows->tree.begin()->row;
 }
 
+// The form of the row of "k", and the row, when the update is applied.
+std::string line_after(Memtable& memtable, Update& update) {
+  const PartitionUpdate& built = update.build();
+  memtable.apply(built);
+  const MemtableRow& row = only_row(memtable, "k");
+  Arena arena;
+  return std::string(row.is_packed() ? "packed " : "general ") + to_line(*built.table, row.row(arena));
+}
+
 TEST_F(MemtableTest, ARowIsPackedWhileAllOfItIsOfOneAge) {
   auto t = node.table("t");
   Memtable memtable(t, {});
-  auto after = [&](Update& update) {
-    memtable.apply(update.build());
-    const MemtableRow& row = only_row(memtable, "k");
-    Arena arena;
-    return std::string(row.is_packed() ? "packed " : "general ") + to_line(*t, row.row(arena));
-  };
+  auto after = [&](Update& update) { return line_after(memtable, update); };
   EXPECT_EQ(after(Update(t, "k").row(1).at(5).live().cell("v", "a")), "packed 1: @5 v=a@5");
   EXPECT_EQ(after(Update(t, "k").row(1).at(6).live().cell("v", "longer").cell("w", "x")),
             "packed 1: @6 v=longer@6 w=x@6");
@@ -143,11 +147,8 @@ TEST_F(MemtableTest, ARowIsPackedWhileAllOfItEndsAtTheSameTime) {
   auto t = node.table("t");
   Memtable memtable(t, {});
   auto after = [&](Update& update) {
-    memtable.apply(update.build());
-    const MemtableRow& row = only_row(memtable, "k");
-    Arena arena;
-    std::string lives = row.is_packed() && row.is_live(kNow) ? "lives " : "";
-    return lives + (row.is_packed() ? "packed " : "general ") + to_line(*t, row.row(arena));
+    const std::string line = line_after(memtable, update);
+    return (line.starts_with("packed") && only_row(memtable, "k").is_live(kNow) ? "lives " : "") + line;
   };
   EXPECT_EQ(after(Update(t, "k").row(1).at(5).live(60, kNow + 1).cell("v", "a", 60, kNow + 1)),
             "lives packed 1: @5+60 v=a@5+60");
