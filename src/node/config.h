@@ -77,7 +77,7 @@ struct Config {
   bool auto_bootstrap = true;
   double phi_convict_threshold = 8.0;
 
-  // Addresses and ports. Names or IP addresses as written; "localhost" is 127.0.0.1.
+  // Addresses and ports. Names are resolved when the file is read; "localhost" is 127.0.0.1.
   std::string listen_address = "127.0.0.1";
   std::string broadcast_address;          // empty: listen_address
   std::string rpc_address = "127.0.0.1";  // listen_address unless it is given

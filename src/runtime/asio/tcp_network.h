@@ -40,9 +40,9 @@ class TcpNetwork final : public Network {
 // The address of a host name, of IPv4 if it has one; empty when nobody knows it.
 std::string resolve_host(const std::string& name);
 
-// Which sockets may have the same address. The first of a process has it alone until it listens, and then lets the others in. So
-// another process that listens there, even one that would share the address, makes it fail; of two that begin at the same
-// moment one fails, or both.
+// Which sockets may have the same address. The first of a process has it alone until it listens, and then lets the
+// others in. So another process that listens there, even one that would share the address, makes it fail; of two that
+// begin at the same moment one fails, or both.
 enum class Sharing { kNone, kOpens, kJoins };
 // A bound socket that listens; the error names the address.
 Result<FileDescriptor> open_listening_socket(const SocketAddress& address, Sharing sharing);
