@@ -6,8 +6,16 @@
 
 namespace cassandra_like {
 
-void Checker::tried_write(int key, int64_t number) { keys_[key].tried[number] = false; }
-void Checker::tried_delete(int key, int64_t number) { keys_[key].tried[number] = true; }
+void Checker::tried_write(int key, int64_t number, std::optional<int64_t> ttl, int64_t tried_at) {
+  keys_[key].tried[number] = {ttl, ttl ? tried_at + *ttl : kNever, kNever};
+}
+
+void Checker::tried_delete(int key, int64_t number) { keys_[key].tried[number] = {std::nullopt, 0, 0}; }
+
+void Checker::written_by(int key, int64_t number, int64_t seconds) {
+  Operation& operation = keys_[key].tried.at(number);
+  if (operation.ttl) operation.must_be_gone = seconds + *operation.ttl;
+}
 
 void Checker::acknowledged(int key, int64_t number, int64_t at, int64_t now) {
   keys_[key].acknowledged[number] = at;
@@ -37,8 +45,9 @@ void Checker::forget_acknowledged_after(int64_t safe_until) {
     std::erase_if(state.acknowledged, [&](const auto& a) { return a.second > safe_until; });
 }
 
-Checker::Expectation Checker::must_show(int key) const {
+Checker::Expectation Checker::must_show(int key, int64_t asked_at) const {
   Expectation out;
+  out.asked_at = asked_at;
   out.truncations_done = truncations_.size() - (truncating() ? 1 : 0);
   auto it = keys_.find(key);
   if (it == keys_.end() || it->second.acknowledged.empty()) return out;
@@ -54,30 +63,29 @@ bool Checker::was_over(int key, int64_t number, const Truncation& truncation) co
   return it != over.end() && it->second < truncation.started;
 }
 
-const std::map<int64_t, bool>& Checker::history(int key) const {
-  static const std::map<int64_t, bool> kNone;
-  auto it = keys_.find(key);
-  return it == keys_.end() ? kNone : it->second.tried;
-}
-
 std::string Checker::check(int key, const Expectation& expected, std::optional<int64_t> first,
-                           std::optional<int64_t> second) const {
+                           std::optional<int64_t> second, int64_t answered_at) const {
   const int64_t at_least = expected.at_least;
   auto show = [](const std::optional<int64_t>& n) { return n ? std::to_string(*n) : std::string("nothing"); };
   if (first != second) {
     return fmt::format("key {} shows half a write: {} and {}", key, show(first), show(second));
   }
-  const auto& tried = history(key);
+  auto known = keys_.find(key);
+  if (known == keys_.end()) return first ? fmt::format("key {} shows {}, which nobody wrote", key, *first) : "";
+  const auto& tried = known->second.tried;
   if (!first) {
-    // Nothing: before any write, or a delete was the last that took effect.
+    // Nothing: before any write, or the last that took effect is gone.
     if (at_least == 0) return "";
     for (auto it = tried.lower_bound(at_least); it != tried.end(); ++it) {
-      if (it->second) return "";
+      if (it->second.may_be_gone <= answered_at) return "";
     }
     return fmt::format("key {} shows nothing, but write {} was acknowledged", key, at_least);
   }
   auto it = tried.find(*first);
-  if (it == tried.end() || it->second) return fmt::format("key {} shows {}, which nobody wrote", key, *first);
+  if (it == tried.end() || it->second.must_be_gone == 0)
+    return fmt::format("key {} shows {}, which nobody wrote", key, *first);
+  if (it->second.must_be_gone <= expected.asked_at)
+    return fmt::format("key {} shows {}, which is expired", key, *first);
   if (*first < at_least) return fmt::format("key {} shows {}, but {} was acknowledged", key, *first, at_least);
   for (size_t i = 0; i < expected.truncations_done; ++i) {
     const Truncation& t = truncations_[i];

@@ -5,6 +5,9 @@
 // both show its number, or the mutation was torn. Let A be the highest number that has to be there: then a read must show
 // an operation that was tried, with a number of at least A.
 //
+// A write with a TTL shows nothing once it has expired, and still hides what is older: so a delete is an operation that was
+// gone from the start.
+//
 // A truncation has a number, too, and takes effect somewhere between its start and its end: what began after its end has to
 // be there, what was over before its start must not show once it is acknowledged, and what lies between may be either.
 #pragma once
@@ -24,10 +27,14 @@ class Checker {
   struct Expectation {
     int64_t at_least = 0;         // an operation of this number or a later one
     size_t truncations_done = 0;  // of those that were started
+    int64_t asked_at = 0;         // seconds
   };
 
-  void tried_write(int key, int64_t number);
+  // Wall clock times are whole seconds, as the node counts them for a TTL. ttl: seconds; nullopt for none.
+  void tried_write(int key, int64_t number, std::optional<int64_t> ttl = std::nullopt, int64_t tried_at = 0);
   void tried_delete(int key, int64_t number);
+  // It was written no later than then.
+  void written_by(int key, int64_t number, int64_t seconds);
   // at: virtual time in nanoseconds. Numbers up to `now` were given out.
   void acknowledged(int key, int64_t number, int64_t at, int64_t now);
 
@@ -43,19 +50,23 @@ class Checker {
   // The power failed, and what was acknowledged after `safe_until` may be gone (periodic mode).
   void forget_acknowledged_after(int64_t safe_until);
 
-  Expectation must_show(int key) const;
+  Expectation must_show(int key, int64_t asked_at = 0) const;
   // What a read that was asked for when must_show() was `expected` found: the numbers of both rows, nullopt for none.
   // Empty when that is possible, else what is wrong.
-  std::string check(int key, const Expectation& expected, std::optional<int64_t> first,
-                    std::optional<int64_t> second) const;
+  std::string check(int key, const Expectation& expected, std::optional<int64_t> first, std::optional<int64_t> second,
+                    int64_t answered_at = 0) const;
 
-  const std::map<int64_t, bool>& history(int key) const;
   uint64_t acknowledged_count() const { return acknowledged_count_; }
 
  private:
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  struct Operation {
+    std::optional<int64_t> ttl;
+    int64_t may_be_gone = kNever;   // a read in this second or later may find nothing of it
+    int64_t must_be_gone = kNever;  // and in this one or later has to
+  };
   struct Key {
-    std::map<int64_t, bool> tried;            // number, whether it was a delete
+    std::map<int64_t, Operation> tried;
     std::map<int64_t, int64_t> acknowledged;  // number, when; those that have to last
     std::map<int64_t, int64_t> over;          // number, the last number that was given out when it was acknowledged
   };

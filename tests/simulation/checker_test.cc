@@ -39,6 +39,23 @@ TEST(Checker, ADeleteMayHideWhatWasAcknowledgedBeforeIt) {
   EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt), "");
 }
 
+TEST(Checker, AWriteWithATtlShowsUntilItExpiresAndHidesWhatIsOlderFromThenOn) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100, 1);
+  checker.tried_write(7, 2, 10, 1000);
+  checker.acknowledged(7, 2, 200, 2);
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1005), std::nullopt, std::nullopt, 1009),
+            "key 7 shows nothing, but write 2 was acknowledged");
+  // Written in second 1000, 1001 or 1002.
+  checker.written_by(7, 2, 1002);
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1009), 2, 2, 1015), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1009), std::nullopt, std::nullopt, 1010), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), 2, 2, 1012), "key 7 shows 2, which is expired");
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), std::nullopt, std::nullopt, 1012), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), 1, 1, 1012), "key 7 shows 1, but 2 was acknowledged");
+}
+
 TEST(Checker, ForgetsWhatAPowerCutMayTake) {
   Checker checker;
   checker.tried_write(7, 1);

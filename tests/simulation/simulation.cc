@@ -26,6 +26,7 @@ class Simulation {
     mode_ = options.plant_early_acknowledgement ? "batch" : pick({"batch", "group", "periodic"});
     memtable_kib_ = 256 << random(4);
     truncates_ = chance(50);
+    ttl_percent_ = 25 * random(4);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
       clients_.push_back(
@@ -34,7 +35,8 @@ class Simulation {
   }
 
   SimulationResult run() {
-    result_.description = fmt::format("{} shards, {}, memtables {} KiB", shards_, mode_, memtable_kib_);
+    result_.description =
+        fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL", shards_, mode_, memtable_kib_, ttl_percent_);
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -57,6 +59,7 @@ class Simulation {
   bool chance(uint64_t percent) { return random(100) < percent; }
   std::string pick(std::vector<std::string> choices) { return choices[random(choices.size())]; }
   int64_t now() { return world_->clock().monotonic_nanos(); }
+  int64_t wall_seconds() { return world_->clock().wall_micros() / 1'000'000; }
   void fail(std::string what) {
     if (result_.failure.empty()) result_.failure = std::move(what);
   }
@@ -218,11 +221,13 @@ class Simulation {
   void issue_write(int key) {
     int64_t number = ++last_number_;
     std::string filler(random(400), 'x');
+    std::optional<int64_t> ttl;
+    if (chance(ttl_percent_)) ttl = chance(50) ? 1 + static_cast<int64_t>(random(4)) : 100'000;
     std::string text = fmt::format(
-        "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'); "
-        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'); APPLY BATCH",
-        number, key, filler);
-    checker_.tried_write(key, number);
+        "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'){3}; "
+        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'){3}; APPLY BATCH",
+        number, key, filler, ttl ? fmt::format(" USING TTL {}", *ttl) : "");
+    checker_.tried_write(key, number, ttl, wall_seconds());
     issue(text, [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
   }
 
@@ -234,7 +239,9 @@ class Simulation {
   }
 
   void judge_write(int key, int64_t number, const ClientResponse& response) {
-    if (response.get<ClientVoid>() != nullptr) checker_.acknowledged(key, number, now(), last_number_);
+    if (response.get<ClientVoid>() == nullptr) return;
+    checker_.acknowledged(key, number, now(), last_number_);
+    checker_.written_by(key, number, wall_seconds());
   }
 
   // Unanswered, it may take effect until the node's life ends.
@@ -251,7 +258,7 @@ class Simulation {
   }
 
   void issue_read(int key) {
-    Checker::Expectation expected = checker_.must_show(key);
+    Checker::Expectation expected = checker_.must_show(key, wall_seconds());
     issue(fmt::format("SELECT c, n FROM s.t WHERE k = {}", key),
           [this, key, expected](const ClientResponse& response) { judge_read(key, expected, response); });
   }
@@ -266,7 +273,7 @@ class Simulation {
       if (c < 0 || c > 1) return fail("a clustering that nobody wrote");
       found[c] = decode_bigint(*row[1]);
     }
-    std::string problem = checker_.check(key, expected, found[0], found[1]);
+    std::string problem = checker_.check(key, expected, found[0], found[1], wall_seconds());
     if (!problem.empty()) fail(problem);
     ++judged_reads_;
   }
@@ -305,6 +312,8 @@ class Simulation {
   }
 
   void check_everything() {
+    // Some of what has a TTL, or all that has a short one, expires.
+    if (ttl_percent_ != 0 && chance(50)) world_->run_for(seconds(1 + random(5)));
     say("check");
     for (int key = 0; key < kKeys && result_.failure.empty(); ++key) {
       uint64_t before = judged_reads_;
@@ -325,6 +334,7 @@ class Simulation {
   std::string mode_;
   uint64_t memtable_kib_ = 0;
   bool truncates_ = false;
+  uint64_t ttl_percent_ = 0;  // of the writes
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;
   bool starting_ = false, stopping_ = false, stop_requested_ = false;
