@@ -1,6 +1,7 @@
 #include "node/admin_wiring.h"
 
 #include "node/logging.h"
+#include "node/options.h"
 #include "replica/gather.h"
 
 namespace cassandra_like {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cql/roles.h"
 #include "node/admin_wiring.h"
+#include "node/options.h"
 #include "replica/gather.h"
 
 namespace cassandra_like {

@@ -49,9 +49,4 @@ class ClusterNode {
   virtual Task<void> halt() = 0;
 };
 
-std::string snitch_class(const Config& config);  // with its package
-EngineOptions engine_options(const Config& config);
-TransportOptions transport_options(const Config& config);
-CqlOptions cql_options(const Config& config);
-
 }  // namespace cassandra_like

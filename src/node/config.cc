@@ -10,10 +10,10 @@
 
 #include "cql/table_options.h"
 #include "model/values.h"
-#include "node/cluster_node.h"
 #include "node/config_guardrails.h"
 #include "node/config_keys.h"
 #include "node/config_values.h"
+#include "node/options.h"
 #include "runtime/disk.h"
 
 namespace cassandra_like {

@@ -1,8 +1,8 @@
-// Configuration to the options of the parts.
+#include "node/options.h"
+
 #include <algorithm>
 
 #include "cql/schema_text.h"
-#include "node/cluster_node.h"
 
 namespace cassandra_like {
 namespace {

@@ -1,7 +1,7 @@
 // From cassandra.yaml to the options of the parts.
 #include <gtest/gtest.h>
 
-#include "node/cluster_node.h"
+#include "node/options.h"
 
 namespace cassandra_like {
 namespace {
