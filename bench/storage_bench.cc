@@ -156,12 +156,12 @@ class Shard {
   std::unique_ptr<Engine> engine_;
 };
 
-void fill(Shard& shard, const std::string& table, uint64_t keys, int64_t rows) {
+void fill(Shard& shard, const std::string& table, uint64_t keys, int64_t rows, int64_t timestamp = 1) {
   shard.run([&] {
     Insert insert(shard.table(table));
     for (uint64_t key = 0; key < keys; ++key) {
       for (int64_t c = 0; c < rows; ++c) {
-        Task<Status> task = shard.engine().apply(insert.make(key, c, 1));
+        Task<Status> task = shard.engine().apply(insert.make(key, c, timestamp));
         CHECK(task.ready() && task.take().ok());
       }
     }
@@ -259,7 +259,9 @@ BENCHMARK(BM_Slice100)
 void BM_Replay(benchmark::State& state) {
   Shard shard;
   auto keys = static_cast<uint64_t>(state.range(0));
-  while (shard.engine().statistics().commitlog_bytes < (1ull << 30)) fill(shard, "kv", keys, 1);
+  for (int64_t round = 1; shard.engine().statistics().commitlog_bytes < (1ull << 30); ++round) {
+    fill(shard, "kv", keys, 1, round);
+  }
   const uint64_t bytes = shard.engine().statistics().commitlog_bytes;
   for (auto unused : state) {
     state.PauseTiming();

@@ -16,6 +16,12 @@ struct SegmentOnDisk {
   SegmentDescriptor descriptor;
 };
 
+// Read from a segment, to be applied.
+struct LoggedMutation {
+  Mutation mutation;
+  CommitLogPosition end;  // of its record
+};
+
 class EngineImpl final : public Engine {
  public:
   EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
@@ -64,8 +70,10 @@ class EngineImpl final : public Engine {
   Result<std::vector<SegmentOnDisk>> list_segments();
   Status replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
                         const TruncationRecords& truncated, bool newest);
-  Status replay_mutation(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView bytes,
-                         const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
+  Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                     const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
+  void apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                    const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
   bool is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
                const TruncationRecords& truncated) const;
   bool is_own(const SegmentDescriptor& segment) const { return segment.writer == self_writer_; }

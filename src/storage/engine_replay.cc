@@ -16,6 +16,7 @@ namespace cassandra_like {
 namespace {
 constexpr size_t kSectorSize = 512;
 constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
+constexpr size_t kReplayedTogether = 16;
 }  // namespace
 
 Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
@@ -102,13 +103,22 @@ Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::funct
     if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
     return Error(ErrorCode::kCorruption, std::move(message));
   };
-  uint64_t applied = 0;
-  auto on_record = [&](BytesView mutation, uint32_t end) -> Status {
-    ++applied;
-    return replay_mutation(segment, {descriptor.id, static_cast<int32_t>(end)}, mutation, wanted, truncated);
+  std::vector<LoggedMutation> batch;
+  auto apply_batch = [&] {
+    apply_logged(segment, batch, wanted, truncated);
+    batch.clear();
+    write_arena_.reset();
+  };
+  auto on_record = [&](BytesView record, uint32_t end) -> Status {
+    const CommitLogPosition position{descriptor.id, static_cast<int32_t>(end)};
+    TRY(read_logged(segment, position, record, wanted, batch));
+    if (batch.size() == kReplayedTogether) apply_batch();
+    return {};
   };
   SegmentReadOptions options{on_damage, newest};
-  ASSIGN_OR_RETURN(SegmentSummary summary, read_segment(data, segment.path, descriptor, options, on_record));
+  auto read = read_segment(data, segment.path, descriptor, options, on_record);
+  apply_batch();
+  ASSIGN_OR_RETURN(const SegmentSummary summary, std::move(read));
   if (summary.torn) {
     LOG_WARN("Commit log {} ends in a record that is not whole, at {}: the node was stopped while it was written",
              segment.path, summary.end);
@@ -141,22 +151,22 @@ bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& 
   return false;
 }
 
-Status EngineImpl::replay_mutation(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView bytes,
-                                   const std::function<bool(const TableMetadata&)>& wanted,
-                                   const TruncationRecords& truncated) {
+// Adds to the batch what is wanted and this shard's. It is in write_arena_.
+Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                               const std::function<bool(const TableMetadata&)>& wanted,
+                               std::vector<LoggedMutation>& batch) {
   // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
-  if (bytes.size() > kTableIdEnd && bytes[0] == 1) {
-    TableStorePtr store = find(Uuid::from_bytes(bytes.substr(1, kTableIdEnd - 1)));
+  if (record.size() > kTableIdEnd && record[0] == 1) {
+    TableStorePtr store = find(Uuid::from_bytes(record.substr(1, kTableIdEnd - 1)));
     if (!store || !wanted(*store->table)) return {};
   }
-  write_arena_.reset();
   bool unknown = false;
   auto find_table = [&](const Uuid& id) -> const TableMetadata* {
     TableStorePtr store = find(id);
     unknown |= store == nullptr;
     return store ? store->table.get() : nullptr;
   };
-  auto mutation = deserialize_mutation(bytes, find_table, write_arena_);
+  auto mutation = deserialize_mutation(record, find_table, write_arena_);
   if (!mutation.ok()) {
     if (unknown) return {};
     Error error(ErrorCode::kCorruption, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
@@ -165,15 +175,28 @@ Status EngineImpl::replay_mutation(const SegmentOnDisk& segment, const CommitLog
     if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
     return error;
   }
-  bool own = is_own(segment.descriptor);
-  if (!own && !is_mine(mutation->key.token)) return {};
-  for (const PartitionUpdate& update : mutation->updates) {
-    TableStorePtr store = find(update.table->id);
-    if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
-    apply_to(*store, update);
-    if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));
-  }
+  if (is_own(segment.descriptor) || is_mine(mutation->key.token)) batch.push_back({*mutation, end});
   return {};
+}
+
+// Their partitions are looked up together: one by one, each would wait for memory several times.
+void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                              const std::function<bool(const TableMetadata&)>& wanted,
+                              const TruncationRecords& truncated) {
+  absl::InlinedVector<ExpectedPartition, kReplayedTogether> expected;
+  for (const auto& [mutation, end] : batch) {
+    for (const PartitionUpdate& update : mutation.updates) expected.push_back({update.table->id, update.key.token});
+  }
+  expect(expected);
+  const bool own = is_own(segment.descriptor);
+  for (const auto& [mutation, end] : batch) {
+    for (const PartitionUpdate& update : mutation.updates) {
+      TableStorePtr store = find(update.table->id);
+      if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
+      apply_to(*store, update);
+      if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));
+    }
+  }
 }
 
 std::vector<std::string> EngineImpl::foreign_segments() const { return foreign_segments_; }

@@ -159,6 +159,21 @@ TEST_F(MemtableTest, ARowIsPackedWhileAllOfItEndsAtTheSameTime) {
   EXPECT_EQ(after(Update(t, "k").row(1).at(9).live().cell("v", "e", 9, kNow + 1)), "general 1: @9 v=e@9+9");
 }
 
+TEST_F(MemtableTest, ARowStaysPackedWhenTheSameWriteComesAgain) {
+  auto t = node.table("t");
+  Memtable memtable(t, {});
+  auto after = [&](Update& update) { return line_after(memtable, update); };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(after(Update(t, "k").row(1).at(5).live().cell("v", "a")), "packed 1: @5 v=a@5");
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(after(Update(t, "k").row(1).at(6).live(60, kNow + 1).cell("v", "b", 60, kNow + 1)),
+              "packed 1: @6+60 v=b@6+60");
+  }
+  EXPECT_EQ(after(Update(t, "k").row(1).at(6).live(60, kNow + 1).cell("v", "c", 60, kNow + 1)),
+            "general 1: @6+60 v=c@6+60");
+}
+
 TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
   Random& random = node.world().random();
   for (int round = 0; round < 2000; ++round) {
@@ -188,6 +203,7 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
       const PartitionUpdate& built = update.build();
       if (built.rows[0].is_empty()) continue;
       memtable.apply(built);
+      if (random.below(100) < 20) memtable.apply(built);
       rows.push_back(&built.rows[0]);
       Arena arena;
       const MemtableRow& found = only_row(memtable, "k");

@@ -238,11 +238,36 @@ bool MemtableRow::is_all_in(const Row& row) const {
   return true;
 }
 
+// As a write that is repeated is. The clustering is known to be the same.
+bool MemtableRow::is_same(const Row& row) const {
+  const Liveness age = age_of(row);
+  if (age.timestamp != timestamp_ || age.is_expiring() != expires_ || row.liveness.is_empty() == has_liveness_)
+    return false;
+  const char* at = values() + clustering_bytes();
+  if (expires_) {
+    if (age.ttl != end().ttl || age.local_expiration_time != end().expiration) return false;
+    at += sizeof(End);
+  }
+  const auto& columns = table_->regular_columns;
+  auto cell = row.cells.begin();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const uint32_t size = size_at(table_->clustering.size() + i);
+    const bool given = cell != row.cells.end() && cell->column == columns[i].get();
+    if (given != (size != kAbsent)) return false;
+    if (!given) continue;
+    if (cell->value != BytesView(at, size)) return false;
+    at += size;
+    ++cell;
+  }
+  return true;
+}
+
 MemtableRow* MemtableRow::replaced_by(const TableMetadata& table, const Row& row, Arena& arena) {
   if (&table != table_ || !can_pack(table, row)) return nullptr;
   const int64_t timestamp = age_of(row).timestamp;
   if (timestamp < timestamp_) return has_all_of(row) ? this : nullptr;
-  if (timestamp == timestamp_ || !is_all_in(row)) return nullptr;
+  if (timestamp == timestamp_) return is_same(row) ? this : nullptr;
+  if (!is_all_in(row)) return nullptr;
   MemtableRow* out = this;
   if (const size_t needed = needed_for(row); needed > capacity_) {
     // The clustering stays as it was written first.

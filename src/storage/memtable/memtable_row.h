@@ -83,6 +83,7 @@ class MemtableRow {
   void write(const Row& row);
   bool has_all_of(const Row& row) const;
   bool is_all_in(const Row& row) const;
+  bool is_same(const Row& row) const;
 
   const TableMetadata* table_ = nullptr;
   union {
