@@ -207,7 +207,7 @@ void BM_PointRead(benchmark::State& state) {
       n = n * 6364136223846793005ULL + 1442695040888963407ULL;
       command.keys[0] = insert.make((n >> 33) % keys, 0, 1).key;
       sink.out.clear();
-      if (!shard.engine().read(command, sink, nullptr).ok()) state.SkipWithError("read failed");
+      if (!shard.engine().read(command, sink).take().ok()) state.SkipWithError("read failed");
     }
     report_allocations(state, before);
     if (sink.rows != static_cast<uint64_t>(state.iterations())) state.SkipWithError("rows are missing");
@@ -242,7 +242,7 @@ void BM_Slice100(benchmark::State& state) {
       Bytes& bound = command.reversed ? command.slices[0].end : command.slices[0].start;
       bound = at.updates[0].rows[0].clustering.comparable;
       sink.out.clear();
-      if (!shard.engine().read(command, sink, nullptr).ok()) state.SkipWithError("read failed");
+      if (!shard.engine().read(command, sink).take().ok()) state.SkipWithError("read failed");
     }
     report_allocations(state, before);
   });

@@ -40,6 +40,15 @@ Error read_failure(Consistency consistency, int required, const LocalNode& node)
   return Error(std::move(info));
 }
 
+Error read_timeout(Consistency consistency, int required) {
+  ErrorInfo info;
+  info.code = ErrorCode::kReadTimeout;
+  info.message = "Operation timed out - received only 0 responses.";
+  info.consistency = static_cast<uint16_t>(consistency);
+  info.required = required;
+  return Error(std::move(info));
+}
+
 // A serial read of a partition fetches at a quorum, and says so when there is none.
 Consistency consistency_to_fetch(const ReadCommand& command, Consistency consistency) {
   if (command.range || !is_serial(consistency)) return consistency;
@@ -240,8 +249,9 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, C
   if (Status status = check_available(*command.table, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
-  Task<Result<ReadStatistics>> task = replica_.read(command, sink);
   const bool is_range = command.range.has_value();
+  const int64_t deadline = began + (is_range ? options_.range_timeout : options_.read_timeout).count();
+  Task<Result<ReadStatistics>> task = replica_.read(command, sink, deadline);
   if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
   return finish_read(task.take(), *command.table, consistency, is_range, began);
 }
@@ -259,11 +269,14 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
   TableLatencies& of_table = *state(table).latencies;
   (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
-  if (result.ok() || result.error().code() != ErrorCode::kReadFailure) return result;
-  ++statistics_.failures;
+  if (result.ok()) return result;
+  const ErrorCode code = result.error().code();
+  if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;
+  const bool in_time = code == ErrorCode::kReadFailure;
+  ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
   const int required = table.local_only ? 1 : block_for(consistency, state(table).counts);
-  return read_failure(consistency, required, replica_.local_node());
+  return in_time ? read_failure(consistency, required, replica_.local_node()) : read_timeout(consistency, required);
 }
 
 Task<Status> CoordinatorImpl::replay_batchlog() {

@@ -77,30 +77,13 @@ struct SelectStatement::Execution {
   int64_t deadline_nanos = 0;  // with a timeout
 
   // Continues behind the place a page ended at.
-  void resume(const Bytes& key_bytes, const Bytes& clustering);
+  void resume(const Bytes& key, const Bytes& clustering);
 
  private:
   Bytes resume_key_;
 };
 
 namespace {
-
-// Leaves of the slices what lies behind the row at `clustering` in the direction of the read.
-void trim(Slices& slices, Bytes clustering, bool reversed) {
-  clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
-  if (slices.empty()) slices.push_back(Slice::all());
-  Slices rest;
-  for (Slice& slice : slices) {
-    if (reversed) {
-      if (slice.end.empty() || clustering < slice.end) slice.end = clustering;
-    } else if (slice.start < clustering) {
-      slice.start = clustering;
-    }
-    bool empty = !slice.end.empty() && slice.end <= slice.start;
-    if (!empty) rest.push_back(std::move(slice));
-  }
-  slices = std::move(rest);
-}
 
 // What a client sends may become a bound of slices only if it is a clustering of the table.
 bool is_of_table(const PagingState& state, const TableMetadata& table) {
@@ -113,23 +96,9 @@ bool is_of_table(const PagingState& state, const TableMetadata& table) {
 
 }  // namespace
 
-void SelectStatement::Execution::resume(const Bytes& key_bytes, const Bytes& clustering) {
-  resume_key_ = key_bytes;
-  DecoratedKey key = DecoratedKey::of(resume_key_);
-  partial.reset();
-  if (command.range) {
-    command.range->start = RingPosition::at(key);
-    command.range->start_inclusive = false;
-  } else {
-    auto at = std::find(command.keys.begin(), command.keys.end(), key);
-    command.keys.erase(command.keys.begin(), at == command.keys.end() ? at : at + 1);
-  }
-  if (clustering.empty()) return;
-  partial = command;
-  partial->range.reset();
-  partial->keys = {key};
-  trim(partial->slices, clustering, command.reversed);
-  if (partial->slices.empty()) partial.reset();
+void SelectStatement::Execution::resume(const Bytes& key, const Bytes& clustering) {
+  resume_key_ = key;
+  partial = continue_behind(command, DecoratedKey::of(resume_key_), clustering);
 }
 
 Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context) const {

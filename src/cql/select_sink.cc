@@ -27,8 +27,18 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
 
 InputRow SelectSink::input(const Row* row) { return {&row_context_, key_components_, key_, &static_row_, row}; }
 
-RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& static_row) {
+void SelectSink::take_key(const DecoratedKey& key) {
   key_ = key;
+  if (table_.partition_key.size() == 1) {
+    key_components_.assign(1, key.key);
+  } else {
+    auto components = split_partition_key(table_, key.key);
+    key_components_.assign(components.begin(), components.end());
+  }
+}
+
+RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& static_row) {
+  take_key(key);
   static_row_ = Row();
   if (!static_row.cells.empty()) {
     partition_arena_.reset();
@@ -36,12 +46,6 @@ RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& st
   }
   rows_in_partition_ = groups_in_partition_ = 0;
   partition_limit_ = resumed_ ? limits_.in_first_partition : limits_.per_partition;
-  if (table_.partition_key.size() == 1) {
-    key_components_.assign(1, key.key);
-  } else {
-    auto components = split_partition_key(table_, key.key);
-    key_components_.assign(components.begin(), components.end());
-  }
   if (!one_row_per_partition_) return Next::kContinue;
   Next next = emit(nullptr);
   return next == Next::kContinue ? Next::kSkipPartition : next;

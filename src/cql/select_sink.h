@@ -30,6 +30,7 @@ class SelectSink : public RowSink {
   bool may_be_lent() const override { return selection_.is_plain() && !groups_; }
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
+  void continue_partition(const DecoratedKey& key) override { take_key(key); }
   bool takes_plain_rows() const override {
     return selection_.is_plain() && !groups_ && !one_row_per_partition_ && !keep_positions_;
   }
@@ -71,6 +72,7 @@ class SelectSink : public RowSink {
   Bytes& rows() { return out_; }
 
  private:
+  void take_key(const DecoratedKey& key);
   Next emit(const Row* row);
   Next written(const ClusteringPrefix* clustering);
   Result<Next> emit_to_group(const Row* row);

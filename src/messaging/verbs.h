@@ -21,8 +21,9 @@ class Verbs {
   // COUNTER_MUTATION_REQ, to the leader: cells hold deltas (bigint).
   virtual Task<Status> mutate_counter(const Mutation& mutation) = 0;
   // READ_REQ, RANGE_REQ. The command and sink are borrowed until the Task completes. A sink that returns kStop ends
-  // the read.
-  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink) = 0;
+  // the read. kReadTimeout when the deadline, of the monotonic clock, has passed before it.
+  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
+                                            int64_t deadline = kNoDeadline) = 0;
   // TRUNCATE_REQ.
   virtual Task<Status> truncate(TablePtr table) = 0;
 };

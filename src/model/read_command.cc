@@ -189,4 +189,42 @@ bool satisfies(const RowFilter& filter, const TableMetadata& table, const Decora
                      [&](const FilterExpression& e) { return satisfies_one(e, subject); });
 }
 
+namespace {
+
+// Leaves of the slices what lies behind the row at `clustering` in the direction of the read.
+void trim(Slices& slices, Bytes clustering, bool reversed) {
+  clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
+  if (slices.empty()) slices.push_back(Slice::all());
+  Slices rest;
+  for (Slice& slice : slices) {
+    if (reversed) {
+      if (slice.end.empty() || clustering < slice.end) slice.end = clustering;
+    } else if (slice.start < clustering) {
+      slice.start = clustering;
+    }
+    bool empty = !slice.end.empty() && slice.end <= slice.start;
+    if (!empty) rest.push_back(std::move(slice));
+  }
+  slices = std::move(rest);
+}
+
+}  // namespace
+
+std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering) {
+  if (command.range) {
+    command.range->start = RingPosition::at(key);
+    command.range->start_inclusive = false;
+  } else {
+    auto at = std::find(command.keys.begin(), command.keys.end(), key);
+    command.keys.erase(command.keys.begin(), at == command.keys.end() ? at : at + 1);
+  }
+  if (clustering.empty()) return std::nullopt;
+  std::optional<ReadCommand> partition = command;
+  partition->range.reset();
+  partition->keys = {key};
+  trim(partition->slices, clustering, command.reversed);
+  if (partition->slices.empty()) partition.reset();
+  return partition;
+}
+
 }  // namespace cassandra_like

@@ -69,6 +69,13 @@ struct ReadCommand {
   bool counts_static_rows() const { return slices.empty() || !wants_rows; }
 };
 
+// Leaves of the command what lies behind a row of a partition, whose comparable clustering is given, or behind the whole
+// partition when that is empty. Returns what is left of that partition, if anything can be. The result refers to the key.
+std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering);
+
+// No read ends before it, in nanoseconds of the monotonic clock.
+inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
+
 // Receives live rows as they are found; the views are valid during the call. Rows of one partition come in clustering
 // order (reversed: from the end), partitions in the command's key order or in ring order.
 class RowSink {
@@ -79,6 +86,8 @@ class RowSink {
   // filtering), or a live static row with no row of the slices (the sink decides whether that is a result).
   virtual Next begin_partition(const DecoratedKey& key, const Row& static_row) = 0;
   virtual Next row(const Row& row) = 0;
+  // The read took a break in the partition, and goes on. What was given of the key is gone; it is this one now.
+  virtual void continue_partition(const DecoratedKey&) {}
   // Whether another shard than the one that made it may call it, while that one waits: it refers to nothing that is changed
   // there meanwhile.
   virtual bool may_be_lent() const { return false; }

@@ -537,8 +537,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "periodic_commitlog_sync_lag_block",
     "permissions_validity",
     "phi_convict_threshold",
-    "range_request_timeout",
-    "read_request_timeout",
     "request_timeout",
     "roles_validity",
     "row_cache_size",

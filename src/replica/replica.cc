@@ -26,6 +26,7 @@ class CountingSink : public RowSink {
     rows_in_partition_ = 0;
     return note(sink_.begin_partition(key, static_row));
   }
+  void continue_partition(const DecoratedKey& key) override { sink_.continue_partition(key); }
   Next row(const Row& row) override {
     ++rows_in_partition_;
     ++delivered_;
@@ -53,11 +54,23 @@ class CountingSink : public RowSink {
   bool stopped_ = false;
 };
 
-Task<Result<ReadStatistics>> read_now(Engine& engine, const ReadCommand& command, RowSink& sink) {
+// What a shard has of a range.
+struct Part {
+  Status status;
   ReadStatistics statistics;
-  Status status = engine.read(command, sink, &statistics);
-  if (!status.ok()) return Result<ReadStatistics>(std::move(status.error()));
-  return Result<ReadStatistics>(statistics);
+  std::unique_ptr<RowBuffer> rows = std::make_unique<RowBuffer>();
+};
+
+Task<Part> read_part(Engine* engine, const ReadCommand* command, int64_t deadline) {
+  Part part;
+  RowBuffer& rows = *part.rows;
+  Result<ReadStatistics> statistics = co_await engine->read(*command, rows, deadline);
+  if (statistics.ok()) {
+    part.statistics = *statistics;
+  } else {
+    part.status = std::move(statistics.error());
+  }
+  co_return part;
 }
 
 }  // namespace
@@ -99,7 +112,7 @@ Task<Status> ReplicaImpl::write(const Mutation& mutation, Task<Status> (Engine::
   return run_briefly_on<Status>(executor(shard_), executor(shard), there);
 }
 
-Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink) {
+Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
   if (command.table->is_virtual) {
     VirtualTable* table = virtual_tables_.find(command.table->id);
     if (table == nullptr)
@@ -107,18 +120,18 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
     return read_virtual(table, &command, &sink);
   }
   if (command.range) {
-    if (shard_count_ > 1) return read_range(&command, &sink);
-    return read_now(engine(), command, sink);
+    if (shard_count_ > 1) return read_range(&command, &sink, deadline);
+    return engine().read(command, sink, deadline);
   }
   const bool local = std::all_of(command.keys.begin(), command.keys.end(),
                                  [this](const DecoratedKey& key) { return owner(key) == shard_; });
-  if (!local && command.keys.size() > 1) return read_keys(&command, &sink);
+  if (!local && command.keys.size() > 1) return read_keys(&command, &sink, deadline);
   count(local);
-  return local ? read_now(engine(), command, sink) : read_elsewhere(command, sink);
+  return local ? engine().read(command, sink, deadline) : read_elsewhere(command, sink, deadline);
 }
 
 // Key by key, in the command's order.
-Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink) {
+Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink, int64_t deadline) {
   ReadStatistics total;
   CountingSink counting(*sink, *command);
   for (const DecoratedKey& key : command->keys) {
@@ -126,29 +139,29 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     ReadCommand part = *command;
     part.keys = {key};
     part.limit = counting.remaining();
-    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read(part, counting));
+    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read(part, counting, deadline));
     add(total, statistics);
   }
   co_return total;
 }
 
 // The owner writes the rows to the sink where it lies, or to a copy for it.
-Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& command, RowSink& sink) {
-  if (!sink.may_be_lent()) return read_copied(&command, &sink);
+Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+  if (!sink.may_be_lent()) return read_copied(&command, &sink, deadline);
   unsigned shard = owner(command.keys[0]);
-  auto read = [engine = shared_.engines[shard].get(), borrowed = &command, into = &sink] {
-    return read_now(*engine, *borrowed, *into);
+  auto read = [engine = shared_.engines[shard].get(), borrowed = &command, into = &sink, deadline] {
+    return engine->read(*borrowed, *into, deadline);
   };
   constexpr uint64_t kFewRows = 128;
   if (command.limit > kFewRows) return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
   return run_briefly_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
 }
 
-Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command, RowSink* sink) {
+Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command, RowSink* sink, int64_t deadline) {
   unsigned shard = owner(command->keys[0]);
   RowBuffer rows;
-  auto read = [engine = shared_.engines[shard].get(), command, into = &rows] {
-    return read_now(*engine, *command, *into);
+  auto read = [engine = shared_.engines[shard].get(), command, into = &rows, deadline] {
+    return engine->read(*command, *into, deadline);
   };
   CO_ASSIGN_OR_RETURN(auto statistics,
                       co_await run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read));
@@ -159,17 +172,10 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command
 }
 
 // Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.
-Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink) {
-  struct Part {
-    Status status;
-    ReadStatistics statistics;
-    std::unique_ptr<RowBuffer> rows = std::make_unique<RowBuffer>();
-  };
+Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink, int64_t deadline) {
   auto* shared = &shared_;
-  std::function<Task<Part>(unsigned)> read = [shared, command](unsigned shard) {
-    Part part;
-    part.status = shared->engines[shard]->read(*command, *part.rows, &part.statistics);
-    return Task<Part>(std::move(part));
+  std::function<Task<Part>(unsigned)> read = [shared, command, deadline](unsigned shard) {
+    return read_part(shared->engines[shard].get(), command, deadline);
   };
   auto parts = co_await gather<Part>(shared_.runtime, executor(shard_), std::move(read));
   ReadStatistics total;

@@ -40,7 +40,7 @@ class ReplicaImpl : public Replica {
   void expect(std::span<const ExpectedPartition> partitions) override;
   Task<Status> mutate(const Mutation& mutation) override;
   Task<Status> mutate_counter(const Mutation& mutation) override;
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline) override;
   Task<Status> truncate(TablePtr table) override;
 
   SchemaStore& schema() override { return store_; }
@@ -61,10 +61,10 @@ class ReplicaImpl : public Replica {
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
   Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));
   // A command for one key, which another shard has.
-  Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand& command, RowSink& sink);
-  Task<Result<ReadStatistics>> read_copied(const ReadCommand* command, RowSink* sink);
-  Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink);
-  Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink);
+  Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand& command, RowSink& sink, int64_t deadline);
+  Task<Result<ReadStatistics>> read_copied(const ReadCommand* command, RowSink* sink, int64_t deadline);
+  Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink, int64_t deadline);
+  Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink, int64_t deadline);
   Task<Result<ReadStatistics>> read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink);
 
   NodeShared& shared_;

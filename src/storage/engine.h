@@ -152,9 +152,11 @@ class Engine {
   // Reads the cells that the counter updates of `mutation` add to, applies the sums. update cells hold the delta as a
   // bigint value.
   virtual Task<Status> apply_counter(const Mutation& mutation) = 0;
-  // Feeds live rows to the sink. Complete when it returns. kReadFailure when tombstone_failure_threshold is passed;
-  // kInvalid when the table is unknown.
-  virtual Status read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) = 0;
+  // Feeds live rows to the sink. Ready at once unless it is long (RowFeed::kTurn): then it takes turns with the shard's
+  // other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
+  // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
+  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
+                                            int64_t deadline = kNoDeadline) = 0;
 
   // Empty table id: all tables of the keyspace; empty keyspace: all.
   struct Selection {

@@ -39,7 +39,7 @@ class EngineImpl final : public Engine {
   void expect(std::span<const ExpectedPartition> partitions) override;
   Task<Status> apply(const Mutation& mutation) override;
   Task<Status> apply_counter(const Mutation& mutation) override;
-  Status read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override;
 
   Task<Status> flush(Selection selection) override;
   Task<Status> compact(Selection selection) override;
@@ -93,11 +93,20 @@ class EngineImpl final : public Engine {
 
   // Reading.
   struct Sources;
+  struct LongRead;
   // Entries of an index that a read found to point to nothing.
   struct StaleEntries {
     Arena arena;
     std::vector<Row> rows;
   };
+  TombstoneThresholds tombstone_thresholds(const ReadCommand& command) const;
+  // Until it is done or the feed pauses.
+  Status read_turn(TableStore& store, const ReadCommand& command, RowFeed& feed, ReadStatistics& statistics);
+  Status next_turn(LongRead& read);
+  Task<Result<ReadStatistics>> read_on(std::unique_ptr<LongRead> read);
+  // The counters are null when the table is gone.
+  Result<ReadStatistics> finish_read(TableCounters* counters, const ReadCommand& command, const RowFeed& feed,
+                                     ReadStatistics numbers, int64_t begun, Status status);
   Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, RowFeed& feed,
                   ReadStatistics& statistics);
   Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, RowFeed& feed);

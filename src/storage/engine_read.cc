@@ -51,43 +51,103 @@ void EngineImpl::expect(std::span<const ExpectedPartition> partitions) {
   }
 }
 
-Status EngineImpl::read(const ReadCommand& command, RowSink& sink, ReadStatistics* statistics) {
-  TableStorePtr store = find(command.table->id);
-  if (!store) return invalid(fmt::format("Unknown table {}", command.table->qualified_name()));
-  int64_t begun = runtime_.clock.monotonic_nanos();
-  TombstoneThresholds thresholds;
-  if (!is_local_system_keyspace(command.table->keyspace)) {
-    thresholds = {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
-  }
+// What a read that was not done in its first turn goes on with.
+struct EngineImpl::LongRead {
+  LongRead(const ReadCommand& c, RowFeed&& paused, ReadStatistics n, int64_t b, int64_t d)
+      : command(c), feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
+
+  const ReadCommand& command;
+  RowFeed feed;
+  std::optional<ReadCommand> partition;  // the rest of the one that it paused in
+  ReadCommand rest;
   ReadStatistics numbers;
-  RowFeed feed(command, *store->table, sink, thresholds, read_arena_);
-  Status status;
-  if (command.index != nullptr) {
-    status = read_index(*store, command, feed, numbers);
-  } else if (command.range) {
-    status = read_range(*store, command, feed, numbers);
-  } else {
-    for (const DecoratedKey& key : command.keys) {
-      if (feed.stopped()) break;
-      status = read_key(*store, command, key, feed, numbers);
-      if (!status.ok()) break;
-    }
+  int64_t begun, deadline;
+};
+
+Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+  auto found = stores_.find(command.table->id);
+  if (found == stores_.end()) {
+    return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", command.table->qualified_name())));
   }
+  TableStore& store = *found->second;
+  const int64_t begun = runtime_.clock.monotonic_nanos();
+  ReadStatistics numbers;
+  RowFeed feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
+  Status status = read_turn(store, command, feed, numbers);
+  if (status.ok() && feed.paused()) {
+    return read_on(std::make_unique<LongRead>(command, std::move(feed), numbers, begun, deadline));
+  }
+  return finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
+}
+
+TombstoneThresholds EngineImpl::tombstone_thresholds(const ReadCommand& command) const {
+  if (is_local_system_keyspace(command.table->keyspace)) return {};
+  return {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
+}
+
+Status EngineImpl::read_turn(TableStore& store, const ReadCommand& command, RowFeed& feed, ReadStatistics& statistics) {
+  if (command.index != nullptr) return read_index(store, command, feed, statistics);
+  if (command.range) return read_range(store, command, feed, statistics);
+  for (const DecoratedKey& key : command.keys) {
+    if (feed.stopped() || feed.paused()) break;
+    TRY(read_key(store, command, key, feed, statistics));
+  }
+  return {};
+}
+
+// Tables may have been flushed, altered or dropped since the turn before.
+Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read) {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  Status status;
+  while (status.ok() && read->feed.paused()) {
+    co_await runtime_.executor.yield();
+    status = next_turn(*read);
+  }
+  gate_.leave();
+  TableStorePtr store = find(read->command.table->id);
+  co_return finish_read(store ? &store->counters : nullptr, read->command, read->feed, read->numbers, read->begun,
+                        std::move(status));
+}
+
+Status EngineImpl::next_turn(LongRead& read) {
+  if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
+  if (runtime_.clock.monotonic_nanos() > read.deadline) {
+    return Error(ErrorCode::kReadTimeout, fmt::format("A read of {} took longer than the timeout of its request",
+                                                      read.command.table->qualified_name()));
+  }
+  TableStorePtr store = find(read.command.table->id);
+  if (!store) return invalid(fmt::format("Unknown table {}", read.command.table->qualified_name()));
+  RowFeed& feed = read.feed;
+  read.partition = continue_behind(read.rest, feed.paused_key(), feed.paused_clustering());
+  ReadStatistics of_turn;
+  feed.next_turn(*store->table);
+  if (read.partition) TRY(read_turn(*store, *read.partition, feed, of_turn));
+  if (feed.has_unfinished_partition()) feed.end();
+  const bool has_rest = read.rest.range || !read.rest.keys.empty();
+  if (has_rest && !feed.stopped() && !feed.paused()) TRY(read_turn(*store, read.rest, feed, of_turn));
+  read.numbers.sstables = std::max(read.numbers.sstables, of_turn.sstables);
+  read.numbers.memtables = std::max(read.numbers.memtables, of_turn.memtables);
+  return {};
+}
+
+Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const ReadCommand& command, const RowFeed& feed,
+                                               ReadStatistics numbers, int64_t begun, Status status) {
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
-  if (statistics != nullptr) *statistics = numbers;
-  TableCounters& counters = store->counters;
-  if (!command.range) ++counters.reads;
-  Histogram& micros = command.range ? counters.range_micros : counters.read_micros;
-  micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
-  counters.sstables_per_read.record(numbers.sstables);
-  counters.tombstones_per_read.record(numbers.tombstones);
-  counters.live_rows_per_read.record(numbers.rows);
-  if (numbers.tombstones > thresholds.warn) {
+  if (counters != nullptr) {
+    if (!command.range) ++counters->reads;
+    Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
+    micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+    counters->sstables_per_read.record(numbers.sstables);
+    counters->tombstones_per_read.record(numbers.tombstones);
+    counters->live_rows_per_read.record(numbers.rows);
+  }
+  if (numbers.tombstones > tombstone_thresholds(command).warn) {
     LOG_WARN("Read {} live rows and {} tombstone cells for query of {} (see tombstone_warn_threshold)", numbers.rows,
              numbers.tombstones, command.table->qualified_name());
   }
-  return status;
+  if (!status.ok()) return std::move(status.error());
+  return numbers;
 }
 
 namespace {
@@ -322,7 +382,7 @@ Status EngineImpl::read_range(const TableStore& store, const ReadCommand& comman
   statistics.memtables += 1 + store.flushing.size();
   bool shared =
       std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.foreign; });
-  while (!feed.stopped()) {
+  while (!feed.stopped() && !feed.paused()) {
     ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
     if (partition == nullptr) break;
     if (shared && !is_mine(partition->key().token)) continue;

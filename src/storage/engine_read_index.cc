@@ -80,7 +80,7 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Row
   Arena arena;
   std::vector<IndexEntry> hits;  // of one base partition
   StaleEntries stale;
-  while (!feed.stopped()) {
+  while (!feed.stopped() && !feed.paused()) {
     ASSIGN_OR_RETURN(const Unfiltered* unfiltered, entries.next());
     if (unfiltered != nullptr && (!unfiltered->is_row || !unfiltered->row.liveness.is_live(command.now_seconds))) {
       continue;

@@ -11,7 +11,7 @@ namespace cassandra_like {
 
 RowFeed::RowFeed(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
                  const TombstoneThresholds& thresholds, Arena& arena)
-    : command_(command), table_(table), sink_(sink), thresholds_(thresholds), arena_(arena) {
+    : command_(command), table_(&table), sink_(sink), thresholds_(thresholds), arena_(arena) {
   for (const FilterExpression& condition : command.filter) {
     filters_rows_ |=
         condition.column->kind == ColumnKind::kRegular || condition.column->kind == ColumnKind::kClustering;
@@ -19,7 +19,44 @@ RowFeed::RowFeed(const ReadCommand& command, const TableMetadata& table, RowSink
   stopped_ = command.limit == 0;
 }
 
+RowFeed::RowFeed(RowFeed&& paused)
+    : command_(paused.command_),
+      table_(paused.table_),
+      sink_(paused.sink_),
+      thresholds_(paused.thresholds_),
+      arena_(paused.arena_),
+      filters_rows_(paused.filters_rows_),
+      static_row_(copy_row(paused.static_row_, static_arena_)),
+      opened_(paused.opened_),
+      done_(paused.done_),
+      paused_(paused.paused_),
+      paused_key_(std::move(paused.paused_key_)),
+      paused_clustering_(std::move(paused.paused_clustering_)),
+      rows_(paused.rows_),
+      partition_rows_(paused.partition_rows_),
+      tombstones_(paused.tombstones_) {
+  key_ = {paused.key_.token, paused_key_};
+}
+
+void RowFeed::pause(Bytes clustering) {
+  // Readers that go on in a partition did not give it another key.
+  if (paused_key_ != key_.key) paused_key_.assign(key_.key);
+  paused_clustering_ = std::move(clustering);
+  key_ = {key_.token, paused_key_};
+  paused_ = true;
+}
+
+void RowFeed::next_turn(const TableMetadata& table) {
+  table_ = &table;
+  paused_ = false;
+  looked_at_ = 0;
+  inside_ = !paused_clustering_.empty();
+  if (inside_ && opened_) sink_.continue_partition(key_);
+}
+
 Status RowFeed::begin(const DecoratedKey& key, const Row& static_row) {
+  if (std::exchange(inside_, false)) return {};
+  ++looked_at_;
   key_ = key;
   opened_ = done_ = false;
   partition_rows_ = 0;
@@ -43,6 +80,21 @@ Status RowFeed::count_tombstones(uint64_t n) {
 
 Result<RowFeed::Step> RowFeed::row(const Row& row) {
   if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  ASSIGN_OR_RETURN(const Step step, look_at(row));
+  return looked_at(step, row.clustering);
+}
+
+// Pauses behind the row when it is time to. Not in what an index leads to, where the rest cannot be told from slices.
+inline RowFeed::Step RowFeed::looked_at(Step step, const ClusteringPrefix& clustering) {
+  if (++looked_at_ < kTurn || step != Step::kContinue) return step;
+  if (table_->clustering.empty() || command_.index != nullptr) return step;
+  Bytes place(clustering.comparable);
+  if (place.empty()) append_comparable(place, *table_, clustering.values, ClusteringKind::kClustering);
+  pause(std::move(place));
+  return Step::kPause;
+}
+
+Result<RowFeed::Step> RowFeed::look_at(const Row& row) {
   int64_t now = command_.now_seconds;
   uint64_t dead = 0;
   for (const Cell& cell : row.cells) dead += cell.is_live(now) ? 0 : 1;
@@ -71,7 +123,7 @@ RowFeed::Step RowFeed::take(const Row& live) {
 RowFeed::Step RowFeed::plain_row(const PlainRow& row) {
   if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
   if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
-  return emitted(sink_.plain_row(row));
+  return looked_at(emitted(sink_.plain_row(row)), row.clustering);
 }
 
 // What the sink said of a row.
@@ -111,6 +163,16 @@ bool RowFeed::is_static_result() const {
 }
 
 RowFeed::Step RowFeed::end() {
+  if (paused_) return Step::kPause;
+  inside_ = false;
+  if (end_partition() == Step::kStop) return Step::kStop;
+  // The keys of a read through an index need not come in their order.
+  if (looked_at_ < kTurn || (command_.index != nullptr && !command_.range)) return Step::kContinue;
+  pause({});
+  return Step::kPause;
+}
+
+RowFeed::Step RowFeed::end_partition() {
   if (stopped_) return Step::kStop;
   if (!opened_) {
     if (!is_static_result()) return Step::kContinue;

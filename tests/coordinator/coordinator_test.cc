@@ -167,8 +167,8 @@ class WithoutUserWrites : public Replica {
     return replica_.mutate(mutation);
   }
   Task<Status> mutate_counter(const Mutation& mutation) override { return replica_.mutate_counter(mutation); }
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink) override {
-    return replica_.read(command, sink);
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override {
+    return replica_.read(command, sink, deadline);
   }
   Task<Status> truncate(TablePtr table) override { return replica_.truncate(table); }
   SchemaStore& schema() override { return replica_.schema(); }
@@ -314,6 +314,36 @@ TEST_F(Coordinators, TellClientsWhoFailedToReadAndWhy) {
     EXPECT_THAT(error.failure_reasons, testing::ElementsAre(testing::Pair(Bytes("\x7f\0\0\1", 4), 1)));
   }
   EXPECT_EQ(coordinators[0]->statistics().failures, 2u);
+}
+
+TEST_F(Coordinators, TellClientsThatAReadTookTooLong) {
+  make_tables();
+  const std::string key = node.key_of(0), other = node.key_of(1);
+  for (const std::string& k : {key, other}) {
+    Update update(node.table("t"), k);
+    for (int c = 0; c < 3000; ++c) update.row(c).live();
+    std::vector<Update> writes;
+    writes.push_back(std::move(update));
+    ASSERT_TRUE(write(std::move(writes)).ok());
+  }
+  CoordinatorOptions options;
+  options.read_timeout = options.range_timeout = Duration(-1);
+  Coordinator& hurried = *coordinators.emplace_back(Coordinator::create(node.runtime(0), node.on(0), options));
+  ReadCommand all = node.command("t", {});
+  all.range = KeyRange{};
+  for (const ReadCommand& command : {node.command("t", {key}), node.command("t", {other}), all}) {
+    TextSink sink(*command.table);
+    using Answer = Result<ReadStatistics>;
+    auto read = node.run<Answer>(0, [&] { return hurried.read(command, Consistency::kQuorum, sink); });
+    ASSERT_FALSE(read.ok());
+    const ErrorInfo& error = read.error().info();
+    EXPECT_EQ(error.code, ErrorCode::kReadTimeout);
+    EXPECT_EQ(error.message, "Operation timed out - received only 0 responses.");
+    EXPECT_EQ(error.consistency, static_cast<uint16_t>(Consistency::kQuorum));
+    EXPECT_EQ(std::tuple(error.required, error.received, error.data_present), std::tuple(1, 0, false));
+    EXPECT_TRUE(this->read(command).ok());
+  }
+  EXPECT_EQ(hurried.statistics().timeouts, 3u);
 }
 
 TEST_F(Coordinators, Truncate) {

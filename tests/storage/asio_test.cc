@@ -62,6 +62,15 @@ class RealNode {
   std::unique_ptr<Engine> engine_;
 };
 
+Task<Status> read_all(Engine* engine, TablePtr table, RowSink* sink) {
+  ReadCommand command;
+  command.table = table;
+  command.now_seconds = kNow;
+  command.range = KeyRange{};
+  Result<ReadStatistics> read = co_await engine->read(command, *sink);
+  co_return read.ok() ? Status() : Status(std::move(read.error()));
+}
+
 class OnAsio : public testing::TestWithParam<CommitLogSync> {};
 
 TEST_P(OnAsio, WritesSurviveAStopWithoutAFlush) {
@@ -79,14 +88,7 @@ TEST_P(OnAsio, WritesSurviveAStopWithoutAFlush) {
       ASSERT_TRUE(node.run([](Engine* engine) { return engine->flush({}); }).ok());
     }
     TextSink sink(*table);
-    ASSERT_TRUE(node.run([&](Engine* engine) {
-                      ReadCommand command;
-                      command.table = table;
-                      command.now_seconds = kNow;
-                      command.range = KeyRange{};
-                      return Task<Status>(engine->read(command, sink, nullptr));
-                    })
-                    .ok());
+    ASSERT_TRUE(node.run([&](Engine* engine) { return read_all(engine, table, &sink); }).ok());
     EXPECT_EQ(sink.lines.size(), 1u + static_cast<size_t>(life + 1) * 10);
   }
   std::filesystem::remove_all(RealNode::directory());

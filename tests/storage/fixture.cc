@@ -258,8 +258,8 @@ ReadCommand Node::command(const std::string& name) const {
 Lines Node::read(ReadCommand command) {
   TextSink sink(*command.table);
   for (auto& engine : engines_) {
-    Status status = engine->read(command, sink, nullptr);
-    if (!status.ok()) return {"error: " + status.error().message()};
+    Result<ReadStatistics> read = run(engine->read(command, sink));
+    if (!read.ok()) return {"error: " + read.error().message()};
   }
   return sink.lines;
 }
@@ -283,7 +283,7 @@ int64_t Node::counter(const std::string& key) {
   } sink;
   ReadCommand one = command("n");
   one.keys = {DecoratedKey::of(key)};
-  CHECK(engine().read(one, sink, nullptr).ok());
+  CHECK(run(engine().read(one, sink)).ok());
   return sink.total;
 }
 

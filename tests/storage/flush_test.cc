@@ -63,10 +63,10 @@ TEST_F(FlushTest, APointReadStopsAtTheNewestCompleteRow) {
   std::string key = "k";
   command.keys = {DecoratedKey::of(key)};
   TextSink sink(*kv);
-  ReadStatistics statistics;
-  ASSERT_TRUE(node.engine().read(command, sink, &statistics).ok());
+  const Result<ReadStatistics> statistics = node.run(node.engine().read(command, sink));
+  ASSERT_TRUE(statistics.ok());
   EXPECT_EQ(sink.lines, (Lines{"k", "   @3 v1=x3@3 v2=x3@3 v3=x3@3 v4=x3@3 v5=x3@3"}));
-  EXPECT_EQ(statistics.sstables, 1u);
+  EXPECT_EQ(statistics->sstables, 1u);
 }
 
 // The values of table d's rows, which it takes as plain ones or not.
@@ -118,8 +118,8 @@ TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
     command.slices = std::move(slices);
     command.limit = limit;
     ValueSink sink(plain);
-    const Status status = node.engine().read(command, sink, nullptr);
-    EXPECT_TRUE(status.ok()) << status.error().message();
+    const Result<ReadStatistics> read = node.run(node.engine().read(command, sink));
+    EXPECT_TRUE(read.ok()) << read.error().message();
     return sink;
   };
   auto expect_the_same = [&](size_t at_least_plain) {

@@ -66,7 +66,7 @@ Lines read(Node& node, int64_t now_seconds, bool takes_plain_rows, int* plain_ro
   command.keys = {DecoratedKey::of("k")};
   command.now_seconds = now_seconds;
   ValuesSink sink(*command.table, takes_plain_rows);
-  EXPECT_TRUE(node.engine().read(command, sink, nullptr).ok());
+  EXPECT_TRUE(node.run(node.engine().read(command, sink)).ok());
   *plain_rows = sink.plain_rows;
   return sink.lines;
 }

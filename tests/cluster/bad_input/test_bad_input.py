@@ -329,6 +329,23 @@ def test_a_hundred_thousand_prepared_statements(node):
     growth(node, before, 256 * MIB)
 
 
+def test_scans_that_find_nothing(node):
+    """A read takes turns with the other work of its shard, however much it has to look at."""
+    with wire.Client(ADDRESS) as client:
+        client.query("CREATE TABLE b.many (k int, c int, v int, PRIMARY KEY (k, c))")
+        insert = client.prepare("INSERT INTO b.many (k, c, v) VALUES (?, ?, 1)")
+        for k in range(100):
+            for c in range(1000):
+                client.execute(insert, (wire.number(k % 10), wire.number(c + 1000 * (k // 10))))
+        with Bystander():
+            end = time.monotonic() + 2 * WINDOWS * WINDOW_SECONDS
+            while time.monotonic() < end:
+                for partition in "", "k = 7 AND ":
+                    answer = client.query(f"SELECT c FROM b.many WHERE {partition}v = 2 ALLOW FILTERING")
+                    assert answer.endswith(bytes(4)), "no rows"
+        client.query("DROP TABLE b.many")
+
+
 @pytest.mark.parametrize("depth", [1000, 100_000])
 def test_nested_brackets(node, depth):
     before = node.memory_kib()

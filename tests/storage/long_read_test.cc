@@ -1,0 +1,227 @@
+// Reads that are so long that they take turns with the other work of their shard: they must answer as if they did not.
+#include <fmt/format.h>
+
+#include "fixture.h"
+#include "storage/row_feed.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+constexpr int kRows = 3 * RowFeed::kTurn + 100;
+const std::vector<std::string> kKeys = {"a", "b", "c"};
+
+class LongReadTest : public testing::Test {
+ protected:
+  // Rows that live, are overwritten, deleted one by one and as ranges, in every partition.
+  void write() {
+    for (const std::string& key : kKeys) {
+      write_rows(key, 0, kRows, 1, "old");
+      if (sources_ != "memtable") node.flush();
+      Update update(node.table("t"), key);
+      update.at(2).static_row().cell("s", "of " + key);
+      update.delete_range(900, true, 1100, false).delete_range(2000, false, 2300, true);
+      ASSERT_TRUE(node.apply(update).ok());
+      write_rows(key, 1050, 1060, 3, "again");
+      if (sources_ == "SSTables") node.flush();
+    }
+  }
+  void write_rows(const std::string& key, int from, int to, int64_t timestamp, const std::string& value) {
+    for (int begin = from; begin < to; begin += 500) {
+      Update update(node.table("t"), key);
+      update.at(timestamp);
+      for (int c = begin; c < std::min(to, begin + 500); ++c) update.row(c).live().cell("v", value + std::to_string(c));
+      ASSERT_TRUE(node.apply(update).ok());
+    }
+  }
+  // The partition in pieces, each of which is read in one turn.
+  Lines in_pieces(const std::string& key, bool reversed) {
+    constexpr int kPiece = RowFeed::kTurn / 2;
+    std::vector<Lines> pieces;
+    for (int from = 0; from < kRows; from += kPiece) {
+      Slice slice{bound(from), bound(std::min(from + kPiece, kRows))};
+      pieces.push_back(node.read("t", key, {slice}, reversed));
+    }
+    if (reversed) std::reverse(pieces.begin(), pieces.end());
+    Lines all = {pieces[0][0]};
+    for (const Lines& piece : pieces) all.insert(all.end(), piece.begin() + 1, piece.end());
+    return all;
+  }
+  // Before the row.
+  Bytes bound(int c) {
+    const std::string value = int_bytes(c);
+    const BytesView values[] = {value};
+    Bytes out;
+    append_comparable(out, *node.table("t"), values, ClusteringKind::kInclStartBound);
+    return out;
+  }
+  ReadCommand of_key(BytesView key) {
+    ReadCommand command = node.command("t");
+    command.keys = {DecoratedKey::of(key)};
+    return command;
+  }
+  // Starts it, so that other work may come between its turns.
+  void start(const ReadCommand& command, RowSink& sink) {
+    spawn(finish<Result<ReadStatistics>>(node.engine().read(command, sink), &read_));
+    ASSERT_FALSE(read_.has_value());
+  }
+  const Result<ReadStatistics>& end() {
+    CHECK(node.world().run_until([&] { return read_.has_value(); }, std::chrono::hours(1)));
+    return *read_;
+  }
+
+  Node node;
+  std::string sources_ = "memtable";
+  std::optional<Result<ReadStatistics>> read_;
+};
+
+TEST_F(LongReadTest, PartitionsAndRangesAreWholeAndInOrder) {
+  for (const char* sources : {"memtable", "both", "SSTables"}) {
+    SCOPED_TRACE(sources);
+    sources_ = sources;
+    write();
+    Lines ring;
+    for (const std::string& key : node.scan("t")) {
+      if (std::find(kKeys.begin(), kKeys.end(), key.substr(0, 1)) != kKeys.end()) ring.push_back(key.substr(0, 1));
+    }
+    ASSERT_EQ(ring.size(), kKeys.size());
+    for (bool reversed : {false, true}) {
+      Lines all;
+      for (const std::string& key : ring) {
+        const Lines pieces = in_pieces(key, reversed);
+        ASSERT_EQ(pieces.size(), 1u + kRows - 200 - 300 + 10);
+        EXPECT_EQ(node.read("t", key, {}, reversed), pieces);
+        all.insert(all.end(), pieces.begin(), pieces.end());
+      }
+      ReadCommand range = node.command("t");
+      range.range = KeyRange{};
+      range.reversed = reversed;
+      EXPECT_EQ(node.read(range), all);
+    }
+  }
+}
+
+TEST_F(LongReadTest, SlicesGoOnWhereTheyWere) {
+  write();
+  const Slices slices = {{bound(10), bound(1900)}, {bound(1950), bound(1960)}, {bound(2310), bound(3000)}};
+  for (bool reversed : {false, true}) {
+    Lines expected;
+    for (const Slice& slice : slices) {
+      ReadCommand command = of_key("b");
+      for (const std::string& line : in_pieces("b", reversed)) {
+        const int c = line[0] == ' ' ? std::stoi(line) : -1;
+        if (c >= 0 && bound(c) >= slice.start && bound(c) < slice.end) expected.push_back(line);
+      }
+    }
+    if (reversed)
+      std::sort(expected.begin(), expected.end(), [](auto& a, auto& b) { return std::stoi(a) > std::stoi(b); });
+    Lines found = node.read("t", "b", slices, reversed);
+    found.erase(found.begin());
+    EXPECT_EQ(found, expected);
+  }
+}
+
+TEST_F(LongReadTest, LimitsCountTheRowsOfAllTurns) {
+  write();
+  ReadCommand command = node.command("t");
+  command.range = KeyRange{};
+  command.per_partition_limit = 1500;
+  command.limit = 4000;
+  size_t keys = 0;
+  const Lines lines = node.read(command);
+  for (const std::string& line : lines) keys += line[0] != ' ';
+  EXPECT_EQ(keys, 3u);
+  EXPECT_EQ(lines.size(), 4000u + keys);
+  command.limit = 1500;
+  EXPECT_EQ(node.read(command).size(), 1u + 1500);
+}
+
+TEST_F(LongReadTest, WhatIsFilteredOutIsLookedAtInTurnsToo) {
+  write();
+  ReadCommand command = of_key("a");
+  command.filter = {{node.table("t")->column("v"), Operator::kEq, "old3000", {}, false}};
+  TextSink sink(*command.table);
+  start(command, sink);
+  ASSERT_TRUE(end().ok());
+  EXPECT_EQ(sink.lines, (Lines{"a [s=of a@2]", "  3000: @1 v=old3000@1"}));
+}
+
+TEST_F(LongReadTest, OthersHaveTheirTurn) {
+  write();
+  const ReadCommand command = of_key("a");
+  TextSink sink(*command.table);
+  start(command, sink);
+  EXPECT_EQ(node.read("t", "b", {{bound(5), bound(6)}}), (Lines{"b [s=of b@2]", "  5: @1 v=old5@1"}));
+  EXPECT_FALSE(read_.has_value());
+  EXPECT_TRUE(end().ok());
+  EXPECT_EQ(sink.lines, in_pieces("a", false));
+}
+
+TEST_F(LongReadTest, FlushesAndCompactionsMayComeBetween) {
+  write();
+  const Lines before = in_pieces("a", false);
+  const ReadCommand command = of_key("a");
+  for (int round = 0; round < 3; ++round) {
+    TextSink sink(*command.table);
+    start(command, sink);
+    write_rows("b", 0, 1000, 4, "later");
+    node.flush();
+    node.compact();
+    EXPECT_TRUE(end().ok());
+    EXPECT_EQ(sink.lines, before);
+    read_.reset();
+  }
+}
+
+TEST_F(LongReadTest, APartitionMayGoBetween) {
+  write();
+  const ReadCommand command = of_key("a");
+  TextSink sink(*command.table);
+  start(command, sink);
+  const TablePtr table = node.table("t");
+  ASSERT_TRUE(node.run(node.engine().truncate(table, "")).ok());
+  EXPECT_TRUE(end().ok());
+  EXPECT_LT(sink.lines.size(), size_t{kRows});
+  EXPECT_EQ(sink.lines[0], "a [s=of a@2]");
+}
+
+TEST_F(LongReadTest, ATableMayBeDroppedBetween) {
+  write();
+  const ReadCommand command = of_key("a");
+  TextSink sink(*command.table);
+  start(command, sink);
+  node.set_tables({node.table("kv")});
+  ASSERT_FALSE(end().ok());
+  EXPECT_EQ(end().error().message(), "Unknown table ks.t");
+}
+
+TEST_F(LongReadTest, AStopEndsIt) {
+  write();
+  const ReadCommand command = of_key("a");
+  TextSink sink(*command.table);
+  start(command, sink);
+  bool stopped = false;
+  spawn([](Engine* engine, bool* out) -> Task<void> {
+    co_await engine->stop();
+    *out = true;
+  }(&node.engine(), &stopped));
+  ASSERT_FALSE(end().ok());
+  EXPECT_EQ(end().error().code(), ErrorCode::kClosed);
+  EXPECT_TRUE(node.world().run_until([&] { return stopped; }, std::chrono::hours(1)));
+}
+
+TEST_F(LongReadTest, ItEndsAtItsDeadline) {
+  write();
+  const ReadCommand command = of_key("a");
+  TextSink sink(*command.table);
+  const int64_t now = node.world().clock().monotonic_nanos();
+  Result<ReadStatistics> read = node.run(node.engine().read(command, sink, now - 1));
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code(), ErrorCode::kReadTimeout);
+  // One that is done in a turn has no need of a second look at the clock.
+  ReadCommand one = of_key("a");
+  one.limit = 1;
+  EXPECT_TRUE(node.run(node.engine().read(one, sink, now - 1)).ok());
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
