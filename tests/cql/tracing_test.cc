@@ -12,7 +12,7 @@ class LocalReplica : public Replica {
  public:
   Task<Status> mutate(const Mutation&) override { return Status(); }
   Task<Status> mutate_counter(const Mutation&) override { return Status(); }
-  Task<Result<ReadStatistics>> read(const ReadCommand&, RowSink&) override {
+  Task<Result<ReadStatistics>> read(const ReadCommand&, RowSink&, int64_t) override {
     return Result<ReadStatistics>(invalid("idle"));
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
