@@ -78,6 +78,25 @@ PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keysp
   return partition.delete_partition().build();
 }
 
+PartitionUpdate compaction_update(const Schema& schema, const CompactionRecord& record, int64_t timestamp_micros,
+                                  Arena& arena) {
+  TablePtr history = schema.table("system", "compaction_history");
+  UpdateBuilder row(history, {Bytes(record.id.view())}, timestamp_micros, arena);
+  row.ttl(history->params.default_time_to_live)
+      .row()
+      .set("bytes_in", encode_bigint(static_cast<int64_t>(record.bytes_in)))
+      .set("bytes_out", encode_bigint(static_cast<int64_t>(record.bytes_out)))
+      .set("columnfamily_name", record.table->name)
+      .set("compacted_at", encode_bigint(record.ended_millis))
+      .set("compaction_properties", encode_text_map({{"compaction_type", "Major compaction"}}))
+      .set("keyspace_name", record.table->keyspace)
+      .replace("rows_merged");
+  for (const auto& [sstables, partitions] : record.merged_partitions) {
+    row.element("rows_merged", encode_int(sstables), encode_bigint(partitions));
+  }
+  return row.build();
+}
+
 SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
   SavedLocalState state;
   for (const InternalRow& row : rows) {

@@ -22,6 +22,10 @@ PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, co
 PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
                                   Arena& arena);
 
+// The row of system.compaction_history that tells of a compaction.
+PartitionUpdate compaction_update(const Schema& schema, const CompactionRecord& record, int64_t timestamp_micros,
+                                  Arena& arena);
+
 struct SavedLocalState {
   bool found = false;
   std::string cluster_name;

@@ -64,9 +64,26 @@ Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema,
   co_return co_await engine.replay(wanted, truncated);
 }
 
+// By the engine that compacted: it owns the record's key. Compactions of the history itself are not told of, as each would
+// leave something to compact.
+Task<Status> record_compaction(NodeShared* shared, unsigned shard, CompactionRecord record) {
+  SchemaPtr schema = shared->replicas[shard]->schema().current();
+  if (record.table->keyspace == "system" && record.table->name == "compaction_history") co_return Status();
+  Arena arena;
+  const int64_t now = shared->runtime.shard(shard).clock.wall_micros();
+  std::vector<PartitionUpdate> updates{compaction_update(*schema, record, now, arena)};
+  Mutation mutation{updates[0].table->keyspace, updates[0].key, updates};
+  Task<Status> applied = shared->engines[shard]->apply(mutation);
+  co_return co_await applied;
+}
+
 Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
   Runtime& runtime = shared->runtime;
-  shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), shared->engine_options);
+  EngineOptions options = shared->engine_options;
+  options.record_compaction = [shared, shard](CompactionRecord record) {
+    return record_compaction(shared, shard, std::move(record));
+  };
+  shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), std::move(options));
   shared->changes.engines[shard] = shared->engines[shard].get();
   add_virtual_schema_tables(*shared->replicas[shard]);
   co_return Status();

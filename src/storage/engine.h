@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,15 @@
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
+
+// A compaction that has ended, as system.compaction_history keeps it.
+struct CompactionRecord {
+  Uuid id;         // of the time when it began; a key of this shard, so that keeping the record needs no other
+  TablePtr table;  // may be the hidden one of an index
+  int64_t ended_millis = 0;
+  uint64_t bytes_in = 0, bytes_out = 0;          // of Data.db
+  std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the SSTables
+};
 
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
@@ -45,6 +55,8 @@ struct EngineOptions {
   Uuid host_id;
   // Called once when a failure policy decides that the node must stop serving (stop) or end (die).
   std::function<void(FailurePolicy, const Error&)> on_failure;
+  // Keeps what compactions were, on their shard. One that cannot be kept does not undo the compaction.
+  std::function<Task<Status>(CompactionRecord)> record_compaction;
 };
 
 // Numbers of one table on one shard, for tablestats, tablehistograms and metrics.

@@ -6,6 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/huge_chunks.h"
 #include "storage/index/index_store.h"
+#include "storage/merge.h"
 #include "storage/row_feed.h"
 #include "storage/table_store.h"
 
@@ -143,6 +144,10 @@ class EngineImpl final : public Engine {
                           bool* more);
   Task<Status> compact_store(TableStorePtr store);
   Task<Status> compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs);
+  // Writes what `merged` yields; whether there was anything.
+  Task<Result<bool>> write_merged(MergedScanner* merged, SSTableWriter* writer, CompactionRecord* record);
+  CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
+  Task<void> keep_record(CompactionRecord record);
 
   ShardRuntime& runtime_;
   unsigned shard_;

@@ -57,6 +57,7 @@ class MergedScanner final : public PartitionScanner {
  public:
   MergedScanner(std::vector<std::unique_ptr<PartitionScanner>> sources, bool reversed);
   Result<PartitionReader*> next() override;
+  size_t sources_of_partition() const { return group_.size(); }  // that have what next() returned last
 
  private:
   struct Head {

@@ -76,8 +76,52 @@ SSTableWriterOptions options_for(const std::vector<SSTablePtr>& inputs, const Ta
 
 }  // namespace
 
+Task<Result<bool>> EngineImpl::write_merged(MergedScanner* merged, SSTableWriter* writer, CompactionRecord* record) {
+  int64_t slice_end = runtime_.clock.monotonic_nanos();
+  bool wrote = false;
+  while (true) {
+    CO_ASSIGN_OR_RETURN(PartitionReader * partition, merged->next());
+    if (partition == nullptr) co_return wrote;
+    ++record->merged_partitions[static_cast<int32_t>(merged->sources_of_partition())];
+    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
+    if (at == nullptr && partition->static_row().is_empty() && partition->partition_deletion().is_live()) continue;
+    CO_TRY(writer->begin_partition(partition->key(), partition->partition_deletion(), partition->static_row()));
+    while (at != nullptr) {
+      CO_TRY(writer->append(*at));
+      co_await pause_if_due(&slice_end);
+      CO_ASSIGN_OR_RETURN(at, partition->next());
+    }
+    CO_TRY(writer->end_partition());
+    wrote = true;
+    if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+    co_await pause_if_due(&slice_end);
+  }
+}
+
+CompactionRecord EngineImpl::begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs) {
+  CompactionRecord record;
+  record.table = table;
+  for (const SSTablePtr& input : inputs) record.bytes_in += input->info().data_bytes;
+  const uint64_t now = static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10 + kUuidEpochOffset;
+  constexpr uint64_t kVariant = uint64_t{1} << 63, kVariantBits = uint64_t{3} << 62, kMulticast = uint64_t{1} << 40;
+  do {
+    record.id = Uuid::time_based(now, (runtime_.random.next() & ~kVariantBits) | kVariant | kMulticast);
+  } while (!is_mine(DecoratedKey::of(record.id.view()).token));
+  return record;
+}
+
+Task<void> EngineImpl::keep_record(CompactionRecord record) {
+  if (!options_.record_compaction) co_return;
+  record.ended_millis = runtime_.clock.wall_millis();
+  const std::string name = record.table->qualified_name();
+  Task<Status> task = options_.record_compaction(std::move(record));
+  Status kept = co_await task;
+  if (!kept.ok()) LOG_WARN("A compaction of {} is not in the history: {}", name, kept.error().message());
+}
+
 Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs) {
   TablePtr table = store->table;
+  CompactionRecord record = begin_record(table, inputs);
   SSTableWriterOptions options = options_for(inputs, *table);
   options.host_id = options_.host_id;
   options.row_index_granularity = options_.column_index_bytes;
@@ -94,24 +138,7 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
   MergedScanner merged(std::move(scanners), false);
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
   if (!writer.ok()) co_return disk_failure(writer.error(), what);
-  int64_t slice_end = runtime_.clock.monotonic_nanos();
-  bool wrote = false;
-  while (true) {
-    CO_ASSIGN_OR_RETURN(PartitionReader * partition, merged.next());
-    if (partition == nullptr) break;
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
-    if (at == nullptr && partition->static_row().is_empty() && partition->partition_deletion().is_live()) continue;
-    CO_TRY((*writer)->begin_partition(partition->key(), partition->partition_deletion(), partition->static_row()));
-    while (at != nullptr) {
-      CO_TRY((*writer)->append(*at));
-      co_await pause_if_due(&slice_end);
-      CO_ASSIGN_OR_RETURN(at, partition->next());
-    }
-    CO_TRY((*writer)->end_partition());
-    wrote = true;
-    if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The node is stopping");
-    co_await pause_if_due(&slice_end);
-  }
+  CO_ASSIGN_OR_RETURN(bool wrote, co_await write_merged(&merged, writer->get(), &record));
   if (wrote) {
     auto info = co_await (*writer)->finish();
     if (!info.ok()) {
@@ -123,12 +150,14 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
       store->leftovers.push_back(descriptor);
       co_return disk_failure(sstable.error(), what);
     }
+    record.bytes_out = (*sstable)->info().data_bytes;
     store->add_sstable(std::move(sstable).value(), self_);
   }
   store->remove_sstables(inputs);
   for (const SSTablePtr& input : inputs) store->leftovers.push_back(input->info().descriptor);
   CO_TRY(store->remove_leftovers(runtime_.disk));
   LOG_DEBUG("Compacted {} SSTables of {} into {}", inputs.size(), table->qualified_name(), descriptor.file("Data.db"));
+  co_await keep_record(std::move(record));
   co_return Status();
 }
 
