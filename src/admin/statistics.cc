@@ -219,12 +219,24 @@ std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, con
     writes += report.statistics.writes;
   }
   uint64_t requests = transport.requests - std::min(transport.requests, transport.requests_in_flight);
-  return {{"CompactionExecutor", 0, engines.compactions_pending, engines.compactions_completed},
+  auto idle = [](const char* name) { return ThreadPool{name, 0, 0, 0, true}; };
+  // A flush ends with what Cassandra has two more pools for: commit log segments and the memtable's memory are let go.
+  return {idle("CacheCleanupExecutor"),
+          {"CompactionExecutor", 0, engines.compactions_pending, engines.compactions_completed},
+          idle("GossipStage"),
+          idle("HintsDispatcher"),
           {"MemtableFlushWriter", 0, engines.flushes_pending, engines.flushes_completed},
+          {"MemtablePostFlush", 0, 0, engines.flushes_completed},
+          {"MemtableReclaimMemory", 0, 0, engines.flushes_completed},
           {"MutationStage", 0, engines.commitlog_pending, writes},
           {"Native-Transport-Auth-Requests", 0, 0, transport.auth_successes + transport.auth_failures},
           {"Native-Transport-Requests", transport.requests_in_flight, 0, requests},
-          {"ReadStage", 0, 0, reads}};
+          idle("PendingRangeCalculator"),
+          {"ReadStage", 0, 0, reads},
+          idle("Sampler"),
+          idle("StatusPropagationExecutor"),
+          idle("ValidationExecutor"),
+          idle("ViewBuildExecutor")};
 }
 
 // Its second number is the resident pages. The file has no size, so it is read byte by byte.

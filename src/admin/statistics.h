@@ -49,7 +49,9 @@ Percentiles percentiles(const Histogram& histogram);
 struct ThreadPool {
   const char* name;
   uint64_t active = 0, pending = 0, completed = 0;
+  bool is_idle = false;  // its work never comes up on this node
 };
+// In order of name.
 std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, const EngineStatistics& engines,
                                      const AdminTransport& transport);
 

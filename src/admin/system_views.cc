@@ -34,7 +34,8 @@ Bytes inet(const std::string& address) {
   return bytes.ok() ? std::move(*bytes) : Bytes();
 }
 
-// Tables of things that this node does not have: hints for other nodes, tasks, properties of a JVM.
+// Tables of things that this node does not have: other nodes and hints for them, streams, tasks, properties of a JVM, and a
+// logback appender that would fill system_logs (Cassandra's configuration has none, either).
 Task<VirtualRows> nothing(AdminContextPtr, TablePtr) { return VirtualRows(); }
 
 // Rates of the last seconds are not kept.
@@ -128,7 +129,7 @@ Task<VirtualRows> pools(AdminContextPtr context, TablePtr table) {
   ViewRows rows(*table);
   for (const ThreadPool& pool : thread_pools(reports, engines, transport)) {
     rows.row().set("name", pool.name).integer("active_tasks", static_cast<int64_t>(pool.active));
-    rows.integer("active_tasks_limit", context->node.runtime->shard_count());
+    rows.integer("active_tasks_limit", pool.is_idle ? 0 : context->node.runtime->shard_count());
     rows.integer("pending_tasks", static_cast<int64_t>(pool.pending)).bigint("completed_tasks", pool.completed);
     rows.bigint("blocked_tasks", 0).bigint("blocked_tasks_all_time", 0);
   }
@@ -201,6 +202,12 @@ Task<VirtualRows> disk_usage(AdminContextPtr context, TablePtr table) {
   });
 }
 
+Task<VirtualRows> max_sstable_size(AdminContextPtr context, TablePtr table) {
+  return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
+    rows.bigint("mebibytes", mebibytes(report.max_sstable_bytes));
+  });
+}
+
 Task<VirtualRows> max_partition_size(AdminContextPtr context, TablePtr table) {
   return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
     const Histogram& sizes = report.statistics.partition_bytes;
@@ -224,15 +231,20 @@ constexpr View kViews[] = {
     {"cql_metrics", cql_metrics},
     {"disk_usage", disk_usage},
     {"gossip_info", gossip_info},
+    {"internode_inbound", nothing},
+    {"internode_outbound", nothing},
     {"local_read_latency", latency<&TableStatistics::read_micros>},
     {"local_scan_latency", latency<&TableStatistics::range_micros>},
     {"local_write_latency", latency<&TableStatistics::write_micros>},
     {"max_partition_size", max_partition_size},
+    {"max_sstable_size", max_sstable_size},
     {"pending_hints", nothing},
     {"rows_per_read", distribution<&TableStatistics::live_rows_per_read>},
     {"settings", settings},
     {"snapshots", snapshots},
     {"sstable_tasks", nothing},
+    {"streaming", nothing},
+    {"system_logs", nothing},
     {"system_properties", nothing},
     {"thread_pools", pools},
     {"tombstones_per_read", distribution<&TableStatistics::tombstones_per_read>},

@@ -197,6 +197,18 @@ std::span<const SystemTableText> system_table_texts() {
        "x1_version int; x2 text; x2_version int; x3 text; x3_version int; x4 text; x4_version int; x5 text; "
        "x5_version int; x6 text; x6_version int; x7 text; x7_version int; x8 text; x8_version int; x9 text; "
        "x9_version int; x_11_padding text; x_11_padding_version int"},
+      {"system_views", "internode_inbound", "", 0, 0,
+       "address inet key; port int key; dc text clustering; rack text clustering; corrupt_frames_recovered bigint; "
+       "corrupt_frames_unrecovered bigint; error_bytes bigint; error_count bigint; expired_bytes bigint; "
+       "expired_count bigint; processed_bytes bigint; processed_count bigint; received_bytes bigint; "
+       "received_count bigint; scheduled_bytes bigint; scheduled_count bigint; throttled_count bigint; "
+       "throttled_nanos bigint; using_bytes bigint; using_reserve_bytes bigint"},
+      {"system_views", "internode_outbound", "", 0, 0,
+       "address inet key; port int key; dc text clustering; rack text clustering; active_connections bigint; "
+       "connection_attempts bigint; error_bytes bigint; error_count bigint; expired_bytes bigint; "
+       "expired_count bigint; overload_bytes bigint; overload_count bigint; pending_bytes bigint; "
+       "pending_count bigint; sent_bytes bigint; sent_count bigint; successful_connection_attempts bigint; "
+       "using_bytes bigint; using_reserve_bytes bigint"},
       {"system_views", "local_read_latency", "", 0, 0,
        "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
        "p99th_ms double; per_second double"},
@@ -207,6 +219,7 @@ std::span<const SystemTableText> system_table_texts() {
        "keyspace_name text key; table_name text key; count bigint; max_ms double; p50th_ms double; "
        "p99th_ms double; per_second double"},
       {"system_views", "max_partition_size", "", 0, 0, "keyspace_name text key; table_name text key; mebibytes bigint"},
+      {"system_views", "max_sstable_size", "", 0, 0, "keyspace_name text key; table_name text key; mebibytes bigint"},
       {"system_views", "pending_hints", "Pending hints that this node has for other nodes", 0, 0,
        "host_id uuid key; address inet; dc text; files int; newest timestamp; oldest timestamp; port int; "
        "rack text; status text"},
@@ -220,6 +233,15 @@ std::span<const SystemTableText> system_table_texts() {
        "keyspace_name text key; table_name text clustering; task_id timeuuid clustering; "
        "completion_ratio double; kind text; progress bigint; sstables int; target_directory text; "
        "total bigint; total_compressed bigint; unit text"},
+      {"system_views", "streaming", "", 0, 0,
+       "id timeuuid key; bytes_received bigint; bytes_sent bigint; bytes_to_receive bigint; bytes_to_send bigint; "
+       "duration_millis bigint; failure_cause text; files_received bigint; files_sent bigint; "
+       "files_to_receive bigint; files_to_send bigint; follower boolean; last_updated_at timestamp; operation text; "
+       "peers frozen<list<text>>; progress_percentage float; status text; status_failure_timestamp timestamp; "
+       "status_init_timestamp timestamp; status_start_timestamp timestamp; status_success_timestamp timestamp; "
+       "success_message text"},
+      {"system_views", "system_logs", "Cassandra logs", 0, 0,
+       "timestamp timestamp key; order_in_millisecond int clustering; level text; logger text; message text"},
       {"system_views", "system_properties", "Cassandra relevant system properties", 0, 0, "name text key; value text"},
       {"system_views", "thread_pools", "", 0, 0,
        "name text key; active_tasks int; active_tasks_limit int; blocked_tasks bigint; "

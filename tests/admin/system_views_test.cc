@@ -6,6 +6,7 @@
 namespace cassandra_like {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -26,7 +27,8 @@ TEST_F(SystemViews, EveryTableCanBeReadOnEveryShard) {
 }
 
 TEST_F(SystemViews, WhatTheNodeHasNotIsEmpty) {
-  for (const char* name : {"pending_hints", "sstable_tasks", "system_properties"}) {
+  for (const char* name : {"internode_inbound", "internode_outbound", "pending_hints", "sstable_tasks", "streaming",
+                           "system_logs", "system_properties"}) {
     EXPECT_THAT(cql(std::string("SELECT * FROM system_views.") + name), IsEmpty()) << name;
   }
 }
@@ -60,8 +62,10 @@ TEST_F(SystemViews, NumbersOfTables) {
   EXPECT_THAT(cql("SELECT count, max, p50th FROM system_views.rows_per_read" + orders),
               ElementsAre(ElementsAre("1", "1.0", "1.0")));
   EXPECT_THAT(cql("SELECT mebibytes FROM system_views.disk_usage" + orders), ElementsAre(ElementsAre("0")));
+  EXPECT_THAT(cql("SELECT mebibytes FROM system_views.max_sstable_size" + orders), ElementsAre(ElementsAre("0")));
   EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
   EXPECT_THAT(cql("SELECT mebibytes FROM system_views.disk_usage" + orders), ElementsAre(ElementsAre("1")));
+  EXPECT_THAT(cql("SELECT mebibytes FROM system_views.max_sstable_size" + orders), ElementsAre(ElementsAre("1")));
 }
 
 TEST_F(SystemViews, LatenciesOfRequestsAndOfTheirReplicas) {
@@ -103,7 +107,8 @@ TEST_F(SystemViews, GossipInfo) {
 
 TEST_F(SystemViews, ThreadPools) {
   EXPECT_THAT(cql("SELECT name, active_tasks, active_tasks_limit, completed_tasks FROM system_views.thread_pools"),
-              Contains(ElementsAre("Native-Transport-Requests", "1", "2", "1129")));
+              AllOf(Contains(ElementsAre("Native-Transport-Requests", "1", "2", "1129")),
+                    Contains(ElementsAre("HintsDispatcher", "0", "0", "0"))));
 }
 
 TEST_F(SystemViews, Snapshots) {
