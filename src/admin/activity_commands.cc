@@ -1,8 +1,11 @@
-// proxy_histograms, thread_pools, clients, compactions: what the node is doing.
+// proxy_histograms, thread_pools, clients, compactions, compaction_history, network: what the node is doing, and did.
+#include <algorithm>
 #include <map>
 
 #include "admin/api.h"
 #include "admin/statistics.h"
+#include "model/values.h"
+#include "replica/internal_table.h"
 
 namespace cassandra_like::admin {
 namespace {
@@ -33,6 +36,28 @@ Json connection_json(const AdminClient& client) {
           {"driver_name", text_or_null(client.driver_name)},
           {"driver_version", text_or_null(client.driver_version)},
           {"options", client.options}};
+}
+
+int64_t bigint(const InternalRow& row, std::string_view column) {
+  const Bytes& value = row.get(column);
+  return value.size() == 8 ? decode_bigint(value) : 0;
+}
+
+Json compaction_json(const InternalRow& row) {
+  Json merged = Json::object();
+  if (auto it = row.elements.find("rows_merged"); it != row.elements.end()) {
+    for (const auto& [sstables, partitions] : it->second) {
+      merged[std::to_string(decode_int(sstables))] = decode_bigint(partitions);
+    }
+  }
+  return {{"id", row.uuid("id").value_or(Uuid()).to_string()},
+          {"keyspace", row.text("keyspace_name")},
+          {"table", row.text("columnfamily_name")},
+          {"compacted_millis", bigint(row, "compacted_at")},
+          {"bytes_in", bigint(row, "bytes_in")},
+          {"bytes_out", bigint(row, "bytes_out")},
+          {"rows_merged", std::move(merged)},
+          {"properties", row.text_map("compaction_properties")}};
 }
 
 double per_second(uint64_t count, int64_t millis) {
@@ -122,6 +147,41 @@ Task<Answer> compactions(AdminContextPtr context, Parameters) {
                  {"mean_rate_per_second", per_second(engines.compactions_completed, context->uptime_millis())},
                  {"throughput_bytes_per_second", 0},
                  {"running", Json::array()}};
+  co_return answer;
+}
+
+Task<Answer> compaction_history(AdminContextPtr context, Parameters) {
+  ReadCommand command;
+  command.table = context->schema()->table("system", "compaction_history");
+  command.range = KeyRange{};
+  command.now_seconds = context->runtime().clock.wall_seconds();
+  InternalRows rows(command.table);
+  Task<Result<ReadStatistics>> task = context->replica().read(command, rows);
+  Result<ReadStatistics> read = co_await task;
+  if (!read.ok()) co_return failure(read.error());
+  std::vector<Json> all;
+  for (const InternalRow& row : rows.rows) all.push_back(compaction_json(row));
+  std::stable_sort(all.begin(), all.end(), [](const Json& a, const Json& b) {
+    return a.at("compacted_millis").get<int64_t>() > b.at("compacted_millis").get<int64_t>();
+  });
+  Answer answer;
+  answer.json["compactions"] = std::move(all);
+  co_return answer;
+}
+
+// There is no other node: nothing is streamed, sent or repaired.
+Task<Answer> network(AdminContextPtr context, Parameters) {
+  Task<std::string> asked = call_hook<std::string>(context, context->hooks.operation_mode);
+  std::string mode = co_await asked;
+  Json messages = Json::array();
+  for (const char* name : {"Large messages", "Small messages", "Gossip messages"}) {
+    messages.push_back({{"name", name}, {"pending", 0}, {"completed", 0}, {"dropped", 0}});
+  }
+  Answer answer;
+  answer.json = {{"mode", std::move(mode)},
+                 {"streams", Json::array()},
+                 {"read_repairs", {{"attempted", 0}, {"blocking_mismatches", 0}, {"background_mismatches", 0}}},
+                 {"messages", std::move(messages)}};
   co_return answer;
 }
 

@@ -50,6 +50,7 @@ struct AdminHooks {
   std::function<Task<Status>()> clear_client_history;
   std::function<Task<AdminTransport>()> transport;
   std::function<bool()> binary_running;
+  std::function<std::string()> operation_mode;  // NORMAL, DRAINING, DRAINED
   std::function<Task<Status>()> enable_binary, disable_binary, drain;
   std::function<void()> stop;                                                        // returns at once
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level

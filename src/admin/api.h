@@ -52,17 +52,21 @@ Task<Answer> info(AdminContextPtr context, Parameters parameters);
 Task<Answer> cluster(AdminContextPtr context, Parameters parameters);
 Task<Answer> gossip(AdminContextPtr context, Parameters parameters);
 Task<Answer> endpoints(AdminContextPtr context, Parameters parameters);
+Task<Answer> token_ranges(AdminContextPtr context, Parameters parameters);
 // table_commands.cc
 Task<Answer> tables(AdminContextPtr context, Parameters parameters);
 Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> flush(AdminContextPtr context, Parameters parameters);
 Task<Answer> compact(AdminContextPtr context, Parameters parameters);
+Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> pools(AdminContextPtr context, Parameters parameters);
 Task<Answer> clients(AdminContextPtr context, Parameters parameters);
 Task<Answer> clear_client_history(AdminContextPtr context, Parameters parameters);
 Task<Answer> compactions(AdminContextPtr context, Parameters parameters);
+Task<Answer> compaction_history(AdminContextPtr context, Parameters parameters);
+Task<Answer> network(AdminContextPtr context, Parameters parameters);
 // control_commands.cc
 Task<Answer> drain(AdminContextPtr context, Parameters parameters);
 Task<Answer> stop(AdminContextPtr context, Parameters parameters);

@@ -1,4 +1,4 @@
-// version, ring, info, cluster, gossip, endpoints: what the cluster looks like from here. It has one node.
+// version, ring, info, cluster, gossip, endpoints, token_ranges: what the cluster looks like from here. It has one node.
 #include <algorithm>
 #include <limits>
 
@@ -217,6 +217,33 @@ Task<Answer> endpoints(AdminContextPtr context, Parameters parameters) {
   if (share(*keyspace, context->local()) > 0) nodes.push_back(address_of(context->local()));
   Answer answer;
   answer.json = {{"endpoints", nodes}};
+  return answer;
+}
+
+Task<Answer> token_ranges(AdminContextPtr context, Parameters parameters) {
+  const std::string& name = parameters.get("keyspace");
+  KeyspacePtr keyspace = context->schema()->keyspace(name);
+  if (keyspace == nullptr || keyspace->is_virtual) return refuse(404, "No such keyspace: " + name);
+  if (keyspace->replication.short_class() == "LocalStrategy") {
+    return refuse(404, "There is no ring for the keyspace: " + name);
+  }
+  const LocalNode& local = context->local();
+  Json endpoints = Json::array();
+  if (share(*keyspace, local) > 0) {
+    endpoints.push_back(address_of(local));
+    endpoints.back().update({{"native_address", local.rpc_address},
+                             {"native_port", local.native_port},
+                             {"data_center", local.data_center},
+                             {"rack", local.rack}});
+  }
+  const Json tokens = tokens_of(local);
+  Json ranges = Json::array();
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const Json& start = i == 0 ? tokens.back() : tokens[i - 1];
+    ranges.push_back({{"start", start}, {"end", tokens[i]}, {"endpoints", endpoints}});
+  }
+  Answer answer;
+  answer.json = {{"ranges", ranges}};
   return answer;
 }
 

@@ -202,4 +202,28 @@ Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
   return on_selection(std::move(context), std::move(parameters), &Engine::compact);
 }
 
+// Nothing compacts by itself.
+Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
+  Selections selections;
+  if (auto refusal = select(*context->schema(), parameters, selections)) {
+    refusal->status = 400;
+    return std::move(*refusal);
+  }
+  Json all = Json::array();
+  for (const Engine::Selection& selection : selections) {
+    for (const TablePtr& table : stored_tables(*context->schema())) {
+      if (!selection.keyspace.empty() && table->keyspace != selection.keyspace) continue;
+      if (!selection.table.empty() && table->name != selection.table) continue;
+      all.push_back({{"keyspace", table->keyspace}, {"table", table->name}, {"running", false}});
+      for (const auto& [index, metadata] : table->indexes) {
+        if (metadata.kind != IndexKind::kComposites) continue;
+        all.push_back({{"keyspace", table->keyspace}, {"table", table->name + "." + index}, {"running", false}});
+      }
+    }
+  }
+  Answer answer;
+  answer.json["tables"] = std::move(all);
+  return answer;
+}
+
 }  // namespace cassandra_like::admin

@@ -115,6 +115,7 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   hooks.clear_client_history = [n, r] { return clear_history(n, r); };
   hooks.transport = [n, r] { return all_transport(n, r); };
   hooks.binary_running = [n] { return n->binary_running(); };
+  hooks.operation_mode = [n] { return n->operation_mode(); };
   hooks.enable_binary = [n] { return n->enable_binary(); };
   hooks.disable_binary = [n] { return n->disable_binary(); };
   hooks.drain = [n] { return n->drain(); };

@@ -40,6 +40,7 @@ class ClusterNodeImpl : public ClusterNode {
   Task<Status> enable_binary() override;
   Task<Status> disable_binary() override;
   bool binary_running() const override { return parts_[0].server->running(); }
+  const char* operation_mode() const override { return drained_ ? "DRAINED" : draining_ ? "DRAINING" : "NORMAL"; }
   Task<Status> drain() override;
   Task<Status> stop() override;
   Task<void> halt() override;
@@ -69,7 +70,7 @@ class ClusterNodeImpl : public ClusterNode {
   std::vector<ShardParts> parts_;
   std::unique_ptr<AdminServer> admin_;
   TimerId snapshot_cleanup_ = 0;
-  bool drained_ = false;
+  bool draining_ = false, drained_ = false;
 };
 
 Task<Status> ClusterNodeImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
@@ -247,6 +248,7 @@ Task<Status> ClusterNodeImpl::disable_binary() {
 
 Task<Status> ClusterNodeImpl::drain() {
   if (drained_) co_return Status();
+  draining_ = true;
   LOG_INFO("DRAINING: starting drain process");
   CO_TRY(co_await disable_binary());
   Status status = co_await replicas_->drain();

@@ -91,6 +91,7 @@ AdminHooks AdminNodeTest::hooks() {
   hooks.clear_client_history = note("clear_client_history");
   hooks.transport = [] { return transport(); };
   hooks.binary_running = [] { return true; };
+  hooks.operation_mode = [] { return std::string("NORMAL"); };
   hooks.enable_binary = [this] {
     calls_.push_back("enable_binary");
     return Task<Status>(Status(invalid("The node is drained")));

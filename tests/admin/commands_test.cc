@@ -123,6 +123,18 @@ TEST_F(Commands, Endpoints) {
   EXPECT_EQ(get("/v1/endpoints", "keyspace=shop&table=orders&key=one").status, 400);
 }
 
+TEST_F(Commands, TokenRanges) {
+  make_shop();
+  const Json self = Json::parse(R"([{"address": "127.0.0.1", "port": 7000, "native_address": "127.0.0.1",
+                                     "native_port": 9042, "data_center": "datacenter1", "rack": "rack1"}])");
+  EXPECT_EQ(get("/v1/token_ranges", "keyspace=shop").json["ranges"],
+            Json({{{"start", "8509543625024547390"}, {"end", "-9201284755974110584"}, {"endpoints", self}},
+                  {{"start", "-9201284755974110584"}, {"end", "8509543625024547390"}, {"endpoints", self}}}));
+  EXPECT_EQ(get("/v1/token_ranges", "keyspace=system").json, error("There is no ring for the keyspace: system"));
+  EXPECT_EQ(get("/v1/token_ranges", "keyspace=system_views").json, error("No such keyspace: system_views"));
+  EXPECT_EQ(get("/v1/token_ranges", "keyspace=nosuch").status, 404);
+}
+
 TEST_F(Commands, TablesSumTheShards) {
   make_shop();
   cql("SELECT * FROM shop.orders WHERE id = 1");
@@ -169,6 +181,94 @@ TEST_F(Commands, CompactMergesEachShardsTables) {
   EXPECT_EQ(post("/v1/compact", "keyspace=shop").json, Json::object());
   EXPECT_EQ(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 2);
   EXPECT_GE(get("/v1/compactions").json["completed"], 1);
+}
+
+TEST_F(Commands, CompactionHistoryHasARecordOfEachShard) {
+  EXPECT_EQ(get("/v1/compaction_history").json, Json::parse(R"({"compactions": []})"));
+  make_shop();
+  cql("CREATE INDEX by_item ON shop.orders (item) USING 'legacy_local_table'");
+  for (int flush = 0; flush < 2; ++flush) {
+    for (int i = 0; i < 10 - flush * 3; ++i) {
+      cql("UPDATE shop.orders SET item = 'fruit" + std::to_string(flush) + "' WHERE id = " + std::to_string(i));
+    }
+    EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  }
+  run_for(std::chrono::seconds(2));
+  EXPECT_EQ(post("/v1/compact", "keyspace=shop").status, 200);
+  const int64_t now = runtime().shard(0).clock.wall_millis();
+  std::map<std::string, std::map<std::string, int>> merged;  // table -> SSTables -> partitions
+  std::map<std::string, int> records;
+  const Json history = get("/v1/compaction_history").json["compactions"];
+  for (const Json& each : history) {
+    EXPECT_EQ(each["keyspace"], "shop");
+    EXPECT_EQ(each["properties"], Json::parse(R"({"compaction_type": "Major compaction"})"));
+    EXPECT_GT(each["bytes_in"], each["bytes_out"]);
+    EXPECT_NEAR(each["compacted_millis"].get<int64_t>(), now, 1000);
+    EXPECT_EQ(Uuid::parse(each["id"].get<std::string>())->version(), 1);
+    EXPECT_NEAR(Uuid::parse(each["id"].get<std::string>())->unix_millis(), now, 1000);
+    ++records[each["table"]];
+    for (const auto& [sstables, partitions] : each["rows_merged"].items()) {
+      merged[each["table"]][sstables] += partitions.get<int>();
+    }
+  }
+  EXPECT_EQ(records, (std::map<std::string, int>{{"orders", 2}, {"orders.by_item", 2}}));
+  // All were flushed before the index was built, too.
+  EXPECT_EQ(merged["orders"], (std::map<std::string, int>{{"2", 3}, {"3", 7}}));
+}
+
+TEST_F(Commands, CompactionHistoryIsATableWhoseRowsExpire) {
+  make_shop();
+  for (int flush = 0; flush < 2; ++flush) {
+    cql("INSERT INTO shop.orders (id, item) VALUES (1, 'pear')");
+    EXPECT_EQ(post("/v1/flush", "keyspace=shop&table=orders").status, 200);
+  }
+  EXPECT_EQ(post("/v1/compact", "keyspace=shop").status, 200);
+  for (unsigned shard : {0u, 1u}) {
+    EXPECT_THAT(cql("SELECT columnfamily_name, to_json(rows_merged), to_json(compaction_properties), ttl(bytes_out) "
+                    "FROM system.compaction_history WHERE keyspace_name = 'shop' ALLOW FILTERING",
+                    shard),
+                ElementsAre(ElementsAre("orders", "{\"1\": 2, \"2\": 1}", "{\"compaction_type\": \"Major compaction\"}",
+                                        "604800")));
+  }
+}
+
+// Or each would leave something to compact.
+TEST_F(Commands, CompactionsOfTheHistoryAreNotInIt) {
+  make_shop();
+  const std::string history = "keyspace=system&table=compaction_history";
+  for (int i = 0; i < 4; ++i) {
+    for (int flush = 0; flush < 2; ++flush) {
+      for (int id = 0; id < 10; ++id) cql("INSERT INTO shop.orders (id) VALUES (" + std::to_string(id) + ")");
+      EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+    }
+    EXPECT_EQ(post("/v1/compact", "keyspace=shop").status, 200);
+    EXPECT_EQ(post("/v1/flush", history).status, 200);
+  }
+  Json before = get("/v1/compaction_history").json;
+  EXPECT_GE(before["compactions"].size(), 8u);
+  EXPECT_EQ(post("/v1/compact", history).status, 200);
+  EXPECT_EQ(get("/v1/compaction_history").json, before);
+}
+
+TEST_F(Commands, AutoCompaction) {
+  make_shop();
+  cql("CREATE INDEX by_item ON shop.orders (item) USING 'legacy_local_table'");
+  EXPECT_EQ(get("/v1/auto_compaction", "keyspace=shop").json, Json::parse(R"({"tables": [
+      {"keyspace": "shop", "table": "orders", "running": false},
+      {"keyspace": "shop", "table": "orders.by_item", "running": false}]})"));
+  EXPECT_GT(get("/v1/auto_compaction").json["tables"].size(), 20u);
+  Reply unknown = get("/v1/auto_compaction", "keyspace=shop&table=nosuch");
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_EQ(unknown.json, error("Unknown keyspace/cf pair (shop.nosuch)"));
+  EXPECT_EQ(get("/v1/auto_compaction", "keyspace=nosuch").json, error("Keyspace [nosuch] does not exist."));
+}
+
+TEST_F(Commands, Network) {
+  EXPECT_EQ(get("/v1/network").json, Json::parse(R"({"mode": "NORMAL", "streams": [],
+      "read_repairs": {"attempted": 0, "blocking_mismatches": 0, "background_mismatches": 0},
+      "messages": [{"name": "Large messages", "pending": 0, "completed": 0, "dropped": 0},
+                   {"name": "Small messages", "pending": 0, "completed": 0, "dropped": 0},
+                   {"name": "Gossip messages", "pending": 0, "completed": 0, "dropped": 0}]})"));
 }
 
 TEST_F(Commands, TableHistograms) {
