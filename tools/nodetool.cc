@@ -136,6 +136,12 @@ void run_words(const std::vector<std::string>& words, const Connect& connect, st
 void bad_use(const std::string& text) { throw Failure{Failure::kBadUse, text, 1}; }
 void failed(const std::string& text) { throw Failure{Failure::kError, text, 2}; }
 
+Parameters Session::keyspace_and_tables() const {
+  Parameters out;
+  for (size_t i = 0; i < arguments.size(); ++i) out.emplace_back(i == 0 ? "keyspace" : "table", arguments[i]);
+  return out;
+}
+
 Json Session::call(const std::string& method, const std::string& path, const Parameters& parameters) {
   const Response response = transport.send(method, path, parameters);
   Json body = Json::parse(response.body, nullptr, false);

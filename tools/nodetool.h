@@ -66,6 +66,8 @@ struct Session {
     auto it = options.find(name);
     return it == options.end() ? "" : it->second;
   }
+  // `[<keyspace> <tables>...]`, as flush and compact take it.
+  Parameters keyspace_and_tables() const;
   Json get(const std::string& path, const Parameters& parameters = {}) { return call("GET", path, parameters); }
   Json post(const std::string& path, const Parameters& parameters = {}) { return call("POST", path, parameters); }
 
@@ -103,12 +105,17 @@ void run_version(Session&);
 void run_describecluster(Session&);
 void run_gossipinfo(Session&);
 void run_getendpoints(Session&);
+void run_describering(Session&);
+void run_statusgossip(Session&);
 void run_tablestats(Session&);
 void run_tablehistograms(Session&);
 void run_proxyhistograms(Session&);
 void run_tpstats(Session&);
 void run_clientstats(Session&);
 void run_compactionstats(Session&);
+void run_compactionhistory(Session&);
+void run_netstats(Session&);
+void run_statusautocompaction(Session&);
 void run_flush(Session&);
 void run_drain(Session&);
 void run_compact(Session&);

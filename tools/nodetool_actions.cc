@@ -11,13 +11,6 @@
 namespace cassandra_like::nodetool {
 namespace {
 
-// `[<keyspace> <tables>...]`, as flush and compact take it.
-Parameters keyspace_and_tables(const Session& s) {
-  Parameters out;
-  for (size_t i = 0; i < s.arguments.size(); ++i) out.emplace_back(i == 0 ? "keyspace" : "table", s.arguments[i]);
-  return out;
-}
-
 std::string bracketed(const std::vector<std::string>& names, const char* none) {
   return names.empty() ? none : fmt::format("[{}]", fmt::join(names, ", "));
 }
@@ -69,7 +62,7 @@ std::vector<std::string> component_loggers(const std::string& target) {
 
 }  // namespace
 
-void run_flush(Session& s) { s.post("/v1/flush", keyspace_and_tables(s)); }
+void run_flush(Session& s) { s.post("/v1/flush", s.keyspace_and_tables()); }
 void run_drain(Session& s) { s.post("/v1/drain"); }
 
 void run_compact(Session& s) {
@@ -78,7 +71,7 @@ void run_compact(Session& s) {
     throw Failure{Failure::kPlain, "nodetool: compact --user-defined is not supported yet", 2};
   }
   if (s.has("-s") && (tokens || partition)) failed("Invalid option combination: Can not use split-output here");
-  Parameters parameters = keyspace_and_tables(s);
+  Parameters parameters = s.keyspace_and_tables();
   if (s.has("-s")) parameters.emplace_back("split_output", "true");
   if (s.has("-st")) parameters.emplace_back("start_token", s.option("-st"));
   if (s.has("-et")) parameters.emplace_back("end_token", s.option("-et"));

@@ -1,4 +1,5 @@
-// proxyhistograms, tablehistograms, tpstats, clientstats, compactionstats: what the node is doing.
+// proxyhistograms, tablehistograms, tpstats, clientstats, compactionstats, compactionhistory, netstats: what the node is
+// doing, and did.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -166,6 +167,58 @@ void add_compaction_totals(Table& table, const Json& c, bool human) {
   table.add({"compaction throughput (MiB/s)", throughput == 0 ? "throttling disabled (0)" : java_double(throughput)});
 }
 
+std::string pairs_text(const Json& map) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, value] : map.items()) {
+    pairs.push_back(key + ":" + (value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return fmt::format("{{{}}}", fmt::join(pairs, ", "));
+}
+
+// LocalDateTime.toString: without what is zero at its end, seconds included.
+std::string local_date_time(int64_t millis) {
+  const std::tm time = fmt::localtime(static_cast<std::time_t>(millis / 1000));
+  if (millis % 1000 != 0) return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}", time, millis % 1000);
+  return time.tm_sec == 0 ? fmt::format("{:%Y-%m-%dT%H:%M}", time) : fmt::format("{:%Y-%m-%dT%H:%M:%S}", time);
+}
+
+// Keys in the order of Java's hash table.
+Json history_as_tree(const Json& answer) {
+  Json tree = Json::object();
+  for (const Json& c : answer.at("compactions")) {
+    tree["CompactionHistory"].push_back({{"keyspace_name", c.at("keyspace")},
+                                         {"bytes_out", c.at("bytes_out")},
+                                         {"bytes_in", c.at("bytes_in")},
+                                         {"compaction_properties", pairs_text(c.at("properties"))},
+                                         {"columnfamily_name", c.at("table")},
+                                         {"rows_merged", pairs_text(c.at("rows_merged"))},
+                                         {"id", c.at("id")},
+                                         {"compacted_at", local_date_time(c.at("compacted_millis"))}});
+  }
+  return tree;
+}
+
+void print_history(std::ostream& out, const Json& tree) {
+  out << "Compaction History: \n";
+  if (tree.empty()) {
+    out << "There is no compaction history";
+    return;
+  }
+  const std::vector<std::string> columns{"id",       "keyspace_name", "columnfamily_name", "compacted_at",
+                                         "bytes_in", "bytes_out",     "rows_merged",       "compaction_properties"};
+  Table table;
+  table.add(columns);
+  for (const Json& compaction : tree.at("CompactionHistory")) {
+    std::vector<std::string> row;
+    for (const std::string& column : columns) {
+      const Json& value = compaction.at(column);
+      row.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    table.add(std::move(row));
+  }
+  out << table.text();
+}
+
 }  // namespace
 
 void run_proxyhistograms(Session& s) {
@@ -261,6 +314,35 @@ void run_compactionstats(Session& s) {
                rate == 0 ? "n/a" : fmt::format("{}h{:02}m{:02}s", seconds / 3600, seconds % 3600 / 60, seconds % 60)});
   }
   s.out << table.text();
+}
+
+void run_compactionhistory(Session& s) {
+  const std::string format = s.option("-F");
+  if (!format.empty() && format != "json" && format != "yaml") bad_use("arguments for -F are json,yaml only.");
+  const Json tree = history_as_tree(s.get("/v1/compaction_history"));
+  if (format == "json") {
+    s.out << pretty_json(tree) << "\n";
+  } else if (format == "yaml") {
+    s.out << block_yaml(tree) << "\n";
+  } else {
+    print_history(s.out, tree);
+  }
+}
+
+// Streams are not printed: the node has none.
+void run_netstats(Session& s) {
+  const Json n = s.get("/v1/network");
+  const Json& repairs = n.at("read_repairs");
+  s.out << fmt::format("Mode: {}\n", n.at("mode").get<std::string>()) << "Not sending any streams.\n"
+        << fmt::format("Read Repair Statistics:\nAttempted: {}\nMismatch (Blocking): {}\nMismatch (Background): {}\n",
+                       repairs.at("attempted").get<int64_t>(), repairs.at("blocking_mismatches").get<int64_t>(),
+                       repairs.at("background_mismatches").get<int64_t>());
+  constexpr const char* kRow = "{:<25}{:>10}{:>10}{:>15}{:>10}\n";
+  s.out << fmt::format(kRow, "Pool Name", "Active", "Pending", "Completed", "Dropped");
+  for (const Json& m : n.at("messages")) {
+    s.out << fmt::format(kRow, m.at("name").get<std::string>(), "n/a", m.at("pending").get<int64_t>(),
+                         m.at("completed").get<int64_t>(), m.at("dropped").get<int64_t>());
+  }
 }
 
 }  // namespace cassandra_like::nodetool

@@ -1,4 +1,4 @@
-// status, ring, info, version, describecluster, gossipinfo, getendpoints: what the cluster looks like from the node.
+// status, ring, info, version, describecluster, describering, gossipinfo, statusgossip, getendpoints: what the cluster looks like from the node.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -275,6 +275,37 @@ void run_getendpoints(Session& s) {
   const Json answer =
       s.get("/v1/endpoints", {{"keyspace", s.arguments[0]}, {"table", s.arguments[1]}, {"key", s.arguments[2]}});
   for (const Json& node : answer.at("endpoints")) s.out << address_of(node, s.print_port) << "\n";
+}
+
+// A range as TokenRange.toString writes it.
+std::string token_range(const Json& range, bool with_port) {
+  std::vector<std::string> hosts, natives, details;
+  for (const Json& endpoint : range.at("endpoints")) {
+    hosts.push_back(address_of(endpoint, with_port));
+    natives.push_back(
+        address_of({{"address", endpoint.at("native_address")}, {"port", endpoint.at("native_port")}}, with_port));
+    details.push_back(fmt::format("EndpointDetails(host:{}, datacenter:{}, rack:{})", hosts.back(),
+                                  endpoint.at("data_center").get<std::string>(),
+                                  endpoint.at("rack").get<std::string>()));
+  }
+  return fmt::format(
+      "TokenRange(start_token:{}, end_token:{}, endpoints:[{}], rpc_endpoints:[{}], endpoint_details:[{}])",
+      range.at("start").get<std::string>(), range.at("end").get<std::string>(), fmt::join(hosts, ", "),
+      fmt::join(natives, ", "), fmt::join(details, ", "));
+}
+
+void run_describering(Session& s) {
+  if (s.arguments.empty()) bad_use("Required parameters are missing: keyspace");
+  const Json cluster = s.get("/v1/cluster");
+  s.out << "Schema Version:" << cluster.at("schema_versions").at(0).at("version").get<std::string>()
+        << "\nTokenRange: \n";
+  // Of several keyspaces Cassandra takes the last.
+  const Json answer = s.get("/v1/token_ranges", {{"keyspace", s.arguments.back()}});
+  for (const Json& range : answer.at("ranges")) s.out << "\t" << token_range(range, s.print_port) << "\n";
+}
+
+void run_statusgossip(Session& s) {
+  s.out << (s.get("/v1/info").at("gossip_active").get<bool>() ? "running\n" : "not running\n");
 }
 
 }  // namespace cassandra_like::nodetool

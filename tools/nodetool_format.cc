@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <regex>
 
 namespace cassandra_like::nodetool {
 
@@ -27,8 +28,10 @@ std::string yaml_scalar(const Json& value) {
   }
   if (!value.is_string()) return value.dump();
   const std::string text = value.get<std::string>();
-  const bool numeric = !text.empty() && text.find_first_not_of("0123456789.-") == std::string::npos;
-  return text.empty() || numeric ? "'" + text + "'" : text;
+  const bool numeric = text.find_first_not_of("0123456789.-") == std::string::npos;
+  static const std::regex kTimestamp(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d*)?)");
+  const bool quoted = numeric || text.starts_with('{') || std::regex_match(text, kTimestamp);
+  return quoted ? "'" + text + "'" : text;
 }
 
 // NaN is no number of JSON: Cassandra writes null two levels deep, and a text below.
@@ -73,7 +76,16 @@ void write_yaml(const Json& value, int indent, std::string& out) {
       write_yaml(child, indent + 2, out);
     } else if (child.is_array() && !child.empty()) {
       out += "\n";
-      for (const Json& item : child) out += margin + "- " + yaml_scalar(item) + "\n";
+      for (const Json& item : child) {
+        if (!item.is_object()) {
+          out += margin + "- " + yaml_scalar(item) + "\n";
+          continue;
+        }
+        // A map's first line has the dash where the others are indented.
+        const size_t at = out.size();
+        write_yaml(item, indent + 2, out);
+        out[at + static_cast<size_t>(indent)] = '-';
+      }
     } else {
       out += " " + (child.is_structured() ? std::string(child.is_object() ? "{}" : "[]") : yaml_scalar(child)) + "\n";
     }
@@ -177,6 +189,7 @@ std::string pretty_json(const Json& value) {
 }
 
 std::string block_yaml(const Json& value) {
+  if (value.empty()) return "{}\n";
   std::string out;
   write_yaml(value, 0, out);
   return out;

@@ -442,4 +442,23 @@ void run_tablestats(Session& s) {
   }
 }
 
+void run_statusautocompaction(Session& s) {
+  const Json answer = s.get("/v1/auto_compaction", s.keyspace_and_tables());
+  Table table;
+  table.add({"Keyspace", "Table", "Status"});
+  size_t running = 0;
+  for (const Json& each : answer.at("tables")) {
+    const bool runs = each.at("running");
+    running += runs ? 1 : 0;
+    table.add({each.at("keyspace"), each.at("table"), runs ? "running" : "not running"});
+  }
+  if (s.has("-a")) {
+    s.out << table.text();
+  } else if (running == answer.at("tables").size()) {
+    s.out << "running\n";
+  } else {
+    s.out << (running == 0 ? "not running\n" : "partially running\n");
+  }
+}
+
 }  // namespace cassandra_like::nodetool

@@ -105,6 +105,13 @@ TEST(NodetoolCommandLineTest, AFailureOfTheNodeIsOneLine) {
   EXPECT_EQ(r.err, "error: disk full\n");
 }
 
+TEST(NodetoolHistoryTest, OfNoCompactions) {
+  const Json none = {{"GET /v1/compaction_history", {{"compactions", Json::array()}}}};
+  EXPECT_EQ(run({"compactionhistory"}, none).out, "Compaction History: \nThere is no compaction history");
+  EXPECT_EQ(run({"compactionhistory", "-F", "json"}, none).out, "{ }\n");
+  EXPECT_EQ(run({"compactionhistory", "--format", "yaml"}, none).out, "{}\n\n");
+}
+
 TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
   Endpoint seen;
   std::ostringstream out, err;
@@ -123,7 +130,7 @@ TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
 
 TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
   EXPECT_EQ(commands().size(), 149u);
-  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 25);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 30);
   EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
 }
 

@@ -1,6 +1,7 @@
 """The daemon and nodetool as an operator meets them."""
 import concurrent.futures
 import datetime
+import json
 import os
 import pathlib
 import signal
@@ -83,8 +84,8 @@ def test_an_unusable_directory_and_a_port_in_use(node, tmp_path):
         other.destroy()
 
 
-COMMANDS = """status info version ring describecluster gossipinfo flush compact tablestats proxyhistograms tpstats clientstats
-compactionstats listsnapshots getlogginglevels statusbinary help""".split()
+COMMANDS = """status info version ring describecluster gossipinfo statusgossip netstats flush compact compactionstats compactionhistory
+statusautocompaction tablestats proxyhistograms tpstats clientstats listsnapshots getlogginglevels statusbinary help""".split()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -97,9 +98,112 @@ def test_nodetool_answers_at_once(node, command):
     assert min(times) < 0.05  # the others may have met another process
 
 
-def test_nodetool_says_what_it_cannot_do(node):
-    done = node.nodetool("repair", check=False)
-    assert done.returncode != 0 and "repair is not supported yet" in done.stderr + done.stdout
+@pytest.mark.parametrize("words", ["repair", "gettimeout read", "settimeout read 1", "enablegossip", "disablegossip"])
+def test_nodetool_says_what_it_cannot_do(node, words):
+    done = node.nodetool(*words.split(), check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nodetool: {words.split()[0]} is not supported yet\n")
+
+
+NETSTATS = """Mode: {}
+Not sending any streams.
+Read Repair Statistics:
+Attempted: 0
+Mismatch (Blocking): 0
+Mismatch (Background): 0
+Pool Name                    Active   Pending      Completed   Dropped
+Large messages                  n/a         0              0         0
+Small messages                  n/a         0              0         0
+Gossip messages                 n/a         0              0         0
+"""
+
+
+def test_netstats_and_statusgossip(node):
+    assert node.nodetool("netstats").stdout == NETSTATS.format("NORMAL")
+    assert node.nodetool("statusgossip").stdout == "not running\n"
+
+
+def test_describering(node):
+    cluster = Cluster([ADDRESS])
+    row = cluster.connect().execute("SELECT tokens, schema_version FROM system.local").one()
+    cluster.shutdown()
+    tokens = sorted(map(int, row.tokens))
+    for options, host, native in ((), ADDRESS, ADDRESS), (("-pp",), f"{ADDRESS}:7000", f"{ADDRESS}:9042"):
+        ranges = "".join(
+            f"\tTokenRange(start_token:{start}, end_token:{end}, endpoints:[{host}], rpc_endpoints:[{native}], "
+            f"endpoint_details:[EndpointDetails(host:{host}, datacenter:datacenter1, rack:rack1)])\n"
+            for start, end in zip(tokens[-1:] + tokens, tokens))
+        assert node.nodetool(*options, "describering", "system_auth").stdout == f"Schema Version:{row.schema_version}\nTokenRange: \n{ranges}"
+    for keyspace, error in ("system", "There is no ring for the keyspace: system"), ("nosuch", "No such keyspace: nosuch"):
+        done = node.nodetool("describering", keyspace, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (2, f"Schema Version:{row.schema_version}\nTokenRange: \n", f"error: {error}\n")
+
+
+def history_text(rows):
+    """What nodetool compactionhistory prints of rows of system.compaction_history."""
+    table = ["id keyspace_name columnfamily_name compacted_at bytes_in bytes_out rows_merged compaction_properties".split()]
+    for row in sorted(rows, key=lambda row: row.compacted_at, reverse=True):
+        at = row.compacted_at.isoformat(timespec="milliseconds").removesuffix(".000")
+        merged = ", ".join(f"{sstables}:{partitions}" for sstables, partitions in row.rows_merged.items())
+        table.append([str(row.id), row.keyspace_name, row.columnfamily_name, at, str(row.bytes_in), str(row.bytes_out),
+                      "{" + merged + "}", "{compaction_type:" + row.compaction_properties["compaction_type"] + "}"])
+    widths = [max(map(len, column)) for column in zip(*table)]
+    return "Compaction History: \n" + "".join(" ".join(map(str.ljust, line, widths)) + "\n" for line in table)
+
+
+def test_compactions_are_remembered(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    node = Node("127.0.0.51", shards=1)
+    try:
+        node.start()
+        assert node.nodetool("compactionhistory").stdout == "Compaction History: \nThere is no compaction history"
+        assert json.loads(node.nodetool("compactionhistory", "-F", "json").stdout) == {}
+        cluster = Cluster([node.address])
+        session = cluster.connect()
+        session.execute("CREATE KEYSPACE ops WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+        for table in "first", "second":
+            session.execute(f"CREATE TABLE ops.{table} (k int, c int, v text, PRIMARY KEY (k, c))")
+            for flush in range(3):
+                for k in range(flush * 2, 10):
+                    session.execute(f"INSERT INTO ops.{table} (k, c, v) VALUES ({k}, {flush}, '{'x' * k}')")
+                node.nodetool("flush", "ops", table)
+            size = sum(data.stat().st_size for data in (node.home / "data" / "ops").glob(f"{table}-*/da-*-Data.db"))
+            node.nodetool("compact", "ops", table)
+            (data,) = (node.home / "data" / "ops").glob(f"{table}-*/da-*-Data.db")
+            row = session.execute(f"SELECT * FROM system.compaction_history WHERE columnfamily_name = '{table}' ALLOW FILTERING").one()
+            assert (row.bytes_in, row.bytes_out) == (size, data.stat().st_size)
+            assert dict(row.rows_merged) == {1: 2, 2: 2, 3: 6}
+            time.sleep(0.002)  # records are in order of milliseconds
+        rows = list(session.execute("SELECT * FROM system.compaction_history"))
+        cluster.shutdown()
+        assert [row.columnfamily_name for row in sorted(rows, key=lambda row: row.compacted_at)] == ["first", "second"]
+        assert node.nodetool("compactionhistory").stdout == history_text(rows)
+        node.kill()
+        node.start()
+        assert node.nodetool("compactionhistory").stdout == history_text(rows)
+        node.nodetool("drain")
+        assert node.nodetool("netstats").stdout == NETSTATS.format("DRAINED")
+        assert node.nodetool("compactionhistory").stdout == history_text(rows)
+    finally:
+        node.destroy()
+
+
+def test_statusautocompaction(node):
+    tables = "cidr_groups cidr_permissions identity_to_role network_permissions resource_role_permissons_index role_members role_permissions roles"
+    lines = [("Keyspace", "Table", "Status"), *(("system_auth", table, "not running") for table in tables.split())]
+    whole = "".join(f"{keyspace:11} {table:30} {status:11}\n" for keyspace, table, status in lines)
+    assert node.nodetool("statusautocompaction", "-a", "system_auth").stdout == whole
+    assert node.nodetool("statusautocompaction").stdout == "not running\n"
+    done = node.nodetool("statusautocompaction", "system_auth", "nosuch", check=False)
+    assert done.returncode == 1 and done.stdout.startswith("nodetool: Unknown keyspace/cf pair (system_auth.nosuch)\n")
+
+
+def test_views_are_described_as_cassandra_describes_them(node):
+    cluster = Cluster([ADDRESS])
+    session = cluster.connect()
+    tables = "internode_inbound internode_outbound max_sstable_size streaming system_logs".split()
+    described = "".join(session.execute(f"DESCRIBE TABLE system_views.{table}").one().create_statement + "\n" for table in tables)
+    cluster.shutdown()
+    assert described == (pathlib.Path(__file__).parent / "views.cql").read_text()
 
 
 def test_snapshots(node):
