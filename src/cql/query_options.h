@@ -18,8 +18,9 @@ inline constexpr char kUnsetMarker[] = "unset";
 inline constexpr BytesView kUnset{kUnsetMarker, 0};
 inline bool is_unset(BytesView v) { return v.data() == kUnset.data(); }
 
-// Where the next page starts; opaque to clients and good after a restart. Serialized by append_paging_state: a version byte,
-// then vint-length fields. Malformed input is refused with kProtocolError "Invalid value for the paging state".
+// Where the next page starts; opaque to clients and good after a restart. Serialized: a version byte, then vint-length
+// fields. Malformed input is refused with kProtocolError "Invalid value for the paging state": what is no paging state at
+// all when a request of any kind is decoded, what is none of the table by SELECT.
 struct PagingState {
   Bytes partition_key;
   Bytes clustering;             // comparable form of the last row returned; empty: none of this partition yet
@@ -29,6 +30,7 @@ struct PagingState {
 };
 Bytes serialize_paging_state(const PagingState& state);
 std::optional<PagingState> parse_paging_state(BytesView data);
+bool is_paging_state(BytesView data);
 
 struct QueryOptions {
   Consistency consistency = Consistency::kOne;

@@ -21,6 +21,9 @@ bool lacks_beta_flag(const FrameHeader& header) {
   return header.version == kBetaProtocolVersion && (header.flags & kFlagUseBeta) == 0;
 }
 
+// Cassandra takes the byte for a negative number, and ends the connection on that.
+bool is_no_opcode(const FrameHeader& header) { return header.opcode > 0x7F; }
+
 std::string beta_message() {
   return fmt::format("Beta version of the protocol used ({}), but USE_BETA flag is unset",
                      version_name(kBetaProtocolVersion));
@@ -104,6 +107,10 @@ size_t ServerConnection::receive_frame(BytesView data) {
   if (!acceptable || lacks_beta_flag(header)) {
     respond_version_error(header, data.data());
     return data.size();
+  }
+  if (is_no_opcode(header)) {
+    close();
+    return 0;
   }
   const uint64_t size = uint64_t{static_cast<uint32_t>(header.length)} + kFrameHeaderSize;
   if (size > core_->options.max_frame_size) {
@@ -276,7 +283,7 @@ size_t ServerConnection::serve_enveloped(BytesView rest) {
   const size_t size = kFrameHeaderSize + static_cast<size_t>(header.length);
   const std::string wrong = what_is_wrong(header);
   if (!wrong.empty()) {
-    if (++errors_in_a_row_ > kErrorsInARow) {
+    if (++errors_in_a_row_ > kErrorsInARow || is_no_opcode(header)) {
       fail(header.stream, wrong);
     } else {
       ++core_->metrics.protocol_errors;

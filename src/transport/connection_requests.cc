@@ -341,7 +341,7 @@ Task<Result<QueryResult>> ServerConnection::execute(Request& request, TraceSessi
   const RequestContext context{client_, trace};
   switch (request.opcode()) {
     case Opcode::kPrepare:
-      return processor.prepare(request.text, request.keyspace.empty() ? client_.keyspace : request.keyspace, context);
+      return processor.prepare(request.text, request.keyspace, context);
     case Opcode::kBatch:
       return processor.batch(request.batch_type, request.entries, request.options, context);
     default:

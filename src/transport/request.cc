@@ -139,7 +139,12 @@ void decode_options(BodyReader& in, Request& request) {
   options.value_names = request.names;
   options.skip_metadata = (flags & kSkipMetadata) != 0;
   if ((flags & kPageSize) != 0) options.page_size = in.i32();
-  if ((flags & kPagingState) != 0) options.paging_state = in.value();
+  if ((flags & kPagingState) != 0) {
+    options.paging_state = in.value();
+    if (!is_null(options.paging_state) && !is_paging_state(options.paging_state)) {
+      in.fail("Invalid value for the paging state");
+    }
+  }
   if ((flags & kSerialConsistency) != 0) options.serial_consistency = in.consistency();
   if ((flags & kTimestamp) != 0) {
     int64_t timestamp = in.i64();
@@ -239,14 +244,11 @@ Status decode_request(Request& request) {
   reset(request);
   BodyReader in(request.body, request.version());
   if ((request.header.flags & kFlagCustomPayload) != 0) {
-    if (request.version() < 4) {
-      return Error(ErrorCode::kProtocolError,
-                   "Received frame with CUSTOM_PAYLOAD flag for native protocol version < 4");
-    }
     for (size_t n = in.u16(); n > 0 && !in.failed(); --n) {
       in.string();
       in.value();
     }
+    if (request.version() < 4) in.fail("Received frame with CUSTOM_PAYLOAD flag for native protocol version < 4");
   }
   switch (request.opcode()) {
     case Opcode::kStartup:

@@ -226,12 +226,13 @@ TEST(Compression, DoesNotAllocateWhatAFewBytesClaim) {
 
 TEST(Requests, ThatAreTruncatedAnywhereAreRefused) {
   const BytesView value = "value";
+  const Bytes state = serialize_paging_state({});
   const ClientQueryOptions all{.consistency = Consistency::kTwo,
                                .values = {value, kNull, kUnset},
                                .names = {"a", "b", "c"},
                                .skip_metadata = true,
                                .page_size = 10,
-                               .paging_state = "state",
+                               .paging_state = state,
                                .serial_consistency = Consistency::kLocalSerial,
                                .timestamp = 5,
                                .keyspace = "ks",
@@ -270,13 +271,14 @@ TEST(Requests, CarryEveryOption) {
   append_string(request.body, "key");
   append_value(request.body, "payload");
   const BytesView value = "value";
+  const Bytes state = serialize_paging_state({});
   request.body += query_body(5, "SELECT",
                              {.consistency = Consistency::kTwo,
                               .values = {value, kNull, kUnset},
                               .names = {"a", "b", "c"},
                               .skip_metadata = true,
                               .page_size = 10,
-                              .paging_state = "state",
+                              .paging_state = state,
                               .serial_consistency = Consistency::kLocalSerial,
                               .timestamp = 5,
                               .keyspace = "ks",
@@ -291,12 +293,29 @@ TEST(Requests, CarryEveryOption) {
   EXPECT_TRUE(is_unset(o.values[2]));
   EXPECT_TRUE(o.skip_metadata);
   EXPECT_EQ(o.page_size, 10);
-  EXPECT_EQ(o.paging_state, "state");
+  EXPECT_EQ(o.paging_state, state);
   EXPECT_EQ(o.serial_consistency, Consistency::kLocalSerial);
   EXPECT_EQ(o.timestamp, 5);
   EXPECT_EQ(o.keyspace, "ks");
   EXPECT_EQ(o.now_seconds, 6);
   EXPECT_EQ(o.protocol_version, 5);
+}
+
+TEST(Requests, WithAPagingStateThatIsNoneAreRefusedWhateverTheyAsk) {
+  const std::vector<std::pair<Opcode, Bytes>> requests{
+      {Opcode::kQuery, query_body(4, "UPDATE", {.paging_state = "garbage"})},
+      {Opcode::kExecute, execute_body(4, "id", "", {.paging_state = ""})},
+      {Opcode::kBatch, batch_body(4, 1, {{false, "INSERT", {}}}, {.paging_state = "garbage"})}};
+  for (const auto& [opcode, body] : requests) {
+    Request request;
+    request.header.version = 4;
+    request.header.opcode = static_cast<uint8_t>(opcode);
+    request.body = body;
+    Status status = decode_request(request);
+    ASSERT_FALSE(status.ok()) << opcode_name(opcode);
+    EXPECT_EQ(status.error().code(), ErrorCode::kProtocolError);
+    EXPECT_EQ(status.error().message(), "Invalid value for the paging state");
+  }
 }
 
 }  // namespace

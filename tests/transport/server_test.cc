@@ -624,5 +624,39 @@ TEST(Frames, OneThatExpandsBeyondTheLimitIsRefused) {
   EXPECT_TRUE(client.response()->get<ClientVoid>());
 }
 
+Bytes empty_frame(int version, uint8_t opcode) {
+  Bytes frame;
+  end_frame(frame, begin_frame(frame, version, static_cast<Opcode>(opcode), 1));
+  return frame;
+}
+
+TEST(Frames, OfAResponseOrAnUnknownOpcodeAreAnsweredAndPassedOver) {
+  TestServer test;
+  TestClient client(test, 4);
+  client.connection->arrive(empty_frame(4, static_cast<uint8_t>(Opcode::kResult)) + empty_frame(4, 17));
+  EXPECT_EQ(client.error(), "000a Wrong protocol direction (expected RESPONSE, got REQUEST) for opcode 8 (RESULT)");
+  EXPECT_EQ(client.error(), "000a Unknown opcode 17");
+  client.query("INSERT", 2);
+  EXPECT_TRUE(client.response()->get<ClientVoid>());
+}
+
+TEST(Frames, WhoseOpcodeCouldNotBeOneCloseTheConnection) {
+  TestServer test;
+  for (int opcode : {128, 255}) {
+    TestClient old(test, 4), segmented(test, 5);
+    // Before all of it is there.
+    Bytes begun = empty_frame(4, static_cast<uint8_t>(opcode));
+    store_be(begun.data() + 5, int32_t{100});
+    old.connection->arrive(begun);
+    EXPECT_TRUE(old.connection->closed);
+    EXPECT_FALSE(old.response());
+    Bytes segment;
+    append_segments(segment, empty_frame(5, static_cast<uint8_t>(opcode)), false);
+    segmented.connection->arrive(segment);
+    EXPECT_EQ(segmented.error(), fmt::format("000a Unknown opcode {}", opcode));
+    EXPECT_TRUE(segmented.connection->closed);
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like::transport_test
