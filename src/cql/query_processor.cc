@@ -209,9 +209,9 @@ Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<
 namespace {
 
 // Empty when the connection was warned already: once is enough.
-std::string warn_of_use(ClientState& client, BytesView id, std::string_view keyspace,
+std::string warn_of_use(bool& was_warned, BytesView id, std::string_view keyspace,
                         std::string_view statement_keyspace) {
-  if (std::exchange(client.was_warned_of_use, true)) return "";
+  if (std::exchange(was_warned, true)) return "";
   auto shown = [](std::string_view keyspace) { return keyspace.empty() ? "null" : std::string(keyspace); };
   return "`USE <keyspace>` with prepared statements is considered to be an anti-pattern due to ambiguity in "
          "non-qualified table names. Please consider removing instances of `Session#setKeyspace(<keyspace>)`, "
@@ -224,7 +224,7 @@ std::string warn_of_use(ClientState& client, BytesView id, std::string_view keys
 std::string warn_of_other_keyspace(const PreparedEntry& entry, BytesView id, ClientState& client) {
   const std::string_view keyspace = entry.names_tables ? std::string_view(entry.keyspace) : std::string_view();
   if (keyspace == client.keyspace || entry.statement->kind() == std::string_view("BATCH")) return "";
-  return warn_of_use(client, id, client.keyspace, keyspace);
+  return warn_of_use(client.was_warned_of_use, id, client.keyspace, keyspace);
 }
 
 // Ids of other statements are those with the session's keyspace, whatever they name.
@@ -488,7 +488,10 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = cache_.find(id)->statement;
   std::string use_warning;
-  if (!fully_qualified) use_warning = warn_of_use(context.client, keyspace_id, keyspace, keyspace);
+  // Of a keyspace that came with the request, Cassandra warns each time.
+  bool was_warned = keyspace_of_query.empty() && context.client.was_warned_of_use;
+  if (!fully_qualified) use_warning = warn_of_use(was_warned, keyspace_id, keyspace, keyspace);
+  if (keyspace_of_query.empty()) context.client.was_warned_of_use = was_warned;
   CO_TRY(co_await announce(owned_text, keyspace));
   CO_TRY(co_await save_prepared(id, keyspace, owned_text));
   if (!evicted.empty()) CO_TRY(co_await remove_prepared(std::move(evicted)));

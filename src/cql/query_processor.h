@@ -44,6 +44,7 @@ class QueryProcessor {
   // Everything passed by reference or view is borrowed until the Task completes.
   virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options,
                                           RequestContext request) = 0;
+  // In the keyspace that came with the request, or, when that is empty, in the connection's.
   virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace,
                                             RequestContext request) = 0;
   // kUnprepared with the id when it is not known.

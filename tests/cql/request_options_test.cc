@@ -77,6 +77,21 @@ TEST_F(RequestOptionsTest, PreparedStatementsThatDependOnTheKeyspaceInUseAreWarn
   EXPECT_EQ(warned("SELECT k,v FROM ks.t WHERE k=?", "ks"), "");
 }
 
+TEST_F(RequestOptionsTest, AKeyspaceThatComesWithARequestIsWarnedOfEachTime) {
+  auto warnings = [&](const std::string& text, const std::string& keyspace) {
+    auto prepared =
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); });
+    return prepared.ok() ? prepared->warnings.size() : 99;
+  };
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 1", "ks"), 1u);
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 2", "ks"), 1u);
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 2", "ks"), 0u);  // is known
+  client.keyspace = "ks";
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 3", ""), 1u);
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 4", ""), 0u);
+  EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 5", "ks"), 1u);
+}
+
 TEST_F(RequestOptionsTest, NodeLocalIsForDebugging) {
   const std::string kRefused =
       "NODE_LOCAL consistency level is highly dangerous and should be used only for debugging purposes";
