@@ -9,11 +9,13 @@
 #include "cql/bcrypt.h"
 #include "cql/functions_internal.h"
 #include "model/values.h"
+#include "replica/replica.h"
 
 namespace cassandra_like {
 namespace {
 
 constexpr char kDefaultRole[] = "cassandra";
+constexpr int64_t kPasswordIntervalMillis = 5000;  // cassandra.role_password_update_min_interval_in_ms
 
 bool looks_up_passwords(const CqlOptions& options) {
   return options.authenticator.find("PasswordAuthenticator") != std::string::npos;
@@ -133,6 +135,17 @@ Status check_options(const ast::RoleOptions& options, const CqlOptions& config) 
   return {};
 }
 
+// Every node is of this one's data center.
+Status check_datacenters(const ast::RoleOptions& options, const ExecutionContext& context) {
+  if (!options.datacenters || options.datacenters->empty()) return {};
+  const std::string& own = context.coordinator.replica().local_node().data_center;
+  const std::set<std::string> named(options.datacenters->begin(), options.datacenters->end());
+  if (named == std::set{own}) return {};
+  std::string all;
+  for (const std::string& name : named) all += (all.empty() ? "" : ", ") + name;
+  return invalid("Invalid value(s) for DATACENTERS '[" + all + "]',All values must be valid datacenters");
+}
+
 Task<std::string> hash_password(ShardRuntime& runtime, std::string password) {
   std::string salt = bcrypt_salt(runtime.random);
   co_return co_await bcrypt_hash(runtime.executor, std::move(password), std::move(salt));
@@ -143,6 +156,20 @@ Task<std::string> salted_hash(const ast::RoleOptions& options, ShardRuntime& run
   if (options.hashed_password) co_return *options.hashed_password;
   if (!options.password) co_return std::string();
   co_return co_await hash_password(runtime, *options.password);
+}
+
+// Passwords are expensive to hash, so that of one role may not be changed again at once, however it was set.
+Task<Status> check_password_interval(QueryProcessor* processor, std::string role) {
+  std::string text = "SELECT writetime(salted_hash) FROM system_auth.roles WHERE role = ?";
+  Values values = values_of(role);
+  Result<QueryResult> result = co_await processor->execute_internal(std::move(text), std::move(values));
+  CO_ASSIGN_OR_RETURN(std::vector<InternalRow> rows, rows_of(result));
+  if (rows.empty() || rows[0][0].empty()) co_return Status();
+  const int64_t changed_millis = load_be<int64_t>(rows[0][0].data()) / 1000;
+  const int64_t now_millis = processor->runtime().clock.wall_micros() / 1000;
+  if (now_millis - changed_millis > kPasswordIntervalMillis) co_return Status();
+  co_return Error(ErrorCode::kOverloaded, "Password for role " + role + " can only be changed every " +
+                                              std::to_string(kPasswordIntervalMillis) + "ms.");
 }
 
 Result<QueryResult> done() { return QueryResult{VoidResult{}, {}, {}}; }
@@ -158,6 +185,7 @@ class CreateRoleStatement : public Statement {
     QueryProcessor* processor = &context.processor;
     CO_TRY(check_options(options, context.config));
     if (ast_.role.empty()) co_return invalid("Role name can't be an empty string");
+    CO_TRY(check_datacenters(options, context));
     CO_TRY(check_logged_in(context.client));
     if (options.superuser.value_or(false) && !context.client.is_superuser) {
       co_return unauthorized("Only superusers can create a role with superuser status");
@@ -192,6 +220,7 @@ class AlterRoleStatement : public Statement {
     const ast::RoleOptions& options = ast_.options;
     CO_TRY(check_options(options, context.config));
     if (is_empty() && !options.datacenters) co_return invalid("ALTER [ROLE|USER] can't be empty");
+    CO_TRY(check_datacenters(options, context));
     CO_TRY(check_logged_in(context.client));
     CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(processor, ast_.role));
     if (!existing && !ast_.if_exists) co_return invalid("Role " + ast_.role + " doesn't exist");
@@ -199,6 +228,10 @@ class AlterRoleStatement : public Statement {
     CO_ASSIGN_OR_RETURN(std::vector<Role> own, co_await granted_roles(processor, std::move(user), true));
     CO_TRY(authorize(context, own));
     if (!existing) co_return done();
+    if (options.password) {
+      Task<Status> allowed = check_password_interval(processor, ast_.role);
+      CO_TRY(co_await allowed);
+    }
     if (!is_empty()) {
       std::string hash = co_await salted_hash(options, context.runtime);
       Values values;
@@ -376,21 +409,60 @@ class ListRolesStatement : public Statement {
   ResultMetadataPtr metadata_;
 };
 
-// GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of.
+// "" or what is named and not there, in the words of auth.IResource.
+Result<std::string> absent_data(const ast::Resource& resource, const ExecutionContext& context) {
+  using Kind = ast::Resource::Kind;
+  const SchemaPtr& schema = context.coordinator.schema().current();
+  const std::string& keyspace = resource.name.keyspace.empty() ? context.client.keyspace : resource.name.keyspace;
+  switch (resource.kind) {
+    case Kind::kKeyspace:
+      return schema->keyspace(keyspace) ? "" : "<keyspace " + keyspace + ">";
+    case Kind::kAllTables:
+      return schema->keyspace(keyspace) ? "" : "<all tables in " + keyspace + ">";
+    case Kind::kTable:
+      if (keyspace.empty()) {
+        return invalid("No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
+      }
+      return schema->table(keyspace, resource.name.name) ? "" : "<table " + keyspace + "." + resource.name.name + ">";
+    default:
+      return std::string();
+  }
+}
+
+// GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of. What is named is looked for all the same.
 class PermissionStatement : public Statement {
  public:
-  explicit PermissionStatement(const char* operation) : operation_(operation) {}
+  PermissionStatement(const char* operation, std::optional<ast::Resource> resource, std::optional<std::string> role)
+      : operation_(operation), resource_(std::move(resource)), role_(std::move(role)) {}
   const char* kind() const override { return operation_; }
   Status validate(const ClientState& client) const override { return check_logged_in(client); }
-  Task<Result<QueryResult>> execute(ExecutionContext&) const override {
-    std::string message = std::string(operation_) + " operation is not supported by AllowAllAuthorizer";
-    bool list = operation_[0] == 'L';
-    if (list) return Result<QueryResult>(invalid(message));
-    return Result<QueryResult>(Error(ErrorCode::kServerError, "java.lang.UnsupportedOperationException: " + message));
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
+    const bool list = operation_[0] == 'L';
+    if (role_ && !list) {
+      CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(&context.processor, *role_));
+      if (!role) co_return invalid("Role " + *role_ + " doesn't exist");
+    }
+    if (resource_) {
+      CO_ASSIGN_OR_RETURN(std::string absent, absent_data(*resource_, context));
+      if (resource_->kind == ast::Resource::Kind::kRole) {
+        CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(&context.processor, resource_->name.name));
+        if (!role) absent = "<role " + resource_->name.name + ">";
+      }
+      if (!absent.empty()) co_return invalid((list ? "" : "Resource ") + absent + " doesn't exist");
+    }
+    if (role_ && list) {
+      CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(&context.processor, *role_));
+      if (!role) co_return invalid("<role " + *role_ + "> doesn't exist");
+    }
+    const std::string message = std::string(operation_) + " operation is not supported by AllowAllAuthorizer";
+    if (list) co_return invalid(message);
+    co_return Error(ErrorCode::kServerError, "java.lang.UnsupportedOperationException: " + message);
   }
 
  private:
   const char* operation_;
+  std::optional<ast::Resource> resource_;
+  std::optional<std::string> role_;
 };
 
 struct PrepareRoleStatement {
@@ -402,9 +474,11 @@ struct PrepareRoleStatement {
   Prepared operator()(const ast::RevokeRole& s) const { return make<MembershipStatement>(s.role, s.revokee, false); }
   Prepared operator()(const ast::ListRoles& s) const { return make<ListRolesStatement>(s); }
   Prepared operator()(const ast::GrantPermissions& s) const {
-    return make<PermissionStatement>(s.revoke ? "REVOKE" : "GRANT");
+    return make<PermissionStatement>(s.revoke ? "REVOKE" : "GRANT", s.resource, s.role);
   }
-  Prepared operator()(const ast::ListPermissions&) const { return make<PermissionStatement>("LIST PERMISSIONS"); }
+  Prepared operator()(const ast::ListPermissions& s) const {
+    return make<PermissionStatement>("LIST PERMISSIONS", s.resource, s.role);
+  }
   Prepared operator()(const ast::AddIdentity&) const { return invalid("ADD IDENTITY is not supported yet"); }
   Prepared operator()(const ast::DropIdentity&) const { return invalid("DROP IDENTITY is not supported yet"); }
   template <class T>

@@ -4,7 +4,9 @@
 #include "cql/parser.h"
 #include "cql/tracing.h"
 #include "gtest/gtest.h"
+#include "model/values.h"
 #include "tests/cql/function_fixture.h"
+#include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like {
 namespace {
@@ -16,6 +18,7 @@ const ColumnSpec kText{"", "", "", types::text()};
 struct StoredRole {
   bool is_superuser = false, can_login = false;
   std::vector<std::string> member_of;
+  std::optional<int64_t> password_micros;  // when it was set
 };
 
 // Answers the queries of roles.cc out of a map and writes down everything else.
@@ -29,6 +32,12 @@ class RoleProcessor : public IdleProcessor {
       for (const auto& [name, role] : roles) {
         if (values.empty() || values[0] == name) append(rows, name, role);
       }
+      return Result<QueryResult>(QueryResult{std::move(rows), {}, {}});
+    }
+    if (text.rfind("SELECT writetime", 0) == 0) {
+      RowsResult rows{make_result_metadata({kText}), 1, {}, {}};
+      const std::optional<int64_t> micros = roles[values[0]].password_micros;
+      append_element(rows.rows, micros ? BytesView(encode_bigint(*micros)) : kNull);
       return Result<QueryResult>(QueryResult{std::move(rows), {}, {}});
     }
     if (text.rfind("SELECT member", 0) == 0) {
@@ -176,6 +185,23 @@ TEST_F(RolesTest, RefuseWhatDoesNotFit) {
   EXPECT_TRUE(processor_->written.empty());
 }
 
+TEST_F(RolesTest, KeepAPasswordForFiveSeconds) {
+  auto now = [&] { return runtime_.clock.wall_micros(); };
+  processor_->roles["reader"] = {false, true, {}, now() - 4'900'000};
+  const std::string refused = "Password for role reader can only be changed every 5000ms.";
+  EXPECT_EQ(run("ALTER ROLE reader WITH PASSWORD = 'b'"), refused);
+  EXPECT_EQ(run("ALTER USER reader WITH PASSWORD 'b' SUPERUSER"), refused);
+  EXPECT_TRUE(processor_->written.empty());
+  EXPECT_EQ(run("ALTER ROLE reader WITH LOGIN = false"), "ok");
+  EXPECT_EQ(
+      run("ALTER ROLE reader WITH HASHED PASSWORD = '$2a$10$vbfmLdkQdUz3Rmw.fF7Ygu6GuphqHndpJKTvElqAciUJ4SZ3pwquu'"),
+      "ok");
+  processor_->roles["reader"].password_micros = now() - 5'100'000;
+  EXPECT_EQ(run("ALTER ROLE reader WITH PASSWORD = 'b'"), "ok");
+  processor_->roles["reader"].password_micros.reset();
+  EXPECT_EQ(run("ALTER ROLE reader WITH PASSWORD = 'c'"), "ok");
+}
+
 TEST_F(RolesTest, KnowTheirMembers) {
   processor_->roles["reader"] = {false, true, {}};
   processor_->roles["group"] = {};
@@ -224,6 +250,65 @@ TEST_F(RolesTest, DefaultIsCreatedOnce) {
   processor_->roles["anyone"] = {};
   create_default();
   EXPECT_EQ(processor_->written.size(), 1u);
+}
+
+// What a statement names beside roles is looked for in a whole node.
+class RolesOfANode : public testing::Test {
+ protected:
+  RolesOfANode() {
+    processor->set_peers({processor.get()});
+    client.user = "cassandra";
+    client.is_superuser = true;
+    run("CREATE ROLE reader");
+  }
+  ~RolesOfANode() override { node.kill(); }
+  static CqlOptions options() {
+    CqlOptions options;
+    options.authenticator = "PasswordAuthenticator";
+    return options;
+  }
+  // "" or the error.
+  std::string run(const std::string& text) {
+    QueryOptions options;
+    auto done =
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return done.ok() ? "" : done.error().message();
+  }
+
+  test::ReplicaNode node{1};
+  std::unique_ptr<Coordinator> coordinator = Coordinator::create(node.runtime(0), node.on(0), {});
+  std::unique_ptr<QueryProcessor> processor = QueryProcessor::create(node.runtime(0), *coordinator, options());
+  ClientState client;
+};
+
+TEST_F(RolesOfANode, MayBeOfItsDataCenterAlone) {
+  auto refusal = [](const std::string& names) {
+    return "Invalid value(s) for DATACENTERS '[" + names + "]',All values must be valid datacenters";
+  };
+  EXPECT_EQ(run("CREATE ROLE x WITH ACCESS TO DATACENTERS {'nope'}"), refusal("nope"));
+  EXPECT_EQ(run("ALTER ROLE nope WITH ACCESS TO DATACENTERS {'b', 'a'}"), refusal("a, b"));
+  EXPECT_EQ(run("CREATE ROLE x WITH ACCESS TO ALL DATACENTERS"), "");
+  EXPECT_EQ(run("CREATE ROLE y WITH ACCESS TO DATACENTERS {'datacenter1'}"), "");
+  EXPECT_EQ(run("ALTER ROLE x WITH ACCESS TO DATACENTERS {'datacenter1'}"),
+            "ACCESS TO DATACENTERS operations not supported by AllowAllNetworkAuthorizer");
+}
+
+TEST_F(RolesOfANode, HavePermissionsOnWhatIsThere) {
+  EXPECT_EQ(run("GRANT SELECT ON KEYSPACE nope TO nobody"), "Role nobody doesn't exist");
+  EXPECT_EQ(run("GRANT SELECT ON KEYSPACE nope TO reader"), "Resource <keyspace nope> doesn't exist");
+  EXPECT_EQ(run("REVOKE ALL ON system.nope FROM reader"), "Resource <table system.nope> doesn't exist");
+  EXPECT_EQ(run("GRANT SELECT ON nope TO reader"),
+            "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
+  EXPECT_EQ(run("GRANT ALTER ON ROLE nobody TO reader"), "Resource <role nobody> doesn't exist");
+  EXPECT_EQ(run("LIST SELECT ON nope.t OF nobody"), "<table nope.t> doesn't exist");
+  EXPECT_EQ(run("LIST ALL PERMISSIONS OF nobody"), "<role nobody> doesn't exist");
+  for (const char* text : {"GRANT SELECT ON system.local TO reader", "GRANT ALTER ON ROLE reader TO reader",
+                           "GRANT SELECT ON ALL KEYSPACES TO reader"}) {
+    EXPECT_EQ(run(text),
+              "java.lang.UnsupportedOperationException: GRANT operation is not supported by "
+              "AllowAllAuthorizer");
+  }
+  EXPECT_EQ(run("LIST ALL PERMISSIONS OF reader"), "LIST PERMISSIONS operation is not supported by AllowAllAuthorizer");
 }
 
 }  // namespace
