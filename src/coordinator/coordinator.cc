@@ -132,7 +132,7 @@ void CoordinatorImpl::forget_tables(const Schema& schema) {
 }
 
 Status CoordinatorImpl::check_available(const TableMetadata& table, Consistency consistency) {
-  if (table.local_only) return {};
+  if (table.is_virtual) return {};
   const ReplicaCounts& c = state(table).counts;
   int required = block_for(consistency, c);
   if (c.alive >= required) return {};
@@ -275,7 +275,7 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   const bool in_time = code == ErrorCode::kReadFailure;
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
-  const int required = table.local_only ? 1 : block_for(consistency, state(table).counts);
+  const int required = block_for(consistency, state(table).counts);
   return in_time ? read_failure(consistency, required, replica_.local_node()) : read_timeout(consistency, required);
 }
 

@@ -134,14 +134,15 @@ TEST_F(Coordinators, CountReplicasAnewWhenTheKeyspaceChanges) {
   EXPECT_TRUE(write({row("a", "x")}, Consistency::kQuorum).ok());
 }
 
-TEST_F(Coordinators, DoNotAskForReplicasOfTheNodesOwnTables) {
+TEST_F(Coordinators, AreTheOnlyReplicaOfTheNodesOwnTables) {
   ReadCommand local;
   local.table = node.table("local", "system");
   local.range = KeyRange{};
   local.now_seconds = kNow;
-  for (Consistency any : {Consistency::kOne, Consistency::kQuorum, Consistency::kAll, Consistency::kThree}) {
+  for (Consistency any : {Consistency::kOne, Consistency::kQuorum, Consistency::kAll, Consistency::kLocalQuorum}) {
     EXPECT_TRUE(read(local, any).ok());
   }
+  EXPECT_EQ(read(local, Consistency::kTwo).error().message(), "Cannot achieve consistency level TWO");
 }
 
 TEST(ReplicaCountsTest, OfSeveralDataCenters) {
