@@ -22,6 +22,7 @@ Result<BytesView> from_json(ExecutionContext& context, const std::string& name, 
                                               " : (text) -> " + type.cql_name() + " (" + to_hex(*value) +
                                               ") is not a valid value for its declared return type " + type.cql_name());
   }
+  if (value.error().code() == kDurationError) return invalid(value.error().message());
   return function_failure(name, {types::text()},
                           "org.apache.cassandra.serializers.MarshalException: " + value.error().message());
 }

@@ -4,6 +4,7 @@
 
 #include "cql/json.h"
 #include "cql/term_internal.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 namespace {
@@ -33,6 +34,7 @@ Result<Values> parse_document(const TableMetadata& table, std::string_view text)
     if (json.is_null()) continue;
     auto serialized = value_from_json(*column->type, json);
     if (!serialized.ok()) {
+      if (serialized.error().code() == kDurationError) return invalid(serialized.error().message());
       return invalid("Error decoding JSON value for " + name + ": " + serialized.error().message());
     }
     value = std::move(*serialized);
@@ -48,9 +50,16 @@ class Document {
   Document(TablePtr table, TermPtr term) : table_(std::move(table)), term_(std::move(term)) {}
 
   Result<const Values*> values(ExecutionContext& context) const {
-    ASSIGN_OR_RETURN(BytesView text, term_->bind(context));
+    const int marker = term_->marker_index();
+    BytesView text;
+    if (marker >= 0) {
+      text = context.options.values[static_cast<size_t>(marker)];
+    } else {
+      ASSIGN_OR_RETURN(text, term_->bind(context));
+    }
     if (is_null(text)) return invalid("Got null for INSERT JSON values");
     if (is_unset(text)) text = BytesView("", 0);  // and that is no document
+    if (!is_valid_utf8(text)) return invalid("Invalid UTF-8 bytes " + to_hex(text));
     if (!known_ || text_ != text) {
       known_ = false;
       ASSIGN_OR_RETURN(values_, parse_document(*table_, text));

@@ -134,11 +134,17 @@ class JsonParser {
     ++at_;
     ASSIGN_OR_RETURN(uint32_t unit, code_unit());
     if (unit >= 0xD800 && unit < 0xDC00 && in_.substr(at_, 2) == "\\u") {
+      const size_t second = at_;
       at_ += 2;
       ASSIGN_OR_RETURN(uint32_t low, code_unit());
-      unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+      if (low >= 0xDC00 && low < 0xE000) {
+        unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        at_ = second;
+      }
     }
-    append_utf8(out, unit);
+    // Half of a pair is nothing in UTF-8. Java makes it a question mark.
+    append_utf8(out, unit >= 0xD800 && unit < 0xE000 ? '?' : unit);
     return {};
   }
 

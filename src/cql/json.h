@@ -34,6 +34,10 @@ std::string java_text(const JsonValue& value);
 // Keys in double quotes lose them, others become lower case (JsonUtils.handleCaseSensitivity).
 void fold_keys(JsonValue& map);
 
+// Cassandra says of the text of a duration what is wrong without the column or function that it is for: such an error has
+// this code.
+inline constexpr ErrorCode kDurationError = ErrorCode::kSyntaxError;
+
 // The serialized value (AbstractType.fromJSONObject). The JSON is not null.
 Result<Bytes> value_from_json(const Type& type, const JsonValue& json);
 

@@ -76,8 +76,11 @@ Result<Bytes> of_simple(const Type& type, const JsonValue& json) {
       return text_of(type, json, "a string representation of a date value");
     case TypeKind::kTime:
       return text_of(type, json, "a string representation of a time value");
-    case TypeKind::kDuration:
-      return text_of(type, json, "a string representation of a duration");
+    case TypeKind::kDuration: {
+      auto value = text_of(type, json, "a string representation of a duration");
+      if (!value.ok() && json.kind == Kind::kString) return Error(kDurationError, value.error().message());
+      return value;
+    }
     case TypeKind::kUuid:
       return text_of(type, json, "a string representation of a uuid");
     case TypeKind::kTimeuuid:

@@ -48,6 +48,21 @@ TEST(Json, KeysAreFoldedUnlessTheyAreQuoted) {
   EXPECT_EQ(java_text(*json), "{a=1, B=2}");
 }
 
+TEST(Json, HalvesOfSurrogatePairsAreQuestionMarks) {
+  const std::pair<const char*, const char*> kTexts[] = {{R"("\ud83d\ude00")", "\xF0\x9F\x98\x80"},
+                                                        {R"("\ud83d")", "?"},
+                                                        {R"("\ude00\ud83d")", "??"},
+                                                        {R"("\ud83d\u0041")", "?A"},
+                                                        {R"("\ud83dA")", "?A"},
+                                                        {R"("\ud83d\ud83d\ude00")", "?\xF0\x9F\x98\x80"},
+                                                        {R"("\ud83d\n")", "?\n"}};
+  for (const auto& [json, text] : kTexts) {
+    auto value = parse_json(json);
+    ASSERT_TRUE(value.ok()) << json;
+    EXPECT_EQ(value->text, text) << json;
+  }
+}
+
 TEST(Json, MalformedTextIsRefused) {
   for (const char* text : {"", "{", "[1,", "{\"a\" 1}", "tru", "01", "1x", "\"\\u12", "\"a", "{a: 1}"}) {
     EXPECT_FALSE(parse_json(text).ok()) << text;
