@@ -42,20 +42,25 @@ Result<std::string> strategy_class(const std::string& written) {
   return config_error("Unable to find replication strategy class '" + full + "'");
 }
 
-// A number of replicas; the error's text is that of the exception it is in Cassandra.
+Error not_an_int(std::string_view text) { return config_error("For input string: \"" + std::string(text) + "\""); }
+
+// A number of replicas, or REPLICAS/TRANSIENT; the error's text is that of the exception it is in Cassandra.
 Result<int> parse_factor(const std::string& text) {
-  std::string_view all = text;
-  size_t slash = all.find('/');
-  if (slash != all.npos) {
-    auto transient = parse_java_int(all.substr(slash + 1));
-    if (all.find('/', slash + 1) != all.npos) {
+  std::string_view all = text, of_transient;
+  if (const size_t slash = all.find('/'); slash != all.npos) {
+    of_transient = all.substr(slash + 1);
+    all = all.substr(0, slash);
+    if (of_transient.empty() || of_transient.find('/') != of_transient.npos) {
       return config_error("Replication factor format is <replicas> or <replicas>/<transient>");
     }
-    if (transient && *transient > 0) return config_error("Transient replication is not enabled on this node");
-    all = all.substr(0, slash);
   }
-  auto factor = parse_java_int(all);
-  if (!factor) return config_error("For input string: \"" + std::string(all) + "\"");
+  const auto factor = parse_java_int(all);
+  if (!factor) return not_an_int(all);
+  if (of_transient.data() != nullptr) {
+    const auto transient = parse_java_int(of_transient);
+    if (!transient) return not_an_int(of_transient);
+    if (*transient != 0) return config_error("Transient replication is not enabled on this node");
+  }
   if (*factor < 0) return config_error("Replication factor must be non-negative, found " + std::to_string(*factor));
   return *factor;
 }
