@@ -382,7 +382,7 @@ class SelectBuilder {
     ASSIGN_OR_RETURN(statement_->table_, context_.table(select_.table));
     statement_->distinct_ = select_.distinct;
     TRY(check_order_columns());
-    auto selection = Selection::prepare(statement_->table_, select_.selectors, select_.distinct, context_);
+    auto selection = Selection::prepare(statement_->table_, select_.selectors, context_);
     bool only_static = false;
     if (selection.ok()) {
       statement_->selection_ = std::move(*selection);
@@ -454,7 +454,7 @@ class SelectBuilder {
     for (const ast::Selector& selector : select_.selectors) {
       SelectorBuilder builder(table(), context_);
       if (Status status = builder.resolve_names(selector.selectable); !status.ok()) return std::move(status.error());
-      if (!Selection::prepare(statement_->table_, {selector}, select_.distinct, context_).ok()) return found;
+      if (!Selection::prepare(statement_->table_, {selector}, context_).ok()) return found;
     }
     return found;
   }

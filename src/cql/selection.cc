@@ -33,15 +33,13 @@ void SelectedColumn::set_column(const TableMetadata& table, const Column& c) {
   if (at != columns.end()) usual_cell = static_cast<size_t>(at - columns.begin());
 }
 
-Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
+Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors,
                                      PrepareContext& context) {
   Selection selection;
   SelectorBuilder builder(*table, context);
   if (selectors.empty()) {
     selection.is_wildcard_ = true;
     for (const Column* column : table->all_columns_in_select_order()) {
-      // SELECT DISTINCT * means the columns that DISTINCT may have.
-      if (distinct && column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) continue;
       selection.columns_.emplace_back();
       selection.columns_.back().spec = {table->keyspace, table->name, column->name, nullptr};
       selection.columns_.back().set_column(*table, *column);

@@ -89,7 +89,7 @@ struct SelectedBound {
 
 class Selection {
  public:
-  static Result<Selection> prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors, bool distinct,
+  static Result<Selection> prepare(const TablePtr& table, const std::vector<ast::Selector>& selectors,
                                    PrepareContext& context);
   // SELECT JSON: the columns become one, whose values are JSON objects of theirs.
   void make_json();

@@ -1,4 +1,5 @@
 // What a result column is called when it has no alias (Selectable.toString, Function.columnName).
+#include <algorithm>
 #include <cctype>
 
 #include "cql/functions_internal.h"
@@ -53,17 +54,19 @@ struct NameOf {
     return builder.name(*s.receiver) + "[" + bound(s.from) + ".." + bound(s.to) + "]";
   }
   std::string operator()(const ast::TypeHintSelectable& s) const {
-    return "(" + type_name_text(s.type, builder.table().keyspace) + ")" + builder.name(*s.selectable);
+    auto type = builder.type_of(selectable);
+    const auto* literal = std::get_if<ast::MapOrUdtSelectable>(&s.selectable->value);
+    const bool of_user_type = literal != nullptr && type.ok() && *type != nullptr && (*type)->is_udt();
+    return "(" + type_name_text(s.type, builder.table().keyspace) + ")" +
+           (of_user_type ? user_type(*literal) : builder.name(*s.selectable));
   }
   std::string operator()(const ast::ParenthesesSelectable& s) const { return "(" + joined(s.elements) + ")"; }
   std::string operator()(const ast::ArraySelectable& s) const { return "[" + joined(s.elements) + "]"; }
   std::string operator()(const ast::SetSelectable& s) const { return "{" + joined(s.elements) + "}"; }
   std::string operator()(const ast::MapOrUdtSelectable& s) const {
-    std::string text;
-    for (const auto& [key, value] : s.entries) {
-      text += (text.empty() ? "" : ", ") + builder.name(key) + ": " + builder.name(value);
-    }
-    return "{" + text + "}";
+    std::vector<std::string> entries;
+    for (const auto& [key, value] : s.entries) entries.push_back(builder.name(key) + ": " + builder.name(value));
+    return braced(entries);
   }
   std::string operator()(const ast::ArithmeticSelectable& s) const {
     char symbol = functions::operator_symbol(s.op);
@@ -79,6 +82,25 @@ struct NameOf {
   }
   std::string cast_name(const ast::Selectable& argument, const std::string& type) const {
     return "cast(" + builder.name(argument) + " as " + lower_case(type) + ")";
+  }
+  // A field that is there twice has the place of the first and the value of the last.
+  std::string user_type(const ast::MapOrUdtSelectable& s) const {
+    std::vector<std::string> fields, entries;
+    for (const auto& [key, value] : s.entries) {
+      const std::string field = builder.name(key);
+      const auto at = static_cast<size_t>(std::find(fields.begin(), fields.end(), field) - fields.begin());
+      if (at == fields.size()) {
+        fields.push_back(field);
+        entries.emplace_back();
+      }
+      entries[at] = field + ": " + builder.name(value);
+    }
+    return braced(entries);
+  }
+  static std::string braced(const std::vector<std::string>& entries) {
+    std::string text;
+    for (const std::string& entry : entries) text += (text.empty() ? "" : ", ") + entry;
+    return "{" + text + "}";
   }
   std::string joined(const std::vector<ast::Selectable>& selectables) const {
     std::string text;

@@ -115,6 +115,10 @@ struct AssignabilityOf {
       context.refuse_array(type());
       return Assignable::kNo;
     }
+    if (type().kind() == TypeKind::kVector &&
+        array.elements.size() != static_cast<const VectorType&>(type()).dimension()) {
+      return Assignable::kNo;
+    }
     return all(array.elements, 0);
   }
   Assignable operator()(const ast::SetLiteral& set) const {

@@ -28,7 +28,7 @@ Result<Answer> FunctionFixture::select(const std::string& expression) {
   ASSIGN_OR_RETURN(ast::Statement statement, parse_statement(text));
   PrepareContext prepare(schema_, "", text, statement.bind_variables, config_);
   const auto& select = std::get<ast::Select>(statement.body);
-  ASSIGN_OR_RETURN(Selection selection, Selection::prepare(table_, select.selectors, false, prepare));
+  ASSIGN_OR_RETURN(Selection selection, Selection::prepare(table_, select.selectors, prepare));
   const SelectedColumn& column = selection.columns()[0];
   Answer answer{column.spec.name, column.spec.type, kNull};
 

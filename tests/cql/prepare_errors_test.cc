@@ -12,7 +12,9 @@ class PrepareErrors : public testing::Test {
   PrepareErrors() {
     session_.answer("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     session_.answer("CREATE TYPE ks.u (f int)");
-    session_.answer("CREATE TABLE ks.t (k int PRIMARY KEY, l list<int>, n list<frozen<list<int>>>)");
+    session_.answer(
+        "CREATE TABLE ks.t (k int PRIMARY KEY, l list<int>, n list<frozen<list<int>>>, "
+        "z list<frozen<vector<int, 2>>>)");
     session_.answer(
         "CREATE TABLE ks.s (k int, c int, l frozen<list<int>>, s int static, PRIMARY KEY (k, c, l))"
         " WITH CLUSTERING ORDER BY (c ASC, l DESC)");
@@ -157,6 +159,9 @@ TEST_F(PrepareErrors, CastsToTheOtherNameOfText) {
 }
 
 TEST_F(PrepareErrors, DimensionsOfVectors) {
+  EXPECT_EQ(refusal("INSERT INTO ks.t (k, z) VALUES (1, [[1, 2, 3]])"),
+            "Invalid list literal for z: value [1, 2, 3] is not of type vector<int, 2>");
+  EXPECT_EQ(refusal("INSERT INTO ks.t (k, z) VALUES (1, [[1, 2]])"), "");
   EXPECT_EQ(refusal("SELECT (vector<int, -1>)[1] FROM ks.t"), "vectors may only have positive dimensions; given -1");
 }
 
@@ -167,6 +172,12 @@ TEST_F(PrepareErrors, ColumnsThatAreOrderedTwice) {
 
 TEST_F(PrepareErrors, TimesOfPartsOfAKey) {
   EXPECT_EQ(refusal("SELECT ttl(k.f) FROM ks.t"), "Cannot use selection function ttl on PRIMARY KEY part k");
+}
+
+TEST_F(PrepareErrors, AllColumnsOfDistinctPartitions) {
+  EXPECT_EQ(refusal("SELECT DISTINCT * FROM ks.s"),
+            "SELECT DISTINCT queries must only request partition key columns and/or static columns (not c)");
+  EXPECT_EQ(refusal("SELECT DISTINCT k, s FROM ks.s"), "");
 }
 
 TEST_F(PrepareErrors, EntriesOfADescendingList) {

@@ -121,5 +121,34 @@ TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {
   EXPECT_EQ(select("v FROM ks.s", "m CONTAINS null"), "Unsupported null value for column m");
 }
 
+TEST_F(SelectTest, AFieldOfALiteralThatIsThereTwiceIsNamedOnce) {
+  run("CREATE TYPE ks.u (a int, b text)");
+  auto name = [&](const std::string& what) {
+    auto rows = query("SELECT " + what + " FROM ks.t");
+    return rows.ok() ? std::get<RowsResult>(rows->value).metadata->columns[0].name : rows.error().message();
+  };
+  EXPECT_EQ(name("(u){a: 2, b: 'x', a: 3}"), "(ks.u){a: 3, b: 'x'}");
+  EXPECT_EQ(name("[(ks.u){a: 2, a: 3}]"), "[(ks.u){a: 3}]");
+  EXPECT_EQ(name("(map<int, int>){1: 2, 1: 3}"), "(map<int, int>){1: 2, 1: 3}");
+}
+
+TEST_F(SelectTest, ABoundDocumentThatIsNoTextIsShown) {
+  EXPECT_EQ(run("INSERT INTO ks.t JSON ?", {BytesView("{\xff}")}), "Invalid UTF-8 bytes 7bff7d");
+  EXPECT_EQ(run("INSERT INTO ks.t JSON ?", {BytesView(R"({"p": "p", "c": 1, "d": 2})")}), "");
+  EXPECT_EQ(run("INSERT INTO ks.t JSON ?", {kNull}), "Got null for INSERT JSON values");
+}
+
+TEST_F(SelectTest, TheTextOfADurationInJsonIsToldOfWithoutItsColumn) {
+  run("CREATE TABLE ks.d (k int PRIMARY KEY, d duration, l list<duration>, i inet)");
+  EXPECT_EQ(run(R"(INSERT INTO ks.d JSON '{"k": 1, "d": "x"}')"), "Unable to convert 'x' to a duration");
+  EXPECT_EQ(run(R"(INSERT INTO ks.d JSON '{"k": 1, "l": ["1h1d"]}')"),
+            "Invalid duration. The hours should be after days");
+  EXPECT_EQ(run(R"(INSERT INTO ks.d (k, d) VALUES (1, from_json('"x"')))"), "Unable to convert 'x' to a duration");
+  EXPECT_EQ(run(R"(INSERT INTO ks.d JSON '{"k": 1, "d": 5}')"),
+            "Error decoding JSON value for d: Expected a string representation of a duration, but got a Integer: 5");
+  EXPECT_EQ(run(R"(INSERT INTO ks.d JSON '{"k": 1, "i": "x"}')"),
+            "Error decoding JSON value for i: Unable to make inet address from 'x'");
+}
+
 }  // namespace
 }  // namespace cassandra_like::test
