@@ -42,6 +42,7 @@ BAD_OPTIONS += [f"CREATE TABLE x ({columns})" for columns in (
     "a int PRIMARY KEY, b vector<int, -1>", "a int PRIMARY KEY, b vector<nope, -1>", "a int PRIMARY KEY, b vector<int>", "a int PRIMARY KEY, b vector<counter, 2>", "a int PRIMARY KEY, b list<counter>", "a int PRIMARY KEY, b tuple<counter>",
     "a int PRIMARY KEY, b list<u0>", "a u0 PRIMARY KEY", "a int, b duration, PRIMARY KEY (a, b)", "a int, b tuple<duration>, PRIMARY KEY (a, b)", "a int PRIMARY KEY STATIC", "a int, b int STATIC, PRIMARY KEY (a, b)",
     "b int PRIMARY KEY, a frozen<map<duration, int>>", "a int PRIMARY KEY, b 'nope'", "a int, PRIMARY KEY ()", "", "PRIMARY KEY (a)")]
+NO_PAGING_STATES = [b"", b"\0", b"garbage", b"\xff" * 9]
 SYSTEM_QUERIES = [
     "SELECT * FROM system_schema.columns WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.types WHERE keyspace_name = '{ks}'", "SELECT * FROM system_schema.indexes WHERE keyspace_name = '{ks}'",
     "SELECT * FROM system_schema.keyspaces WHERE keyspace_name = '{ks}'", "SELECT keyspace_name, table_name, column_name, kind, type FROM system_schema.dropped_columns WHERE keyspace_name = '{ks}'",
@@ -96,6 +97,8 @@ class Case:
         else:
             text = self.random.choice(SYSTEM_QUERIES).replace("{ks}", self.name)
             return Statement("other", text, Writer(self.random).options(), "prepare" if self.chance(0.2) else "query")
+        if self.chance(0.01):
+            statement.options.paging_state = self.random.choice(NO_PAGING_STATES)
         if statement.mode != "batch" and self.chance(0.06):
             statement.text = garbled(self.random, statement.text)
             statement.kind = "other" if statement.kind == "read" else statement.kind

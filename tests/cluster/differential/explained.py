@@ -115,7 +115,8 @@ def is_key(d, column):
 # --- Words of errors ---
 
 def other_value_of_a_document(d):
-    said = [re.match(r"(?:Error decoding JSON value for (.*?): |JSON values map contains unrecognized column: (.*))", text) for text in d.messages or [""]]
+    kinds = r"Error decoding JSON value for (.*?): |JSON values map contains unrecognized column: (.*)|((?:Unable to convert .* to a|Invalid) duration.*)"
+    said = [re.match(f"(?:{kinds})", text) for text in d.messages or [""]]
     return all(said) and said[0].groups() != said[1].groups()
 
 

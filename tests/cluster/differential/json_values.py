@@ -5,6 +5,7 @@ from values import EQUAL_DECIMALS, NATIVE, NUMERIC, Value, native, quoted
 
 UNQUOTED = NUMERIC + ("counter",)  # JSON numbers, where they are finite
 ODD = ["null", "1", "-1", "1.5", "1e3", "true", '"true"', '"a"', '""', "[]", "{}", "[1]", "[null]", '{"a": 1}', '{"f0": 1}', '["a", 2]', '{"1": 2}', '"1"', '" 1"', "9223372036854775808", '"0x"', '"0xab"', '"ab"', '"2020-02-29"']
+DURATIONS = ['"1d"', '"1y2mo"', '"-1h30m"', '"P1Y2M"', '""', '"x"', '"1h1d"', '"1y1y"', '"1d2"', '"P"', '"9999999999y"', "5", "[]"]
 BROKEN = ["", " ", "nope", "[", '{"a"', "{", '"a', "1 2", "01", "[1,]", "{1: 2}", "'a'", "nan", "[1 2]", "+1"]
 
 
@@ -18,6 +19,8 @@ class Json:
     def of(self, type, few=False):
         """The JSON text of a value."""
         if self.chaos and self.chance(self.chaos):
+            if type.name == "duration" and self.chance(0.7):
+                return self.random.choice(DURATIONS)
             return self.random.choice(ODD) if self.chance(0.7) else self.of(native(self.random.choice(list(NATIVE))))
         return getattr(self, "_" + type.kind)(type, few)
 

@@ -6,15 +6,11 @@ import asyncio
 import dataclasses
 import socket
 import struct
-import zlib
 
-STARTUP, QUERY, PREPARE, EXECUTE, BATCH = 0x01, 0x07, 0x09, 0x0A, 0x0D
-ERROR, READY, RESULT = 0x00, 0x02, 0x08
-VOID, ROWS, SET_KEYSPACE, PREPARED, SCHEMA_CHANGE = 1, 2, 3, 4, 5
-ONE = 1
-UNSET = object()
+import frames
+from frames import BATCH, ERROR, EXECUTE, HEADER_SIZE, ONE, PREPARE, PREPARED, QUERY, RESULT, ROWS, SET_KEYSPACE, STARTUP, UNSET, VOID, WARNING
+
 BATCH_KINDS = {"LOGGED": 0, "UNLOGGED": 1, "COUNTER": 2}
-MAX_PAYLOAD = 131071
 TIMEOUT_SECONDS = 300  # a schema change waits for those of all other cases
 
 NATIVE_TYPES = {1: "ascii", 2: "bigint", 3: "blob", 4: "boolean", 5: "counter", 6: "decimal", 7: "double", 8: "float", 9: "int",
@@ -46,55 +42,7 @@ class Answer:
     result_id: bytes = None
 
 
-def crc24(data):
-    """The header's checksum: polynomial 0x1974F0B, started with 0x875060, low byte first."""
-    crc = 0x875060
-    for byte in data:
-        crc ^= byte << 16
-        for _ in range(8):
-            crc <<= 1
-            if crc & 0x1000000:
-                crc ^= 0x1974F0B
-    return crc
-
-
-def segments(frame):
-    out = []
-    whole = len(frame) <= MAX_PAYLOAD
-    for at in range(0, len(frame), MAX_PAYLOAD):
-        payload = frame[at:at + MAX_PAYLOAD]
-        header = (len(payload) | (whole << 17)).to_bytes(3, "little")
-        out += [header, crc24(header).to_bytes(3, "little"), payload, zlib.crc32(payload, zlib.crc32(b"\xfa\x2d\x55\xca")).to_bytes(4, "little")]
-    return b"".join(out)
-
-
-class Reader:
-    def __init__(self, data):
-        self.data, self.at = data, 0
-
-    def take(self, size):
-        self.at += size
-        return self.data[self.at - size:self.at]
-
-    def rest(self):
-        return self.data[self.at:]
-
-    def int(self):
-        return struct.unpack(">i", self.take(4))[0]
-
-    def short(self):
-        return struct.unpack(">H", self.take(2))[0]
-
-    def string(self):
-        return self.take(self.short()).decode("utf-8", "replace")
-
-    def short_bytes(self):
-        return self.take(self.short())
-
-    def bytes(self):
-        size = self.int()
-        return None if size < 0 else self.take(size)
-
+class Reader(frames.Reader):
     def type(self):
         code = self.short()
         if code == 0:
@@ -123,7 +71,7 @@ class Reader:
 
 def decode(opcode, flags, body):
     reader = Reader(body)
-    warnings = tuple(reader.string() for _ in range(reader.short())) if flags & 0x08 else ()
+    warnings = reader.strings() if flags & WARNING else ()
     if opcode == ERROR:
         code, text = reader.int(), reader.string()
         return Answer("error", error=(code, text, reader.rest()), warnings=warnings)
@@ -159,28 +107,10 @@ def decode_prepared(reader, warnings):
                   prepared_id=prepared_id, result_id=result_id)
 
 
-def value_bytes(value):
-    if value is None:
-        return b"\xff\xff\xff\xff"
-    if value is UNSET:
-        return b"\xff\xff\xff\xfe"
-    return struct.pack(">i", len(value)) + value
-
-
-def string(text):
-    data = text.encode()
-    return struct.pack(">H", len(data)) + data
-
-
-def long_string(text):
-    data = text.encode("utf-8", "surrogateescape")
-    return struct.pack(">i", len(data)) + data
-
-
 def values_bytes(options):
     if options.names is None:
-        return struct.pack(">H", len(options.values)) + b"".join(map(value_bytes, options.values))
-    pairs = (string(name) + value_bytes(value) for name, value in zip(options.names, options.values))
+        return frames.values(options.values)
+    pairs = (frames.string(name) + frames.value(value) for name, value in zip(options.names, options.values))
     return struct.pack(">H", len(options.values)) + b"".join(pairs)
 
 
@@ -195,7 +125,7 @@ def query_parameters(options):
             parts.append(struct.pack(layout, field))
     if options.paging_state is not None:
         flags |= 0x08
-        parts.append(value_bytes(options.paging_state))
+        parts.append(frames.value(options.paging_state))
     for flag, layout, field in ((0x20, ">q", options.timestamp), (0x100, ">i", options.now)):
         if field is not None:
             flags |= flag
@@ -211,7 +141,7 @@ class Connection(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         _, self = await asyncio.wait_for(loop.create_connection(cls, address, port), TIMEOUT_SECONDS)
         self.framed = False
-        await self.request(STARTUP, struct.pack(">H", 1) + string("CQL_VERSION") + string("3.0.0"))
+        await self.request(STARTUP, frames.string_map({"CQL_VERSION": "3.0.0"}))
         self.framed = True
         return self
 
@@ -230,34 +160,34 @@ class Connection(asyncio.Protocol):
         self.buffer += data
         if not self.framed:
             return self.frame_received()
-        while len(self.buffer) >= 6:
-            size = int.from_bytes(self.buffer[:3], "little") & 0x1FFFF
-            if len(self.buffer) < size + 10:
+        while len(self.buffer) >= frames.SEGMENT_HEADER_SIZE:
+            end = frames.SEGMENT_HEADER_SIZE + frames.payload_size(self.buffer)
+            if len(self.buffer) < end + frames.SEGMENT_TRAILER_SIZE:
                 return
-            self.frame += self.buffer[6:6 + size]
-            self.buffer = self.buffer[10 + size:]
+            self.frame += self.buffer[frames.SEGMENT_HEADER_SIZE:end]
+            self.buffer = self.buffer[end + frames.SEGMENT_TRAILER_SIZE:]
         return self.frame_received()
 
     def frame_received(self):
         data = self.frame if self.framed else self.buffer
-        if len(data) < 9:
+        if len(data) < HEADER_SIZE:
             return
-        _, flags, _, opcode, size = struct.unpack(">BBhBi", data[:9])
-        if len(data) < 9 + size:
+        flags, _, opcode, size = frames.read_header(data)
+        if len(data) < HEADER_SIZE + size:
             return
         if self.framed:
             self.frame = b""
         else:
             self.buffer = b""
-        self.waiting.set_result((opcode, flags, data[9:]))
+        self.waiting.set_result((opcode, flags, data[HEADER_SIZE:]))
 
     def send(self, opcode, body):
         """A future of opcode, flags and body."""
         if self.transport.is_closing():
             raise ConnectionError("closed before the request")
         self.waiting = asyncio.get_running_loop().create_future()
-        frame = struct.pack(">BBhBi", 0x05, 0, 1, opcode, len(body)) + body
-        self.transport.write(segments(frame) if self.framed else frame)
+        frame = frames.frame(5, opcode, body, stream=1)
+        self.transport.write(frames.segments(frame) if self.framed else frame)
         return asyncio.wait_for(self.waiting, TIMEOUT_SECONDS)
 
     async def request(self, opcode, body):
@@ -268,24 +198,18 @@ class Connection(asyncio.Protocol):
             return Answer("broken", other=(str(e), answer))
 
     async def query(self, text, options=Options()):
-        return await self.request(QUERY, long_string(text) + query_parameters(options))
+        return await self.request(QUERY, frames.long_string(text) + query_parameters(options))
 
     async def prepare(self, text):
-        return await self.request(PREPARE, long_string(text) + struct.pack(">I", 0))
+        return await self.request(PREPARE, frames.long_string(text) + struct.pack(">I", 0))
 
     async def execute(self, prepared, options):
-        body = struct.pack(">H", len(prepared.prepared_id)) + prepared.prepared_id
-        body += struct.pack(">H", len(prepared.result_id)) + prepared.result_id
-        return await self.request(EXECUTE, body + query_parameters(options))
+        ids = frames.string(prepared.prepared_id) + frames.string(prepared.result_id)
+        return await self.request(EXECUTE, ids + query_parameters(options))
 
     async def batch(self, kind, statements, options):
         """`statements` are texts with their values; all go as texts."""
         body = struct.pack(">BH", BATCH_KINDS[kind], len(statements))
         for text, values in statements:
-            body += b"\0" + long_string(text) + struct.pack(">H", len(values)) + b"".join(map(value_bytes, values))
-        flags, parts = 0, []
-        for flag, layout, field in ((0x20, ">q", options.timestamp), (0x100, ">i", options.now)):
-            if field is not None:
-                flags |= flag
-                parts.append(struct.pack(layout, field))
-        return await self.request(BATCH, body + struct.pack(">HI", ONE, flags) + b"".join(parts))
+            body += b"\0" + frames.long_string(text) + frames.values(values)
+        return await self.request(BATCH, body + query_parameters(dataclasses.replace(options, values=(), page_size=None)))

@@ -37,7 +37,7 @@ class Queries:
         selection = self.distinct_selection(table) if distinct else self.grouped_selection(w, table) if group else self.selection(w, table)
         if w.chaos and self.chance(0.1):
             selection = self.random.choice(["nope", "*, p0", "count(nope)", "sum(*)", "count(*), *", "unknown(1)", "ttl(p0)", "writetime(*)", "1", "(int)1", "p0.x", "v0[0]", "v0.f0", "v0['a'..]", "token(p0)",
-                                            "cast(v0 as uuid)", "v0 + 1", "-v0", "avg(v0)", "DISTINCT", "DISTINCT v0", "JSONX", "a b c", "count(1)", "system.count(*)", "'a'", "?", "token(v0)", "[v0]", "{v0}"])
+                                            "cast(v0 as uuid)", "v0 + 1", "-v0", "avg(v0)", "DISTINCT", "DISTINCT *", "DISTINCT v0", "JSONX", "a b c", "count(1)", "system.count(*)", "'a'", "?", "token(v0)", "[v0]", "{v0}"])
         relations, filtering, keyed = self.relations(w, table, distinct)
         text = f"SELECT {'JSON ' if self.chance(0.07) else ''}{selection} FROM {table.name}" + (" WHERE " + " AND ".join(relations) if relations else "")
         if group:
@@ -128,7 +128,8 @@ class Queries:
         if udt_of:
             udt = self.random.choice(udt_of).type
             fields = ", ".join(f"{f}: {self.random.choice([name, w.pool.of(t).literal, w.pool.of(t).literal])}" for f, t in zip(udt.fields, udt.arguments))
-            choices += [f"({udt.name}){{{fields}}}", f"({udt.name}){{{fields}}}", f"(({udt.name}){{{fields}}}).{udt.fields[0]}", f"({udt.name}){{nope: {other}}}", f"[({udt.name}){{{fields}}}]"]
+            choices += [f"({udt.name}){{{fields}}}", f"({udt.name}){{{fields}}}", f"(({udt.name}){{{fields}}}).{udt.fields[0]}", f"({udt.name}){{nope: {other}}}", f"[({udt.name}){{{fields}}}]",
+                        f"({udt.name}){{{fields}, {udt.fields[0]}: {w.pool.of(udt.arguments[0]).literal}}}"]
         return self.random.choice(choices)
 
     def typed_items(self, w, type, name, descending):

@@ -100,7 +100,7 @@ class Session:
         return await self.pages(statement, statement.options, lambda c, options: c.execute(by_connection[c], options))
 
     async def pages(self, statement, options, ask):
-        states = [None, None]
+        states = [options.paging_state] * 2
         for page in range(MAX_PAGES):
             index = {connection: i for i, connection in enumerate(self.connections)}
             self.answers = await self.both(lambda c: ask(c, dataclasses.replace(options, paging_state=states[index[c]])))

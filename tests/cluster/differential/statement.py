@@ -25,7 +25,7 @@ class Statement:
 
     def __str__(self):
         o = self.options
-        said = [f"{name}={value!r}" for name, value in (("timestamp", o.timestamp), ("now", o.now), ("page_size", o.page_size)) if value is not None]
+        said = [f"{name}={value!r}" for name, value in (("timestamp", o.timestamp), ("now", o.now), ("page_size", o.page_size), ("paging_state", o.paging_state)) if value is not None]
         if o.values:
             shown = ["UNSET" if v is UNSET else "null" if v is None else "0x" + v.hex() for v in o.values]
             said.append("values=" + (str(dict(zip(o.names, shown))) if o.names else "[" + ", ".join(shown) + "]"))

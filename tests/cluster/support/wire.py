@@ -1,17 +1,10 @@
-"""The native protocol by hand, for suites that say what no driver would: frames of v3 and v4, segments of v5.
-
-Bodies are plain bytes; numbers on the wire are big-endian, but for those of a segment's header and trailer.
-"""
+"""A client that waits for each answer, for suites that say what no driver would; versions 3, 4 and 5."""
 import socket
 import struct
-import zlib
 
-ERROR, STARTUP, READY, AUTHENTICATE, OPTIONS, QUERY, RESULT, PREPARE, EXECUTE = 0, 1, 2, 3, 5, 7, 8, 9, 10
-AUTH_RESPONSE, AUTH_SUCCESS = 15, 16
-COMPRESSED, WARNING = 1, 8
-ROWS, PREPARED = 2, 4
-SERVER_ERROR, PROTOCOL_ERROR, BAD_CREDENTIALS, OVERLOADED = 0x0000, 0x000A, 0x0100, 0x1001
-SYNTAX_ERROR, INVALID, UNPREPARED = 0x2000, 0x2200, 0x2500
+from frames import (AUTH_RESPONSE, AUTH_SUCCESS, AUTHENTICATE, BAD_CREDENTIALS, COMPRESSED, ERROR, EXECUTE, HEADER_SIZE, INVALID, ONE, OPTIONS, OVERLOADED, PREPARE, PREPARED, PROTOCOL_ERROR,
+                    QUERY, READY, RESULT, ROWS, SEGMENT_HEADER_SIZE, SEGMENT_TRAILER_SIZE, SERVER_ERROR, STARTUP, SYNTAX_ERROR, UNPREPARED, WARNING, Reader, frame, long_string, lz4_segment,
+                    payload_size, query_flags, read_header, segment, segments, string, string_map, values)
 
 
 class Closed(Exception):
@@ -26,57 +19,10 @@ class Refused(Exception):
         self.code, self.message, self.stream = code, message, stream
 
 
-def string(text):
-    data = text.encode() if isinstance(text, str) else text
-    return struct.pack(">H", len(data)) + data
-
-
-def long_string(text):
-    data = text.encode() if isinstance(text, str) else text
-    return struct.pack(">i", len(data)) + data
-
-
-def string_map(entries):
-    return struct.pack(">H", len(entries)) + b"".join(string(k) + string(v) for k, v in entries.items())
-
-
-def parameters(version, values=(), page_size=None):
-    flags = (1 if values else 0) | (4 if page_size is not None else 0)
-    body = struct.pack(">H", 1) + (struct.pack(">I", flags) if version >= 5 else struct.pack(">B", flags))
-    if values:
-        body += struct.pack(">H", len(values)) + b"".join(struct.pack(">i", len(v)) + v for v in values)
+def parameters(version, bound=(), page_size=None):
+    flags = (1 if bound else 0) | (4 if page_size is not None else 0)
+    body = struct.pack(">H", ONE) + query_flags(version, flags) + (values(bound) if bound else b"")
     return body + (struct.pack(">i", page_size) if page_size is not None else b"")
-
-
-def frame(version, opcode, body, stream=0, flags=0):
-    return struct.pack(">BBhBi", version, flags, stream, opcode, len(body)) + body
-
-
-def crc24(value, size):
-    crc = 0x875060
-    for i in range(size):
-        crc ^= (value >> (8 * i) & 0xFF) << 16
-        for _ in range(8):
-            crc <<= 1
-            if crc & 0x1000000:
-                crc ^= 0x1974F0B
-    return crc
-
-
-def crc32(payload):
-    return zlib.crc32(payload, zlib.crc32(b"\xfa\x2d\x55\xca"))
-
-
-def segment(payload, self_contained=True):
-    """Of a connection without compression."""
-    fields = len(payload) | (1 << 17 if self_contained else 0)
-    return fields.to_bytes(3, "little") + crc24(fields, 3).to_bytes(3, "little") + payload + crc32(payload).to_bytes(4, "little")
-
-
-def lz4_segment(payload, uncompressed_size, self_contained=True):
-    """Of a connection with LZ4. uncompressed_size 0: the payload is as it is."""
-    fields = len(payload) | uncompressed_size << 17 | (1 << 34 if self_contained else 0)
-    return fields.to_bytes(5, "little") + crc24(fields, 5).to_bytes(3, "little") + payload + crc32(payload).to_bytes(4, "little")
 
 
 class Client:
@@ -130,8 +76,7 @@ class Client:
         if not self.segmented:
             return self.send_raw(data)
         wrap = segment if self.compression is None else lambda payload, whole: lz4_segment(payload, 0, whole)
-        pieces = [data[i:i + 0x1FFFF] for i in range(0, len(data), 0x1FFFF)]
-        return self.send_raw(b"".join(wrap(piece, len(pieces) == 1) for piece in pieces))
+        return self.send_raw(segments(data, wrap))
 
     def _read(self, size):
         while len(self.buffer) < size:
@@ -150,21 +95,20 @@ class Client:
             return self._read(size)
         assert self.compression is None, "answers in compressed segments are not read"
         while len(self.frames) < size:
-            length = int.from_bytes(self._read(6)[:3], "little") & 0x1FFFF
-            self.frames += self._read(length + 4)[:length]
+            length = payload_size(self._read(SEGMENT_HEADER_SIZE))
+            self.frames += self._read(length + SEGMENT_TRAILER_SIZE)[:length]
         out, self.frames = self.frames[:size], self.frames[size:]
         return out
 
     def receive(self):
         """Opcode, body and stream of the next frame, without its warnings; an ERROR is raised."""
-        _, flags, stream, opcode, length = struct.unpack(">BBhBi", self._take(9))
-        body = self._take(length)
+        flags, stream, opcode, length = read_header(self._take(HEADER_SIZE))
+        body = Reader(self._take(length))
         if flags & WARNING:
-            body = without_strings(body)
+            body.strings()
         if opcode == ERROR:
-            code, size = struct.unpack(">iH", body[:6])
-            raise Refused(code, body[6:6 + size].decode(errors="replace"), stream)
-        return opcode, body, stream
+            raise Refused(body.int(), body.string(), stream)
+        return opcode, body.rest(), stream
 
     # --- requests
 
@@ -173,51 +117,35 @@ class Client:
         opcode, body, _ = self.receive()
         return opcode, body
 
-    def query(self, text, values=(), page_size=None):
-        return self.request(QUERY, long_string(text) + parameters(self.version, values, page_size))[1]
+    def query(self, text, bound=(), page_size=None):
+        return self.request(QUERY, long_string(text) + parameters(self.version, bound, page_size))[1]
 
     def prepare(self, text):
-        body = self.request(PREPARE, long_string(text) + (struct.pack(">I", 0) if self.version >= 5 else b""))[1]
-        size = struct.unpack(">H", body[4:6])[0]
-        return body[6:6 + size]
+        body = Reader(self.request(PREPARE, long_string(text) + (query_flags(5, 0) if self.version >= 5 else b""))[1])
+        assert body.int() == PREPARED
+        return body.short_bytes()
 
-    def execute_body(self, prepared_id, values=()):
+    def execute_body(self, prepared_id, bound=()):
         assert self.version < 5, "v5 wants the id of the result's metadata"
-        return string(prepared_id) + parameters(self.version, values)
+        return string(prepared_id) + parameters(self.version, bound)
 
-    def execute(self, prepared_id, values=()):
-        return self.request(EXECUTE, self.execute_body(prepared_id, values))[1]
+    def execute(self, prepared_id, bound=()):
+        return self.request(EXECUTE, self.execute_body(prepared_id, bound))[1]
 
     def rows(self, text):
         """The rows of a query without paging: lists of bytes or None, whose metadata is skipped over by query flags."""
-        body = long_string(text) + struct.pack(">H", 1) + (struct.pack(">I", 2) if self.version >= 5 else b"\x02")
+        body = long_string(text) + struct.pack(">H", ONE) + query_flags(self.version, 2)
         return decode_rows(self.request(QUERY, body)[1])
-
-
-def without_strings(body):
-    """What follows a list of strings."""
-    count, at = struct.unpack(">H", body[:2])[0], 2
-    for _ in range(count):
-        at += 2 + struct.unpack(">H", body[at:at + 2])[0]
-    return body[at:]
 
 
 def decode_rows(body):
     """Of a RESULT without metadata."""
-    kind, flags, columns = struct.unpack(">iii", body[:12])
+    reader = Reader(body)
+    kind, flags, columns = reader.int(), reader.int(), reader.int()
     assert kind == ROWS and flags & 4, (kind, flags)
-    count, at, out = struct.unpack(">i", body[12:16])[0], 16, []
-    for _ in range(count):
-        row = []
-        for _ in range(columns):
-            size = struct.unpack(">i", body[at:at + 4])[0]
-            at += 4
-            row.append(body[at:at + size] if size >= 0 else None)
-            at += max(size, 0)
-        out.append(row)
-    return out
+    return [[reader.bytes() for _ in range(columns)] for _ in range(reader.int())]
 
 
-def number(value):
+def number(of):
     """An int as CQL serializes it."""
-    return struct.pack(">i", value)
+    return struct.pack(">i", of)
