@@ -180,6 +180,18 @@ def same_numbers_of_a_key(d):
     return found and all(type in types and number(type, a) == number(type, b) for type, a, b in found)
 
 
+def same_tuples_of_a_key(d):
+    """Fields at the end that are null may as well be missing."""
+    def trimmed(data):
+        while data and data.endswith(b"\xff" * 4):
+            data = data[:-4]
+        return data
+    found = cells(d)
+    keys = [m[0] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY")]
+    in_key = any(is_key(d, m[1]) for text in keys for m in re.finditer(r'("[^"]+"|\w+) (?:frozen<)?tuple<', text))
+    return found and in_key and all(type.startswith("tuple<") and trimmed(a) == trimmed(b) for type, a, b in found)
+
+
 def same_number(a, b):
     if a == b:
         return True
@@ -347,11 +359,12 @@ RULES = [
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
     Rule("map literals beside a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*MapType)", r"^SELECT\s.*\{.*:|\{\}", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
-    Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument \w+ of type vector<float", holds=has_descending_columns),
+    Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),
+    Rule("arrays for descending vectors", "", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: vector<", holds=has_descending_columns),
     Rule("CONTAINS and descending columns", "", "Cannot use CONTAINS( KEY)? on non-(collection|map) column", holds=has_descending_columns),
     Rule("arithmetic for descending columns", "", INVALID + "Ambiguous .* operation with args", holds=has_descending_columns),
     # Nulls.
-    Rule("null as the bound of a slice", INVALID + "Invalid null value in condition for column", rf"^(rows|void|error 0x2200 .Key may not be empty)|{WRITE_FAILED}", "[<>]"),
+    Rule("null as the bound of a slice", INVALID + "Invalid null value in condition for column", rf"^(rows|void|error 0x2200 .(Key may not be empty|Cannot page queries with both ORDER BY))|{WRITE_FAILED}", "[<>]"),
     Rule("null inside of a bound list", INVALID + "Null value read when not allowed'", rf"^(void|rows|error .*NullPointerException)|{EITHER_FAILED}"),
     Rule("null among the values of IN in a filter", "^rows", "^rows", "ALLOW FILTERING", stays_at_null),
     # Failures inside: an invalid request of the replica; a NumberFormatException ("Zero length BigInteger"); exceptions in TupleType.compareCustom; in Row.Merger,
@@ -370,6 +383,7 @@ RULES = [
     # Rows.
     Rule("SELECT JSON * in the order of its text", "^rows", "^rows", r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b", same_rows),
     Rule("which spelling of a number a row has", "^rows", "^rows", holds=same_numbers_of_a_key),
+    Rule("which spelling of a tuple a row has", "^rows", "^rows", holds=same_tuples_of_a_key),
     Rule("more digits than a float needs", "^rows", "^rows", holds=more_digits),
     Rule("rows that an index on a key column lost", "^rows", "^rows", holds=lost_by_an_index_on_a_key),
     Rule("rows that an expired TTL hides", "^rows", "^rows", holds=hidden_by_a_ttl),
