@@ -133,6 +133,8 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
     total.flushes_pending += part.flushes_pending;
     total.compactions_completed += part.compactions_completed;
     total.compactions_pending += part.compactions_pending;
+    total.bytes_compacted += part.bytes_compacted;
+    total.compressed_bytes_compacted += part.compressed_bytes_compacted;
     total.chunk_cache += part.chunk_cache;
   }
   co_return total;

@@ -281,6 +281,8 @@ EngineStatistics EngineImpl::statistics() const {
   out.flushes_pending = flushes_pending_;
   out.compactions_completed = compactions_completed_;
   out.compactions_pending = compactions_pending_;
+  out.bytes_compacted = bytes_compacted_;
+  out.compressed_bytes_compacted = compressed_bytes_compacted_;
   out.chunk_cache = chunk_cache_.statistics();
   return out;
 }

@@ -91,6 +91,8 @@ struct EngineStatistics {
   uint64_t flushes_pending = 0;
   uint64_t compactions_completed = 0;
   uint64_t compactions_pending = 0;
+  uint64_t bytes_compacted = 0;  // read, uncompressed
+  uint64_t compressed_bytes_compacted = 0;
   ChunkCache::Statistics chunk_cache;
 };
 

@@ -178,6 +178,7 @@ class EngineImpl final : public Engine {
   Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
   std::vector<BytesView> memtable_views_;  // of such a row that is plain
   uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
+  uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

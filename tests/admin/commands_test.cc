@@ -198,11 +198,13 @@ TEST_F(Commands, CompactionHistoryHasARecordOfEachShard) {
   const int64_t now = runtime().shard(0).clock.wall_millis();
   std::map<std::string, std::map<std::string, int>> merged;  // table -> SSTables -> partitions
   std::map<std::string, int> records;
+  int64_t bytes_in = 0;
   const Json history = get("/v1/compaction_history").json["compactions"];
   for (const Json& each : history) {
     EXPECT_EQ(each["keyspace"], "shop");
     EXPECT_EQ(each["properties"], Json::parse(R"({"compaction_type": "Major compaction"})"));
     EXPECT_GT(each["bytes_in"], each["bytes_out"]);
+    bytes_in += each["bytes_in"].get<int64_t>();
     EXPECT_NEAR(each["compacted_millis"].get<int64_t>(), now, 1000);
     EXPECT_EQ(Uuid::parse(each["id"].get<std::string>())->version(), 1);
     EXPECT_NEAR(Uuid::parse(each["id"].get<std::string>())->unix_millis(), now, 1000);
@@ -212,6 +214,9 @@ TEST_F(Commands, CompactionHistoryHasARecordOfEachShard) {
     }
   }
   EXPECT_EQ(records, (std::map<std::string, int>{{"orders", 2}, {"orders.by_item", 2}}));
+  const Json compactions = get("/v1/compactions").json;
+  EXPECT_EQ(compactions["compressed_bytes_compacted"], bytes_in);
+  EXPECT_GT(compactions["bytes_compacted"], 0);
   // All were flushed before the index was built, too.
   EXPECT_EQ(merged["orders"], (std::map<std::string, int>{{"2", 3}, {"3", 7}}));
 }

@@ -153,6 +153,8 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
     record.bytes_out = (*sstable)->info().data_bytes;
     store->add_sstable(std::move(sstable).value(), self_);
   }
+  for (const SSTablePtr& input : inputs) bytes_compacted_ += input->info().uncompressed_bytes;
+  compressed_bytes_compacted_ += record.bytes_in;
   store->remove_sstables(inputs);
   for (const SSTablePtr& input : inputs) store->leftovers.push_back(input->info().descriptor);
   CO_TRY(store->remove_leftovers(runtime_.disk));
