@@ -60,11 +60,16 @@ bool RestrictionsImpl::is_restricted_by_equality(const Column* column) const {
 
 Status check_partition_key(const TableMetadata& table, BytesView key) {
   if (key.empty() && table.partition_key.size() == 1) return invalid("Key may not be empty");
-  if (key.size() > kMaxKeyLength) {
-    return invalid("Key length of " + std::to_string(key.size()) + " is longer than maximum of " +
-                   std::to_string(kMaxKeyLength));
-  }
-  return {};
+  // First without what a key of several columns has between them.
+  const size_t columns = table.partition_key.size();
+  if (columns > 1) TRY(check_key_length(key.size() - 3 * columns));
+  return check_key_length(key.size());
+}
+
+Status check_key_length(size_t length) {
+  if (length <= kMaxKeyLength) return {};
+  return invalid("Key length of " + std::to_string(length) + " is longer than maximum of " +
+                 std::to_string(kMaxKeyLength));
 }
 
 namespace {

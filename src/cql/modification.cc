@@ -88,10 +88,7 @@ Result<ClusteringPrefix> Modification::bind_clustering(ExecutionContext& context
     if (is_unset(values[i])) return invalid("Invalid unset value for column " + name);
     total += values[i].size();
   }
-  if (total > kMaxKeyLength) {
-    return invalid("Key length of " + std::to_string(total) + " is longer than maximum of " +
-                   std::to_string(kMaxKeyLength));
-  }
+  TRY(check_key_length(total));
   return make_clustering(*table_, values, ClusteringKind::kClustering, context.arena);
 }
 
@@ -104,6 +101,9 @@ Result<std::vector<ClusteringPrefix>> Modification::clusterings(ExecutionContext
   }
   ASSIGN_OR_RETURN(auto rows, restrictions_->clusterings(context));
   for (auto values : rows) {
+    size_t total = 0;
+    for (BytesView value : values) total += value.size();
+    TRY(check_key_length(total));
     result.push_back(make_clustering(*table_, values, ClusteringKind::kClustering, context.arena));
   }
   return result;

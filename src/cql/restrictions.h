@@ -14,6 +14,8 @@ namespace cassandra_like {
 
 // Errors: the key is empty, or longer than Cassandra's files allow.
 Status check_partition_key(const TableMetadata& table, BytesView key);
+// Of a partition key, or of all values of a clustering.
+Status check_key_length(size_t length);
 
 class Restrictions {
  public:

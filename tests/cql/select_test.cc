@@ -103,6 +103,42 @@ TEST_F(SelectTest, PartsOfABatchArePreparedFirst) {
             "Cannot provide custom timestamp for counter updates");
 }
 
+// Sizes are those that Cassandra 5.0.9 tells.
+TEST_F(SelectTest, BatchesAreMeasuredAsCassandraMeasuresThem) {
+  run("CREATE TABLE ks.n (k int PRIMARY KEY, n counter)");
+  auto size = [&](const std::string& kind, const std::string& statements) -> std::string {
+    auto done = query("BEGIN " + kind + " BATCH " + statements + " APPLY BATCH");
+    if (!done.ok()) return done.error().message();
+    if (done->warnings.empty()) return "";
+    const std::string& warning = done->warnings[0];
+    return warning.substr(0, warning.find(','));
+  };
+  const std::string large = "INSERT INTO ks.s (p, c, d) VALUES ('" + std::string(5, 'y') + "', 1, 2); ";
+  std::string many, increments;
+  for (int i = 100; i < 200; ++i) {
+    many += "INSERT INTO ks.s (p, c, d, v, m) VALUES ('" + std::to_string(i) + "', 1, 2, 3, {1: 2}) USING TTL 9; ";
+    increments += "UPDATE ks.n SET n = n + 1 WHERE k = " + std::to_string(i) + "; ";
+  }
+  EXPECT_EQ(size("", many), "Batch for [ks.s] is of size 13400");
+  EXPECT_EQ(size("COUNTER", increments), "Batch for [ks.n] is of size 10600");
+  EXPECT_EQ(size("", large + "DELETE FROM ks.s WHERE p = 'z'"), "");
+}
+
+TEST_F(SelectTest, KeysAreMeasured) {
+  auto refusal = [](size_t size) {
+    return "Key length of " + std::to_string(size) + " is longer than maximum of 65535";
+  };
+  run("CREATE TABLE ks.w (a text, b text, c text, v int, PRIMARY KEY ((a, b), c))");
+  const std::string a(32764, 'a'), b(32766, 'b'), c(65536, 'c');
+  EXPECT_EQ(run("INSERT INTO ks.w (a, b, c) VALUES ('" + a + "', '" + b + "', 'c')"), refusal(65536));
+  EXPECT_EQ(run("INSERT INTO ks.w (a, b, c) VALUES ('" + a + "', '" + b + b + "', 'c')"), refusal(98296));
+  for (const char* statement : {"DELETE FROM ks.w", "DELETE v FROM ks.w", "UPDATE ks.w SET v = 1"}) {
+    EXPECT_EQ(run(std::string(statement) + " WHERE a = 'a' AND b = 'b' AND c = '" + c + "'"), refusal(65536));
+    EXPECT_EQ(run(std::string(statement) + " WHERE a = 'a' AND b = 'b' AND c IN ('" + c + "')"), refusal(65536));
+  }
+  EXPECT_EQ(run("DELETE FROM ks.w WHERE a = 'a' AND b = 'b' AND c > '" + c + "'"), "");
+}
+
 TEST_F(SelectTest, TuplesThatFilter) { EXPECT_EQ(select("v FROM ks.t", "(d) IN ((1), (2))"), ""); }
 
 TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
