@@ -84,10 +84,9 @@ Result<RowFeed::Step> RowFeed::row(const Row& row) {
   return looked_at(step, row.clustering);
 }
 
-// Pauses behind the row when it is time to. Not in what an index leads to, where the rest cannot be told from slices.
-inline RowFeed::Step RowFeed::looked_at(Step step, const ClusteringPrefix& clustering) {
-  if (++looked_at_ < kTurn || step != Step::kContinue) return step;
-  if (table_->clustering.empty() || command_.index != nullptr) return step;
+// Not in what an index leads to, where the rest cannot be told from slices.
+RowFeed::Step RowFeed::pause_behind(const ClusteringPrefix& clustering) {
+  if (table_->clustering.empty() || command_.index != nullptr) return Step::kContinue;
   Bytes place(clustering.comparable);
   if (place.empty()) append_comparable(place, *table_, clustering.values, ClusteringKind::kClustering);
   pause(std::move(place));

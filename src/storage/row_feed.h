@@ -55,7 +55,11 @@ class RowFeed {
  private:
   Status count_tombstones(uint64_t n);
   Result<Step> look_at(const Row& row);
-  Step looked_at(Step step, const ClusteringPrefix& clustering);
+  Step looked_at(Step step, const ClusteringPrefix& clustering) {
+    if (++looked_at_ < kTurn || step != Step::kContinue) return step;
+    return pause_behind(clustering);
+  }
+  Step pause_behind(const ClusteringPrefix& clustering);
   Step end_partition();
   void pause(Bytes clustering);
   Step take(const Row& live);
