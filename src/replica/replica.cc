@@ -80,14 +80,15 @@ ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
 
 // Shards that sleep will be asked in their place (run_briefly_on): so it is this thread that will wait for memory.
 void ReplicaImpl::expect(std::span<const ExpectedPartition> partitions) {
-  if (shard_count_ == 1) return engine().expect(partitions);
-  absl::InlinedVector<ExpectedPartition, 16> rest(partitions.begin(), partitions.end()), of_shard;
-  while (!rest.empty()) {
-    const unsigned shard = owner(rest.front().token);
-    auto others =
-        std::partition(rest.begin(), rest.end(), [&](const ExpectedPartition& p) { return owner(p.token) == shard; });
-    of_shard.assign(rest.begin(), others);
-    rest.erase(rest.begin(), others);
+  auto is_of = [this](unsigned shard) {
+    return [this, shard](const ExpectedPartition& partition) { return owner(partition.token) == shard; };
+  };
+  if (std::all_of(partitions.begin(), partitions.end(), is_of(shard_))) return engine().expect(partitions);
+  absl::InlinedVector<ExpectedPartition, 16> by_shard(partitions.begin(), partitions.end());
+  for (auto begin = by_shard.begin(), end = begin; begin != by_shard.end(); begin = end) {
+    const unsigned shard = owner(begin->token);
+    end = std::partition(begin, by_shard.end(), is_of(shard));
+    const std::span<const ExpectedPartition> of_shard(begin, end);
     Engine& engine = *shared_.engines[shard];
     if (shard == shard_) {
       engine.expect(of_shard);
