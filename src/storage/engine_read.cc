@@ -53,10 +53,11 @@ void EngineImpl::expect(std::span<const ExpectedPartition> partitions) {
 
 // What a read that was not done in its first turn goes on with.
 struct EngineImpl::LongRead {
-  LongRead(const ReadCommand& c, RowFeed&& paused, ReadStatistics n, int64_t b, int64_t d)
-      : command(c), feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
+  LongRead(const ReadCommand& c, TablePtr table, RowFeed&& paused, ReadStatistics n, int64_t b, int64_t d)
+      : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
 
   const ReadCommand& command;
+  std::vector<TablePtr> tables;  // of the turns: the static row that feed and sink keep refers to columns of one
   RowFeed feed;
   std::optional<ReadCommand> partition;  // the rest of the one that it paused in
   ReadCommand rest;
@@ -75,7 +76,7 @@ Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSin
   RowFeed feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
   Status status = read_turn(store, command, feed, numbers);
   if (status.ok() && feed.paused()) {
-    return read_on(std::make_unique<LongRead>(command, std::move(feed), numbers, begun, deadline));
+    return read_on(std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline));
   }
   return finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
 }
@@ -103,10 +104,11 @@ Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read)
     co_await runtime_.executor.yield();
     status = next_turn(*read);
   }
-  gate_.leave();
   TableStorePtr store = find(read->command.table->id);
-  co_return finish_read(store ? &store->counters : nullptr, read->command, read->feed, read->numbers, read->begun,
-                        std::move(status));
+  Result<ReadStatistics> result = finish_read(store ? &store->counters : nullptr, read->command, read->feed,
+                                              read->numbers, read->begun, std::move(status));
+  gate_.leave();  // who waits for it may destroy the engine
+  co_return result;
 }
 
 Status EngineImpl::next_turn(LongRead& read) {
@@ -117,6 +119,7 @@ Status EngineImpl::next_turn(LongRead& read) {
   }
   TableStorePtr store = find(read.command.table->id);
   if (!store) return invalid(fmt::format("Unknown table {}", read.command.table->qualified_name()));
+  if (store->table != read.tables.back()) read.tables.push_back(store->table);
   RowFeed& feed = read.feed;
   read.partition = continue_behind(read.rest, feed.paused_key(), feed.paused_clustering());
   ReadStatistics of_turn;
