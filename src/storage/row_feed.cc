@@ -39,8 +39,11 @@ RowFeed::RowFeed(RowFeed&& paused)
 }
 
 void RowFeed::pause(Bytes clustering) {
-  // Readers that go on in a partition did not give it another key.
-  if (paused_key_ != key_.key) paused_key_.assign(key_.key);
+  // The reader goes away. When the feed paused in this partition before, these are its own already.
+  if (key_.key.data() != paused_key_.data()) {
+    paused_key_.assign(key_.key);
+    static_row_ = copy_row(static_row_, static_arena_);
+  }
   paused_clustering_ = std::move(clustering);
   key_ = {key_.token, paused_key_};
   paused_ = true;

@@ -184,6 +184,21 @@ TEST_F(LongReadTest, APartitionMayGoBetween) {
   EXPECT_EQ(sink.lines[0], "a [s=of a@2]");
 }
 
+// Twice, so that neither the command nor the engine has the version any more whose static row was read.
+TEST_F(LongReadTest, ATableMayBeAlteredBetween) {
+  write();
+  ReadCommand command = of_key("a");
+  command.filter = {{node.table("t")->column("s"), Operator::kEq, "of a", {}, false}};
+  const Lines before = in_pieces("a", false);
+  node.set_tables({node.table("kv"), make_table("t")});
+  TextSink sink(*command.table);
+  start(command, sink);
+  node.set_tables({node.table("kv"), make_table("t")});
+  node.flush();
+  ASSERT_TRUE(end().ok());
+  EXPECT_EQ(sink.lines, before);
+}
+
 TEST_F(LongReadTest, ATableMayBeDroppedBetween) {
   write();
   const ReadCommand command = of_key("a");
