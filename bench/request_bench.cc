@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "model/values.h"
 #include "node/cluster_node.h"
-#include "runtime/asio/asio_runtime.h"
+#include "runtime/linux/linux_runtime.h"
 #include "transport/client_codec.h"
 
 // Callgrind collects while this runs; it finds it by its name.
@@ -89,7 +89,7 @@ class Client {
   explicit Client(int version) : version_(version), codec_(version) {
     path_ = std::filesystem::temp_directory_path() / fmt::format("request_bench_{}", ::getpid());
     std::filesystem::remove_all(path_);
-    real_ = AsioRuntime::create(1);
+    real_ = LinuxRuntime::create(1);
     runtime_ = std::make_unique<LoopbackRuntime>(*real_);
     real_->start();
     wait(&Client::start_node);
@@ -211,7 +211,7 @@ class Client {
 
   const int version_;
   std::filesystem::path path_;
-  std::unique_ptr<AsioRuntime> real_;
+  std::unique_ptr<LinuxRuntime> real_;
   std::unique_ptr<LoopbackRuntime> runtime_;
   std::unique_ptr<ClusterNode> node_;
   LoopbackConnection connection_;

@@ -9,8 +9,8 @@
 
 #include "allocations.h"
 #include "model/values.h"
-#include "runtime/asio/asio_runtime.h"
-#include "storage/engine.h"
+#include "runtime/linux/linux_runtime.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 namespace {
@@ -102,7 +102,7 @@ class Shard {
  public:
   Shard() : path_(std::filesystem::temp_directory_path() / fmt::format("storage_bench_{}", ::getpid())) {
     std::filesystem::remove_all(path_);
-    runtime_ = AsioRuntime::create(1);
+    runtime_ = LinuxRuntime::create(1);
     runtime_->start();
     EngineOptions& options = options_;
     options.data_directories = {path_ / "data"};
@@ -150,7 +150,7 @@ class Shard {
     done.get_future().wait();
   }
   std::filesystem::path path_;
-  std::unique_ptr<AsioRuntime> runtime_;
+  std::unique_ptr<LinuxRuntime> runtime_;
   EngineOptions options_;
   SchemaPtr schema_;
   std::unique_ptr<Engine> engine_;

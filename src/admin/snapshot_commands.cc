@@ -4,7 +4,7 @@
 #include <set>
 
 #include "admin/api.h"
-#include "cql/schema_text.h"
+#include "cql/schema/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like::admin {

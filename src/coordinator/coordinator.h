@@ -10,7 +10,7 @@
 
 #include "coordinator/consistency.h"
 #include "model/mutation.h"
-#include "model/read_command.h"
+#include "read/read_command.h"
 #include "replica/replica.h"
 
 namespace cassandra_like {

@@ -1,5 +1,5 @@
 // Which part of this folder a statement belongs to.
-#include "cql/statement.h"
+#include "cql/context/statement.h"
 
 namespace cassandra_like {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/clock_cache.h"
 #include "base/containers.h"
-#include "cql/statement.h"
+#include "cql/context/statement.h"
 
 namespace cassandra_like {
 

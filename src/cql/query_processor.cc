@@ -4,9 +4,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "base/log.h"
-#include "cql/parser.h"
+#include "cql/context/tracing.h"
 #include "cql/prepared_cache.h"
-#include "cql/tracing.h"
+#include "cql/syntax/parser.h"
 #include "replica/internal_table.h"
 
 namespace cassandra_like {
@@ -38,7 +38,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) override;
   Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext request) override;
   Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) override;
-  void expect(std::span<const ExpectedExecution> executions) override;
+  void prefetch(std::span<const PendingExecution> executions) override;
   Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
                                   RequestContext request) override;
   void set_peers(std::vector<QueryProcessor*> peers) override {
@@ -46,7 +46,7 @@ class QueryProcessorImpl : public QueryProcessor {
     for (QueryProcessor* peer : peers) peers_.push_back(static_cast<QueryProcessorImpl*>(peer));
   }
   Task<Status> load_prepared() override;
-  Task<Status> forget_void() override { return remove_prepared(std::exchange(void_, {})); }
+  Task<Status> remove_stale_prepared() override { return remove_prepared(std::exchange(void_, {})); }
   StatementPtr prepared(BytesView id) const override {
     auto* entry = const_cast<PreparedCache&>(cache_).find(id);
     return entry == nullptr ? nullptr : entry->statement;
@@ -341,11 +341,11 @@ std::optional<Token> token_of(const Statement& statement, BytesView values) {
 
 }  // namespace
 
-void QueryProcessorImpl::expect(std::span<const ExpectedExecution> executions) {
-  absl::InlinedVector<ExpectedPartition, 16> partitions;
+void QueryProcessorImpl::prefetch(std::span<const PendingExecution> executions) {
+  absl::InlinedVector<PrefetchKey, 16> partitions;
   BytesView id;
   const Statement* statement = nullptr;  // of that id
-  for (const ExpectedExecution& execution : executions) {
+  for (const PendingExecution& execution : executions) {
     if (execution.id != id) {
       id = execution.id;
       const PreparedEntry* entry = cache_.find(id);
@@ -356,7 +356,7 @@ void QueryProcessorImpl::expect(std::span<const ExpectedExecution> executions) {
       partitions.push_back({statement->key_table()->id, *token});
     }
   }
-  coordinator_.replica().expect(partitions);
+  coordinator_.replica().prefetch(partitions);
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<const BatchEntry> entries,

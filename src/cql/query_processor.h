@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "cql/statement.h"
+#include "cql/context/statement.h"
 
 namespace cassandra_like {
 
@@ -26,7 +26,7 @@ struct BatchEntry {
 };
 
 // An EXECUTE that is there but not yet served. Its values are as on the wire: an int32 size and as many bytes each.
-struct ExpectedExecution {
+struct PendingExecution {
   BytesView id;
   BytesView values;
 };
@@ -36,10 +36,9 @@ struct RequestContext {
   TraceSession* trace = nullptr;
 };
 
-class QueryProcessor {
+class QueryProcessor : public QueryServices {
  public:
   static std::unique_ptr<QueryProcessor> create(ShardRuntime& runtime, Coordinator& coordinator, CqlOptions options);
-  virtual ~QueryProcessor() = default;
 
   // Everything passed by reference or view is borrowed until the Task completes.
   virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options,
@@ -50,7 +49,7 @@ class QueryProcessor {
   // kUnprepared with the id when it is not known.
   virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) = 0;
   // A hint: these are about to be executed, so the partitions that they name are brought into the processor's caches.
-  virtual void expect(std::span<const ExpectedExecution> executions) = 0;
+  virtual void prefetch(std::span<const PendingExecution> executions) = 0;
   // type: 0 logged, 1 unlogged, 2 counter.
   virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries,
                                           const QueryOptions& options, RequestContext request) = 0;
@@ -59,22 +58,11 @@ class QueryProcessor {
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;
   // Loads system.prepared_statements.
   virtual Task<Status> load_prepared() = 0;
-  // Removes from that table the statements that the last change of the schema has made void.
-  virtual Task<Status> forget_void() { return Status(); }
   // nullptr when the id is not known. For transport, which needs the statement's result metadata id (v5).
   virtual StatementPtr prepared(BytesView id) const = 0;
   // What the client sent to prepare it; empty when the id is not known.
   virtual std::string prepared_text(BytesView id) const = 0;
 
-  // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
-  virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
-
-  // A version 1 uuid that no other call on any shard of this node returns; increasing on this shard.
-  virtual Uuid next_time_uuid() = 0;
-
-  virtual Coordinator& coordinator() = 0;
-  virtual ShardRuntime& runtime() = 0;
-  virtual const CqlOptions& options() const = 0;
   virtual const QueryStatistics& statistics() const = 0;
 };
 

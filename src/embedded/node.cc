@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "node/cluster_node.h"
 #include "node/logging.h"
-#include "runtime/asio/asio_runtime.h"
-#include "runtime/asio/tcp_network.h"
+#include "runtime/linux/linux_runtime.h"
+#include "runtime/linux/tcp_network.h"
 
 namespace cassandra_like {
 namespace {
@@ -30,7 +30,7 @@ Result<Config> read_config(const NodeOptions& options) {
   Result<Config> config = [&] {
     if (!options.config.empty() || options.config_file.empty()) return parse_config(options.config, "config", facts);
     // Only to read the file: the shards' own runtime is made when their number is known.
-    auto runtime = AsioRuntime::create(1);
+    auto runtime = LinuxRuntime::create(1);
     return load_config(runtime->shard(0).disk, options.config_file, facts);
   }();
   if (config.ok() && options.shards != 0) config->shards = options.shards;
@@ -51,7 +51,7 @@ Task<void> deliver(Task<T> (*make)(void*), void* argument, std::promise<T>* prom
 }
 
 template <class T>
-T block_on(AsioRuntime& runtime, Task<T> (*make)(void*), void* argument) {
+T block_on(LinuxRuntime& runtime, Task<T> (*make)(void*), void* argument) {
   std::promise<T> promise;
   auto future = promise.get_future();
   runtime.shard(0).executor.post([make, argument, p = &promise] { spawn(deliver<T>(make, argument, p)); });
@@ -60,7 +60,7 @@ T block_on(AsioRuntime& runtime, Task<T> (*make)(void*), void* argument) {
 
 class NodeImpl : public Node {
  public:
-  explicit NodeImpl(Config config) : config_(std::move(config)), runtime_(AsioRuntime::create(config_.shards)) {}
+  explicit NodeImpl(Config config) : config_(std::move(config)), runtime_(LinuxRuntime::create(config_.shards)) {}
   ~NodeImpl() override { stop(); }
 
   Status open() {
@@ -113,7 +113,7 @@ class NodeImpl : public Node {
   }
 
   Config config_;
-  std::unique_ptr<AsioRuntime> runtime_;
+  std::unique_ptr<LinuxRuntime> runtime_;
   std::unique_ptr<ClusterNode> node_;
   uint16_t native_port_ = 0, admin_port_ = 0;
   std::atomic<bool> finished_{false};

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "model/mutation.h"
-#include "model/read_command.h"
+#include "read/read_command.h"
 #include "runtime/task.h"
 
 namespace cassandra_like {

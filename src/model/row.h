@@ -88,7 +88,7 @@ struct Row {
 
 // A row as most are, for those who only want its values: all are of one age and live until the same time, if not for
 // ever, nothing is deleted, and multi-cell columns have none. A table of counters has no such rows.
-struct PlainRow {
+struct UniformRow {
   ClusteringPrefix clustering;        // its comparable form may be missing
   std::span<const BytesView> values;  // one for each of the table's regular columns; null: it has none
 };

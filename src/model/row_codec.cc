@@ -17,7 +17,7 @@ using row_codec::RowFlag;
 
 constexpr uint8_t kLiveDeletion = 0x80;
 
-// Of a PlainRow, with an end or without.
+// Of a UniformRow, with an end or without.
 bool is_plain(uint8_t flags) {
   return (flags & ~RowFlag::kHasTtl) == (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns);
 }
@@ -262,7 +262,7 @@ inline bool RowDecoder::read_integers(Reader& in, bool makes_comparable) {
   return true;
 }
 
-bool RowDecoder::next_plain(Reader& in) {
+bool RowDecoder::next_uniform(Reader& in) {
   flags_ = in.u8();
   return is_plain(flags_) && read_integers(in, false);
 }

@@ -160,14 +160,14 @@ class RowDecoder {
   bool next(Reader& in);
   // The same for a row whose clustering is integers, without the comparable form of its position. False for everything
   // else, which next() reads from where this one began.
-  bool next_plain(Reader& in);
+  bool next_uniform(Reader& in);
   bool is_row() const { return (flags_ & 0x02) == 0; }
   bool has_row_deletion() const { return (flags_ & 0x10) != 0; }
   // Of what next() found; valid until the following next().
   const ClusteringPrefix& position() const { return position_; }
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
-  // Of an SSTable: a row that is all there and nothing but values of one age that live then (PlainRow). values: one for
+  // Of an SSTable: a row that is all there and nothing but values of one age that live then (UniformRow). values: one for
   // each regular column of the header, none of which is complex. False when it is another one, which read_body() reads
   // from where this one began.
   bool read_plain_body(Reader& in, int64_t now_seconds, BytesView* values);

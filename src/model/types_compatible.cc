@@ -146,4 +146,12 @@ bool Type::is_serialization_compatible_with(const Type& previous) const {
   return is_serialization_compatible(*this, previous);
 }
 
+// As Cassandra's referencesDuration, which does not look into vectors.
+bool contains_duration(const Type& type) {
+  if (type.kind() == TypeKind::kDuration) return true;
+  if (!type.is_collection() && !type.is_tuple()) return false;
+  return std::any_of(type.elements().begin(), type.elements().end(),
+                     [](const TypePtr& element) { return contains_duration(*element); });
+}
+
 }  // namespace cassandra_like

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/log.h"
-#include "cql/roles.h"
+#include "cql/auth/roles.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
 #include "replica/gather.h"
@@ -66,7 +66,7 @@ class ClusterNodeImpl : public ClusterNode {
   ClusterNodeHooks hooks_;
   std::vector<std::string> made_directories_;
   std::vector<std::unique_ptr<DirectoryLock>> locks_;
-  std::unique_ptr<ReplicaSet> replicas_;
+  std::unique_ptr<ShardedReplica> replicas_;
   std::vector<ShardParts> parts_;
   std::unique_ptr<AdminServer> admin_;
   TimerId snapshot_cleanup_ = 0;
@@ -183,7 +183,8 @@ Task<Status> ClusterNodeImpl::open() {
     });
   };
   size_t num_tokens = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
-  CO_ASSIGN_OR_RETURN(replicas_, co_await ReplicaSet::open(&runtime_, std::move(options), local_node(), num_tokens));
+  CO_ASSIGN_OR_RETURN(replicas_,
+                      co_await ShardedReplica::open(&runtime_, std::move(options), local_node(), num_tokens));
   auto* self = this;
   auto make = [self](unsigned shard) { return Task<Status>(self->make_parts(shard)); };
   auto connect = [self](unsigned shard) { return connect_on(self, shard); };

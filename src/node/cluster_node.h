@@ -1,7 +1,7 @@
 // One node, wired together over a Runtime: the order in which its parts start and stop. It neither knows nor asks whether
 // the Runtime is real or simulated.
 //
-// Start: directories and their lock, ReplicaSet (schema, commit log), then on every shard Coordinator, QueryProcessor and
+// Start: directories and their lock, ShardedReplica (schema, commit log), then on every shard Coordinator, QueryProcessor and
 // Server, then what was interrupted (batches) and what must exist (roles), the clients' port, the admin port.
 // Stop: the reverse.
 #pragma once

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cql/table_options.h"
+#include "cql/schema/table_options.h"
 #include "model/values.h"
 #include "node/config_guardrails.h"
 #include "node/config_keys.h"

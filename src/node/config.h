@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cql/guardrails.h"
-#include "storage/engine.h"
+#include "cql/context/guardrails.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "coordinator/consistency.h"
-#include "cql/table_options.h"
+#include "cql/schema/table_options.h"
 
 namespace cassandra_like {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cql/schema_text.h"
+#include "cql/schema/schema_text.h"
 
 namespace cassandra_like {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "cql/statement.h"
+#include "cql/context/statement.h"
 #include "node/config.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 #include "transport/server.h"
 
 namespace cassandra_like {

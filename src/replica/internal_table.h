@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/mutation.h"
-#include "model/read_command.h"
+#include "read/read_command.h"
 
 namespace cassandra_like {
 

@@ -37,7 +37,7 @@ class CountingSink : public RowSink {
     if (rows_in_partition_ == 0 && counts_static_) ++delivered_;
     return note(sink_.end_partition());
   }
-  bool may_be_lent() const override { return sink_.may_be_lent(); }
+  bool callable_from_any_shard() const override { return sink_.callable_from_any_shard(); }
   bool stopped() const { return stopped_ || delivered_ >= limit_; }
   uint64_t remaining() const { return limit_ - std::min(limit_, delivered_); }
 
@@ -79,21 +79,21 @@ ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
     : shared_(shared), shard_(shard), shard_count_(shared.runtime.shard_count()), store_(shared.changes, shard) {}
 
 // Shards that sleep will be asked in their place (run_briefly_on): so it is this thread that will wait for memory.
-void ReplicaImpl::expect(std::span<const ExpectedPartition> partitions) {
+void ReplicaImpl::prefetch(std::span<const PrefetchKey> partitions) {
   auto is_of = [this](unsigned shard) {
-    return [this, shard](const ExpectedPartition& partition) { return owner(partition.token) == shard; };
+    return [this, shard](const PrefetchKey& partition) { return owner(partition.token) == shard; };
   };
-  if (std::all_of(partitions.begin(), partitions.end(), is_of(shard_))) return engine().expect(partitions);
-  absl::InlinedVector<ExpectedPartition, 16> by_shard(partitions.begin(), partitions.end());
+  if (std::all_of(partitions.begin(), partitions.end(), is_of(shard_))) return engine().prefetch(partitions);
+  absl::InlinedVector<PrefetchKey, 16> by_shard(partitions.begin(), partitions.end());
   for (auto begin = by_shard.begin(), end = begin; begin != by_shard.end(); begin = end) {
     const unsigned shard = owner(begin->token);
     end = std::partition(begin, by_shard.end(), is_of(shard));
-    const std::span<const ExpectedPartition> of_shard(begin, end);
+    const std::span<const PrefetchKey> of_shard(begin, end);
     Engine& engine = *shared_.engines[shard];
     if (shard == shard_) {
-      engine.expect(of_shard);
+      engine.prefetch(of_shard);
     } else if (of_shard.size() > 1) {
-      executor(shard).run_if_asleep([&] { engine.expect(of_shard); });
+      executor(shard).run_if_asleep([&] { engine.prefetch(of_shard); });
     }
   }
 }
@@ -148,7 +148,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
 
 // The owner writes the rows to the sink where it lies, or to a copy for it.
 Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& command, RowSink& sink, int64_t deadline) {
-  if (!sink.may_be_lent()) return read_copied(&command, &sink, deadline);
+  if (!sink.callable_from_any_shard()) return read_copied(&command, &sink, deadline);
   unsigned shard = owner(command.keys[0]);
   auto read = [engine = shared_.engines[shard].get(), borrowed = &command, into = &sink, deadline] {
     return engine->read(*borrowed, *into, deadline);

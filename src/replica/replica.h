@@ -10,7 +10,7 @@
 #include "replica/schema_store.h"
 #include "replica/virtual_table.h"
 #include "runtime/runtime.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -38,8 +38,8 @@ struct ReplicaStatistics {
 class Replica : public Verbs {
  public:
   virtual SchemaStore& schema() = 0;
-  // Engine::expect(), of those that this shard owns or finds asleep.
-  virtual void expect(std::span<const ExpectedPartition> partitions) = 0;
+  // Engine::prefetch(), of those that this shard owns or finds asleep.
+  virtual void prefetch(std::span<const PrefetchKey> partitions) = 0;
   virtual VirtualTables& virtual_tables() = 0;
   virtual Engine& engine() = 0;  // of this shard
   virtual const LocalNode& local_node() const = 0;
@@ -54,13 +54,13 @@ class Replica : public Verbs {
 };
 
 // The replicas of all shards of one node.
-class ReplicaSet {
+class ShardedReplica {
  public:
   // Loads the schema and the local node's identity (or makes them at the first start), replays the commit log, opens all
   // tables. Runs on shard 0; engines are one per shard, not yet started.
-  static Task<Result<std::unique_ptr<ReplicaSet>>> open(Runtime* runtime, EngineOptions options, LocalNode node,
-                                                        size_t num_tokens);
-  virtual ~ReplicaSet() = default;
+  static Task<Result<std::unique_ptr<ShardedReplica>>> open(Runtime* runtime, EngineOptions options, LocalNode node,
+                                                            size_t num_tokens);
+  virtual ~ShardedReplica() = default;
   virtual Replica& shard(unsigned i) = 0;
   // Flushes and closes everything.
   virtual Task<Status> drain() = 0;

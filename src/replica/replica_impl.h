@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "read/row_buffer.h"
 #include "replica/local_state.h"
-#include "replica/row_buffer.h"
 #include "replica/schema_store_impl.h"
 
 namespace cassandra_like {
@@ -37,7 +37,7 @@ class ReplicaImpl : public Replica {
  public:
   ReplicaImpl(NodeShared& shared, unsigned shard);
 
-  void expect(std::span<const ExpectedPartition> partitions) override;
+  void prefetch(std::span<const PrefetchKey> partitions) override;
   Task<Status> mutate(const Mutation& mutation) override;
   Task<Status> mutate_counter(const Mutation& mutation) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline) override;

@@ -241,7 +241,7 @@ std::vector<std::string> replication_warnings(const std::string& keyspace, const
                               factor, keyspace, nodes, where));
   };
   if (!strategy.is_network_topology()) {
-    auto alive = [](const Endpoint& e) { return e.state != EndpointState::kLeft; };
+    auto alive = [](const Endpoint& e) { return e.state != EndpointStatus::kLeft; };
     auto nodes = std::count_if(ring.endpoints().begin(), ring.endpoints().end(), alive);
     warn(strategy.replication_factor(), static_cast<size_t>(nodes), "");
   }

@@ -14,7 +14,7 @@
 
 namespace cassandra_like {
 
-enum class EndpointState : uint8_t {
+enum class EndpointStatus : uint8_t {
   kNormal,
   kLeaving,  // still owns its tokens
   kMoving,   // likewise, those it had before
@@ -28,9 +28,9 @@ struct Endpoint {
   std::string datacenter;
   std::string rack;
   std::vector<Token> tokens;
-  EndpointState state = EndpointState::kNormal;
+  EndpointStatus state = EndpointStatus::kNormal;
 
-  bool owns_tokens() const { return state != EndpointState::kJoining && state != EndpointState::kLeft; }
+  bool owns_tokens() const { return state != EndpointStatus::kJoining && state != EndpointStatus::kLeft; }
 };
 // Into TokenRing::endpoints().
 using EndpointIndex = uint32_t;

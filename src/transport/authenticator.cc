@@ -14,7 +14,7 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
-#include "cql/bcrypt.h"
+#include "cql/auth/bcrypt.h"
 
 namespace cassandra_like {
 

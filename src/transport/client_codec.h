@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/uuid.h"
-#include "cql/query_options.h"
+#include "cql/context/query_options.h"
 #include "replica/schema_store.h"
 #include "runtime/network.h"
 #include "transport/compression.h"

@@ -30,7 +30,7 @@ std::string beta_message() {
 }
 }  // namespace
 
-ServerConnection::ServerConnection(std::shared_ptr<ServerCore> core, Connection& connection, uint64_t id,
+ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection& connection, uint64_t id,
                                    HostUsage& usage)
     : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage) {
   client_.address = connection.remote_address();

@@ -14,17 +14,17 @@
 #include <memory>
 #include <string>
 
-#include "cql/client_state.h"
+#include "cql/context/client_state.h"
 #include "transport/compression.h"
 #include "transport/response.h"
 #include "transport/segment.h"
-#include "transport/server_core.h"
+#include "transport/server_shard.h"
 
 namespace cassandra_like {
 
 class ServerConnection : public ConnectionHandler, public std::enable_shared_from_this<ServerConnection> {
  public:
-  ServerConnection(std::shared_ptr<ServerCore> core, Connection& connection, uint64_t id, HostUsage& usage);
+  ServerConnection(std::shared_ptr<ServerShard> core, Connection& connection, uint64_t id, HostUsage& usage);
 
   size_t on_received(BytesView data) override;
   void on_closed(const Status& reason) override;
@@ -105,7 +105,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   void resume(PauseReason reason);
   void fail(int16_t stream, std::string message);
 
-  std::shared_ptr<ServerCore> core_;
+  std::shared_ptr<ServerShard> core_;
   Connection* connection_;  // nullptr once it is closed
   const uint64_t id_;
   HostUsage& usage_;

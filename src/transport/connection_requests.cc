@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cql/tracing.h"
+#include "cql/context/tracing.h"
 #include "replica/replica.h"
 #include "transport/connection.h"
 #include "transport/respond.h"

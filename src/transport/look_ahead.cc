@@ -16,7 +16,7 @@ constexpr size_t kMostFrames = 16;
 
 size_t look_ahead(BytesView frames, int version, QueryProcessor& processor) {
   constexpr uint8_t kNotPlain = kFlagCompressed | kFlagTracing | kFlagCustomPayload;
-  std::array<ExpectedExecution, kMostFrames> executions;
+  std::array<PendingExecution, kMostFrames> executions;
   size_t count = 0, at = 0;
   for (size_t i = 0; i < kMostFrames && frames.size() - at >= kFrameHeaderSize; ++i) {
     const FrameHeader header = read_frame_header(frames.data() + at);
@@ -29,7 +29,7 @@ size_t look_ahead(BytesView frames, int version, QueryProcessor& processor) {
     if (!executions[count].values.empty()) ++count;
   }
   // Alone it would wait as long here as there.
-  if (count > 1) processor.expect({executions.data(), count});
+  if (count > 1) processor.prefetch({executions.data(), count});
   return at;
 }
 

@@ -281,9 +281,9 @@ Status decode_request(Request& request) {
   return in.status();
 }
 
-ExpectedExecution read_expected_execution(BytesView body, int version) {
+PendingExecution read_expected_execution(BytesView body, int version) {
   Reader in(body);
-  ExpectedExecution execution;
+  PendingExecution execution;
   execution.id = in.take(in.u16());
   if (version >= 5) in.skip(in.u16());  // result metadata id
   in.skip(sizeof(uint16_t));            // consistency

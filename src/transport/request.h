@@ -50,7 +50,7 @@ Status decode_request(Request& request);
 
 // Just enough of an EXECUTE's body, uncompressed, to know what it will ask for. No values when there are none by position,
 // or when something is wrong: that is found when it is decoded.
-ExpectedExecution read_expected_execution(BytesView body, int version);
+PendingExecution read_expected_execution(BytesView body, int version);
 
 // Free requests of a shard.
 class RequestPool {

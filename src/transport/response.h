@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cql/result.h"
+#include "cql/context/result.h"
 #include "runtime/network.h"
 #include "transport/frame.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "transport/connection.h"
-#include "transport/server_core.h"
+#include "transport/server_shard.h"
 
 namespace cassandra_like {
 
@@ -24,9 +24,9 @@ class ServerImpl : public Server {
  public:
   ServerImpl(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema, TransportOptions options,
              TraceFactory begin_trace)
-      : core_(std::make_shared<ServerCore>(runtime, processor, std::move(options), begin_trace)) {
+      : core_(std::make_shared<ServerShard>(runtime, processor, std::move(options), begin_trace)) {
     core_->on_connection_closed = [this](const std::string& host) { tell_peers(host, -1); };
-    schema.add_listener([weak = std::weak_ptr<ServerCore>(core_)](const SchemaDiff& diff) {
+    schema.add_listener([weak = std::weak_ptr<ServerShard>(core_)](const SchemaDiff& diff) {
       if (auto core = weak.lock()) send_schema_events(*core, diff);
     });
   }
@@ -48,7 +48,7 @@ class ServerImpl : public Server {
   void set_peers(std::vector<Server*> peers) override {
     for (Server* peer : peers) {
       if (peer == this) continue;
-      const std::shared_ptr<ServerCore>& core = static_cast<ServerImpl*>(peer)->core_;
+      const std::shared_ptr<ServerShard>& core = static_cast<ServerImpl*>(peer)->core_;
       peers_.push_back({&core->runtime.executor, core});
     }
   }
@@ -67,24 +67,24 @@ class ServerImpl : public Server {
  private:
   struct Peer {
     Executor* executor;
-    std::weak_ptr<ServerCore> core;
+    std::weak_ptr<ServerShard> core;
   };
   struct LatestEvents {
     std::string status, topology;
   };
 
-  static void send_schema_events(ServerCore& core, const SchemaDiff& diff);
-  static Status make_authenticator(ServerCore& core);
+  static void send_schema_events(ServerShard& core, const SchemaDiff& diff);
+  static Status make_authenticator(ServerShard& core);
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
   void tell_peers(const std::string& host, int64_t delta);
   void node_event(EventMask kind, const char* change, const SocketAddress& node);
   void schedule_sweep();
   // Waits until done() or until the timeout has passed.
-  Task<void> wait_until(bool (*done)(const ServerCore&), Duration timeout);
+  Task<void> wait_until(bool (*done)(const ServerShard&), Duration timeout);
   template <class F>
   void for_each_connection(F f);
 
-  std::shared_ptr<ServerCore> core_;
+  std::shared_ptr<ServerShard> core_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<Listener> shard_aware_listener_;
   std::vector<Peer> peers_;
@@ -112,13 +112,13 @@ std::unique_ptr<Server> Server::create(ShardRuntime& runtime, QueryProcessor& pr
   return std::make_unique<ServerImpl>(runtime, processor, schema, std::move(options), begin_trace);
 }
 
-void ServerCore::release_bytes(HostUsage& host, size_t size) {
+void ServerShard::release_bytes(HostUsage& host, size_t size) {
   request_limits.release(host, size);
   if (waiting_for_bytes == 0) return;
   for (auto& [id, connection] : connections) connection->reconsider_bytes();
 }
 
-void ServerCore::note_client(int version, const std::string& host) {
+void ServerShard::note_client(int version, const std::string& host) {
   history[{version, host}] = runtime.clock.wall_millis();
   auto first = history.lower_bound({version, ""});
   auto last = history.lower_bound({version + 1, ""});
@@ -137,7 +137,7 @@ void ServerImpl::for_each_connection(F f) {
   for (auto& connection : all) f(*connection);
 }
 
-Status ServerImpl::make_authenticator(ServerCore& core) {
+Status ServerImpl::make_authenticator(ServerShard& core) {
   if (core.authenticator) return {};
   ASSIGN_OR_RETURN(core.authenticator, Authenticator::create(core.options.authenticator, core.runtime, core.processor,
                                                              core.options.credentials_validity));
@@ -212,7 +212,7 @@ void ServerImpl::schedule_sweep() {
   });
 }
 
-Task<void> ServerImpl::wait_until(bool (*done)(const ServerCore&), Duration timeout) {
+Task<void> ServerImpl::wait_until(bool (*done)(const ServerShard&), Duration timeout) {
   if (done(*core_)) co_return;
   Promise<bool> finished;
   bool set = false;
@@ -240,13 +240,13 @@ void ServerImpl::stop_listening() {
 Task<void> ServerImpl::stop() {
   stop_listening();
   for_each_connection([](ServerConnection& connection) { connection.stop_reading(); });
-  auto idle = [](const ServerCore& core) { return core.metrics.requests_in_flight == 0; };
+  auto idle = [](const ServerShard& core) { return core.metrics.requests_in_flight == 0; };
   co_await wait_until(idle, core_->options.drain_timeout);
   if (core_->metrics.requests_in_flight > 0) {
     LOG_WARN("Some connections took longer than the native transport timeout to complete");
   }
   for_each_connection([](ServerConnection& connection) { connection.close(); });
-  auto closed = [](const ServerCore& core) { return core.connections.empty(); };
+  auto closed = [](const ServerShard& core) { return core.connections.empty(); };
   co_await wait_until(closed, kCloseTimeout);
   for_each_connection([](ServerConnection& connection) { connection.close_now(); });
   co_await wait_until(closed, kCloseTimeout);
@@ -254,7 +254,7 @@ Task<void> ServerImpl::stop() {
 
 // ---- events
 
-void ServerImpl::send_schema_events(ServerCore& core, const SchemaDiff& diff) {
+void ServerImpl::send_schema_events(ServerShard& core, const SchemaDiff& diff) {
   for (auto& [id, connection] : core.connections) {
     if (!connection->wants(kSchemaChange)) continue;
     for (const SchemaEvent& event : diff.events) connection->send_schema_event(event);

@@ -14,8 +14,8 @@
 
 #include "base/histogram.h"
 #include "base/result.h"
+#include "cql/context/tracing.h"
 #include "cql/query_processor.h"
-#include "cql/tracing.h"
 #include "replica/schema_store.h"
 #include "runtime/runtime.h"
 
@@ -92,7 +92,7 @@ struct TransportMetrics {
 };
 
 // Begins the tracing of one request: TraceSession::begin, or a test's own.
-using TraceFactory = std::unique_ptr<TraceSession> (*)(QueryProcessor& processor, const ClientState& client,
+using TraceFactory = std::unique_ptr<TraceSession> (*)(QueryServices& services, const ClientState& client,
                                                        std::string request,
                                                        std::map<std::string, std::string> parameters);
 

@@ -47,8 +47,8 @@ AdminNodeTest::AdminNodeTest() : world_(SimWorld::create(7)) {
   local.listen_address = local.broadcast_address = local.rpc_address = "127.0.0.1";
   local.host_id = *Uuid::parse(kHostId);
   local.tokens = {8509543625024547390, -9201284755974110584};
-  auto opened =
-      run<Result<std::unique_ptr<ReplicaSet>>>(0, [&] { return ReplicaSet::open(runtime_, options, local, 2); });
+  auto opened = run<Result<std::unique_ptr<ShardedReplica>>>(
+      0, [&] { return ShardedReplica::open(runtime_, options, local, 2); });
   EXPECT_TRUE(opened.ok()) << opened.error().message();
   replicas_ = std::move(*opened);
   coordinators_.resize(kShards);

@@ -48,7 +48,7 @@ class AdminNodeTest : public testing::Test {
   std::unique_ptr<SimWorld> world_;
   SimMachine* machine_;
   Runtime* runtime_;
-  std::unique_ptr<ReplicaSet> replicas_;
+  std::unique_ptr<ShardedReplica> replicas_;
   std::vector<std::unique_ptr<Coordinator>> coordinators_;
   std::vector<std::unique_ptr<QueryProcessor>> processors_;
 };

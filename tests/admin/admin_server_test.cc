@@ -8,7 +8,7 @@
 
 #include <future>
 
-#include "runtime/asio/asio_runtime.h"
+#include "runtime/linux/linux_runtime.h"
 
 namespace cassandra_like {
 namespace {
@@ -29,7 +29,7 @@ std::string ask(uint16_t port, const std::string& request) {
 }
 
 TEST(AdminServer, AnswersOverHttp) {
-  auto runtime = AsioRuntime::create(1);
+  auto runtime = LinuxRuntime::create(1);
   runtime->start();
   std::unique_ptr<AdminServer> server;
   std::promise<uint16_t> port;

@@ -173,7 +173,7 @@ class WithoutUserWrites : public Replica {
   }
   Task<Status> truncate(TablePtr table) override { return replica_.truncate(table); }
   SchemaStore& schema() override { return replica_.schema(); }
-  void expect(std::span<const ExpectedPartition> partitions) override { replica_.expect(partitions); }
+  void prefetch(std::span<const PrefetchKey> partitions) override { replica_.prefetch(partitions); }
   VirtualTables& virtual_tables() override { return replica_.virtual_tables(); }
   Engine& engine() override { return replica_.engine(); }
   const LocalNode& local_node() const override { return replica_.local_node(); }

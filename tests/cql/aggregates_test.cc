@@ -1,5 +1,5 @@
 // Aggregates give what Cassandra gave for the same values.
-#include "cql/aggregates.h"
+#include "cql/expressions/aggregates.h"
 
 #include <fstream>
 

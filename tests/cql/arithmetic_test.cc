@@ -1,9 +1,9 @@
 // The edges of big numbers that expressions reach only with long literals.
-#include "cql/arithmetic_decimal.h"
+#include "cql/values/arithmetic_decimal.h"
 
 #include <cmath>
 
-#include "cql/arithmetic_number.h"
+#include "cql/values/arithmetic_number.h"
 #include "gtest/gtest.h"
 
 namespace cassandra_like::functions {

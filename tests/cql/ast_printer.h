@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cql/ast.h"
+#include "cql/syntax/ast.h"
 
 namespace cassandra_like::ast {
 

@@ -1,5 +1,5 @@
 // Hashes of passwords, beside those of libxcrypt.
-#include "cql/bcrypt.h"
+#include "cql/auth/bcrypt.h"
 
 #include <crypt.h>
 #include <gtest/gtest.h>

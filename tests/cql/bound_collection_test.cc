@@ -1,5 +1,5 @@
 // What is stored of a bound collection: bytes and messages are those of Cassandra 5.0.9 for INSERT … VALUES (1, ?) and SELECT.
-#include "cql/bound_collection.h"
+#include "cql/values/bound_collection.h"
 
 #include <gtest/gtest.h>
 

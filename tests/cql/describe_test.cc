@@ -1,9 +1,9 @@
 // DESCRIBE's pages, and the text of a table in a snapshot.
-#include "cql/describe.h"
+#include "cql/schema/describe.h"
 
 #include <gtest/gtest.h>
 
-#include "cql/schema_text.h"
+#include "cql/schema/schema_text.h"
 #include "schema_session.h"
 
 namespace cassandra_like {

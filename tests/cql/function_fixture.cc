@@ -1,6 +1,6 @@
 #include "tests/cql/function_fixture.h"
 
-#include "cql/parser.h"
+#include "cql/syntax/parser.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -8,8 +8,8 @@ namespace cassandra_like {
 FunctionFixture::FunctionFixture()
     : world_(SimWorld::create(1)),
       runtime_(world_->add_machine("10.0.0.1").boot(1).shard(0)),
-      processor_(runtime_),
-      context_{processor_, coordinator_, runtime_, config_, client_, options_, arena_, nullptr, {}, 0, 0} {
+      services_(runtime_),
+      context_{services_, coordinator_, runtime_, config_, client_, options_, arena_, nullptr, {}, 0, 0} {
   auto k = std::make_shared<Column>();
   k->name = "k";
   k->type = types::int_();

@@ -1,38 +1,26 @@
 // Evaluates expressions of a SELECT clause without a node: what surrounds a function is there but does nothing.
 #pragma once
 
-#include "cql/query_processor.h"
-#include "cql/selection.h"
+#include "cql/context/query_services.h"
+#include "cql/selection/selection.h"
 #include "runtime/sim/sim_runtime.h"
 
 namespace cassandra_like {
 
-class IdleProcessor : public QueryProcessor {
+class IdleServices : public QueryServices {
  public:
-  explicit IdleProcessor(ShardRuntime& runtime) : runtime_(runtime) {}
-  Task<Result<QueryResult>> query(std::string_view, const QueryOptions&, RequestContext) override { return refuse(); }
-  Task<Result<QueryResult>> prepare(std::string_view, std::string_view, RequestContext) override { return refuse(); }
-  void expect(std::span<const ExpectedExecution>) override {}
-  Task<Result<QueryResult>> execute(BytesView, const QueryOptions&, RequestContext) override { return refuse(); }
-  Task<Result<QueryResult>> batch(uint8_t, std::span<const BatchEntry>, const QueryOptions&, RequestContext) override {
-    return refuse();
+  explicit IdleServices(ShardRuntime& runtime) : runtime_(runtime) {}
+  Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>) override {
+    return Result<QueryResult>(invalid("idle"));
   }
-  void set_peers(std::vector<QueryProcessor*>) override {}
-  Task<Status> load_prepared() override { return Status(); }
-  StatementPtr prepared(BytesView) const override { return nullptr; }
-  std::string prepared_text(BytesView) const override { return {}; }
-  Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>) override { return refuse(); }
   Uuid next_time_uuid() override { return Uuid::time_based(kUuidEpochOffset + ++uuids_, 0x8080808080808080); }
   Coordinator& coordinator() override { std::abort(); }
   ShardRuntime& runtime() override { return runtime_; }
   const CqlOptions& options() const override { return options_; }
-  const QueryStatistics& statistics() const override { return statistics_; }
 
  private:
-  static Task<Result<QueryResult>> refuse() { return Result<QueryResult>(invalid("idle")); }
   ShardRuntime& runtime_;
   CqlOptions options_;
-  QueryStatistics statistics_;
   uint64_t uuids_ = 0;
 };
 
@@ -73,7 +61,7 @@ class FunctionFixture {
  private:
   std::unique_ptr<SimWorld> world_;
   ShardRuntime& runtime_;
-  IdleProcessor processor_;
+  IdleServices services_;
   IdleCoordinator coordinator_;
   CqlOptions config_;
   ClientState client_;

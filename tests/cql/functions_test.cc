@@ -1,8 +1,8 @@
 // Functions, casts and arithmetic give what Cassandra gave for the same expressions.
 #include <fstream>
 
-#include "cql/parser.h"
-#include "cql/term.h"
+#include "cql/expressions/term.h"
+#include "cql/syntax/parser.h"
 #include "gtest/gtest.h"
 #include "tests/cql/function_fixture.h"
 

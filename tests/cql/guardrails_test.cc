@@ -1,5 +1,5 @@
 // Guardrails: for whom they hold, what they refuse and what they warn of. Texts are Cassandra's (db.guardrails.Guardrails).
-#include "cql/guardrails.h"
+#include "cql/context/guardrails.h"
 
 #include "cql/query_processor.h"
 #include "tests/replica/fixture/replica_node.h"

@@ -1,5 +1,5 @@
 // Values out of JSON are those that Cassandra makes of it.
-#include "cql/json.h"
+#include "cql/values/json.h"
 
 #include <fstream>
 

@@ -1,8 +1,8 @@
-#include "cql/lexer.h"
+#include "cql/syntax/lexer.h"
 
 #include <gtest/gtest.h>
 
-#include "cql/keywords.h"
+#include "cql/syntax/keywords.h"
 
 namespace cassandra_like {
 namespace {

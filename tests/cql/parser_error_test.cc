@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "cql/parser.h"
+#include "cql/syntax/parser.h"
 #include "tests/cql/parser_data.h"
 
 namespace cassandra_like {

@@ -1,8 +1,8 @@
 // What the parser makes of texts that are right.
 #include <gtest/gtest.h>
 
-#include "cql/keywords.h"
-#include "cql/parser.h"
+#include "cql/syntax/keywords.h"
+#include "cql/syntax/parser.h"
 #include "tests/cql/ast_printer.h"
 #include "tests/cql/parser_data.h"
 

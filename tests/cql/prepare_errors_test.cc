@@ -1,7 +1,7 @@
 // What is told of statements that cannot be prepared: messages are those of Cassandra 5.0.9.
 #include <gtest/gtest.h>
 
-#include "cql/parser.h"
+#include "cql/syntax/parser.h"
 #include "tests/cql/schema_session.h"
 
 namespace cassandra_like {

@@ -1,8 +1,9 @@
 // Statements about roles, and tracing, by the CQL that they run on the node's own tables.
-#include "cql/roles.h"
+#include "cql/auth/roles.h"
 
-#include "cql/parser.h"
-#include "cql/tracing.h"
+#include "cql/context/tracing.h"
+#include "cql/query_processor.h"
+#include "cql/syntax/parser.h"
 #include "gtest/gtest.h"
 #include "model/values.h"
 #include "tests/cql/function_fixture.h"
@@ -22,9 +23,9 @@ struct StoredRole {
 };
 
 // Answers the queries of roles.cc out of a map and writes down everything else.
-class RoleProcessor : public IdleProcessor {
+class RoleProcessor : public IdleServices {
  public:
-  RoleProcessor(ShardRuntime& runtime, CqlOptions options) : IdleProcessor(runtime), options_(std::move(options)) {}
+  RoleProcessor(ShardRuntime& runtime, CqlOptions options) : IdleServices(runtime), options_(std::move(options)) {}
 
   Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
     if (text.rfind("SELECT role", 0) == 0) {

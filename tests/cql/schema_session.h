@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cql/describe.h"
-#include "cql/parser.h"
-#include "cql/schema_statements.h"
+#include "cql/schema/describe.h"
+#include "cql/schema/schema_statement.h"
+#include "cql/syntax/parser.h"
 #include "model/values.h"
 
 namespace cassandra_like {

@@ -1,5 +1,5 @@
 // What a traced request leaves in system_traces.
-#include "cql/tracing.h"
+#include "cql/context/tracing.h"
 
 #include "gtest/gtest.h"
 #include "model/values.h"
@@ -17,7 +17,7 @@ class LocalReplica : public Replica {
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
   SchemaStore& schema() override { std::abort(); }
-  void expect(std::span<const ExpectedPartition>) override {}
+  void prefetch(std::span<const PrefetchKey>) override {}
   VirtualTables& virtual_tables() override { std::abort(); }
   Engine& engine() override { std::abort(); }
   const LocalNode& local_node() const override { return node; }
@@ -37,9 +37,9 @@ class LocalCoordinator : public IdleCoordinator {
   LocalReplica local;
 };
 
-class TraceProcessor : public IdleProcessor {
+class TraceProcessor : public IdleServices {
  public:
-  using IdleProcessor::IdleProcessor;
+  using IdleServices::IdleServices;
   Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
     written.emplace_back(std::move(text), std::move(values));
     return Result<QueryResult>(QueryResult{VoidResult{}, {}, {}});

@@ -1,7 +1,7 @@
 // Any bytes are a statement or an error with a message, and parsing ends soon.
 //
 //   build/fuzz/cql_fuzzer corpus/    with the statements of tests/cql/data as a start, one a file
-#include "cql/parser.h"
+#include "cql/syntax/parser.h"
 #include "tests/cql/ast_printer.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -5,7 +5,7 @@
 //   input := 0xFF class name             or 0xFE CQL name of a type
 #include <algorithm>
 
-#include "cql/function.h"
+#include "cql/expressions/function.h"
 #include "model/types_internal.h"
 #include "model/values.h"
 #include "tests/cql/function_fixture.h"

@@ -15,7 +15,7 @@ SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "data", "corp
 CODE = {".cc", ".h"}
 TEXT = CODE | {".py", ".md", ".yaml", ".yml", ".cmake", ".txt", ".json", ".js", ".sh", ""}
 
-# Outside src/runtime/asio all of these come through runtime/.
+# Outside src/runtime/linux all of these come through runtime/.
 BANNED = [
     (r"\b(system|steady|high_resolution)_clock\b", "a clock: take runtime's Clock"),
     (r"\bstd::(j?thread|async)\b", "a thread: take runtime's Executor"),
@@ -123,14 +123,14 @@ def include_direction(root, sources):
 
 def no_asio_outside(root, sources):
     for source in sources:
-        if source.is_code and source.name.startswith(("src/", "include/")) and not source.name.startswith("src/runtime/asio/"):
+        if source.is_code and source.name.startswith(("src/", "include/")) and not source.name.startswith("src/runtime/linux/"):
             for number, _ in numbered(source, r"boost/(asio|beast)|boost::(asio|beast)|\basio::"):
-                yield source, number, "Asio outside src/runtime/asio"
+                yield source, number, "Asio outside src/runtime/linux"
 
 
 def banned_calls(root, sources):
     for source in sources:
-        if not source.is_code or not source.name.startswith("src/") or source.name.startswith("src/runtime/asio/"):
+        if not source.is_code or not source.name.startswith("src/") or source.name.startswith("src/runtime/linux/"):
             continue
         for pattern, advice in BANNED:
             for number, match in numbered(source, pattern, source.bare):

@@ -65,14 +65,14 @@ class LintTest(unittest.TestCase):
                       'src/base/a.cc:1: "b.h" is no header of src/ (the include root)')
 
     def test_node_may_not_know_asio(self):
-        self.breaches(lint(src__node__a_DOT_cc='#include "runtime/asio/b.h"\n',
+        self.breaches(lint(src__node__a_DOT_cc='#include "runtime/linux/b.h"\n',
                            src__runtime__asio__b_DOT_h="// B.\n#pragma once\n"),
-                      "src/node/a.cc:1: node may not include runtime/asio")
+                      "src/node/a.cc:1: node may not include runtime/linux")
 
     def test_asio_has_one_home(self):
         self.breaches(lint(src__transport__a_DOT_cc="#include <boost/asio.hpp>\n",
                            src__runtime__asio__a_DOT_cc="#include <boost/asio.hpp>\n"),
-                      "src/transport/a.cc:1: Asio outside src/runtime/asio")
+                      "src/transport/a.cc:1: Asio outside src/runtime/linux")
 
     def test_the_world_comes_through_runtime(self):
         text = ("// std::thread in a comment\n"

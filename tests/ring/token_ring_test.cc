@@ -9,7 +9,7 @@ namespace {
 constexpr Token kLowest = std::numeric_limits<int64_t>::min();
 constexpr Token kHighest = std::numeric_limits<int64_t>::max();
 
-Endpoint endpoint(std::string rack, std::vector<Token> tokens, EndpointState state = EndpointState::kNormal) {
+Endpoint endpoint(std::string rack, std::vector<Token> tokens, EndpointStatus state = EndpointStatus::kNormal) {
   return {Uuid{}, "", "dc1", std::move(rack), std::move(tokens), state};
 }
 
@@ -43,10 +43,10 @@ TEST(TokenRingTest, RangesWrapAround) {
 }
 
 TEST(TokenRingTest, OnlyThoseInTheRingOwnTokens) {
-  TokenRing ring(
-      {endpoint("r1", {0}), endpoint("r1", {10}, EndpointState::kLeaving), endpoint("r2", {20}, EndpointState::kMoving),
-       endpoint("r3", {30}, EndpointState::kJoining), endpoint("r4", {40}, EndpointState::kLeft), endpoint("r5", {})},
-      0);
+  TokenRing ring({endpoint("r1", {0}), endpoint("r1", {10}, EndpointStatus::kLeaving),
+                  endpoint("r2", {20}, EndpointStatus::kMoving), endpoint("r3", {30}, EndpointStatus::kJoining),
+                  endpoint("r4", {40}, EndpointStatus::kLeft), endpoint("r5", {})},
+                 0);
   std::vector<Token> tokens;
   for (const auto& e : ring.entries()) tokens.push_back(e.token);
   EXPECT_THAT(tokens, testing::ElementsAre(0, 10, 20));

@@ -14,7 +14,7 @@ class DiskTest : public BothWorlds {
     w.run(0, [&w, body] { return body(&w.shard(0).disk, w.directory()); });
   }
 };
-INSTANTIATE_TEST_SUITE_P(Worlds, DiskTest, testing::Values(WorldKind::kAsio, WorldKind::kSim), world_name);
+INSTANTIATE_TEST_SUITE_P(Worlds, DiskTest, testing::Values(WorldKind::kLinux, WorldKind::kSim), world_name);
 
 std::string names(const std::vector<DirectoryEntry>& entries) {
   std::string out;

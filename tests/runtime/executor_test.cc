@@ -10,7 +10,7 @@ namespace {
 using std::chrono::milliseconds;
 
 class ExecutorTest : public BothWorlds {};
-INSTANTIATE_TEST_SUITE_P(Worlds, ExecutorTest, testing::Values(WorldKind::kAsio, WorldKind::kSim), world_name);
+INSTANTIATE_TEST_SUITE_P(Worlds, ExecutorTest, testing::Values(WorldKind::kLinux, WorldKind::kSim), world_name);
 
 TEST_P(ExecutorTest, PostsOfOneShardRunInOrderAndLater) {
   Executor& zero = world(2).shard(0).executor;

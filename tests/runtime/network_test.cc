@@ -8,7 +8,7 @@ namespace cassandra_like {
 namespace {
 
 class NetworkTest : public BothWorlds {};
-INSTANTIATE_TEST_SUITE_P(Worlds, NetworkTest, testing::Values(WorldKind::kAsio, WorldKind::kSim), world_name);
+INSTANTIATE_TEST_SUITE_P(Worlds, NetworkTest, testing::Values(WorldKind::kLinux, WorldKind::kSim), world_name);
 
 // Records what it sees; a server's may also do something with it.
 struct Peer : ConnectionHandler {
@@ -89,7 +89,7 @@ class PairTest : public NetworkTest {
 
   Pair pair_;
 };
-INSTANTIATE_TEST_SUITE_P(Worlds, PairTest, testing::Values(WorldKind::kAsio, WorldKind::kSim), world_name);
+INSTANTIATE_TEST_SUITE_P(Worlds, PairTest, testing::Values(WorldKind::kLinux, WorldKind::kSim), world_name);
 
 void echo(Peer& p) {
   p.on_data = [&p](BytesView data) {

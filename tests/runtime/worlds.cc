@@ -8,21 +8,21 @@
 #include <future>
 #include <thread>
 
-#include "runtime/asio/asio_runtime.h"
+#include "runtime/linux/linux_runtime.h"
 #include "runtime/sim/sim_runtime.h"
 
 namespace cassandra_like {
 
 namespace {
 
-class AsioWorld final : public TestWorld {
+class LinuxWorld final : public TestWorld {
  public:
-  explicit AsioWorld(unsigned shards) : runtime_(AsioRuntime::create(shards)) {
+  explicit LinuxWorld(unsigned shards) : runtime_(LinuxRuntime::create(shards)) {
     char name[] = "/tmp/runtime_test.XXXXXX";
     directory_ = ::mkdtemp(name);
     runtime_->start();
   }
-  ~AsioWorld() override {
+  ~LinuxWorld() override {
     runtime_->stop();
     std::filesystem::remove_all(directory_);
   }
@@ -42,7 +42,7 @@ class AsioWorld final : public TestWorld {
   }
 
  private:
-  std::unique_ptr<AsioRuntime> runtime_;
+  std::unique_ptr<LinuxRuntime> runtime_;
   std::string directory_;
 };
 
@@ -79,12 +79,12 @@ void TestWorld::run(unsigned shard, std::function<Task<void>()> body) {
 }
 
 std::unique_ptr<TestWorld> make_world(WorldKind kind, unsigned shards) {
-  if (kind == WorldKind::kAsio) return std::make_unique<AsioWorld>(shards);
+  if (kind == WorldKind::kLinux) return std::make_unique<LinuxWorld>(shards);
   return std::make_unique<SimulatedWorld>(shards);
 }
 
 std::string world_name(const testing::TestParamInfo<WorldKind>& info) {
-  return info.param == WorldKind::kAsio ? "Asio" : "Sim";
+  return info.param == WorldKind::kLinux ? "Asio" : "Sim";
 }
 
 }  // namespace cassandra_like

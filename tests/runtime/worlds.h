@@ -26,7 +26,7 @@ class TestWorld {
   void run(unsigned shard, std::function<Task<void>()> body);
 };
 
-enum class WorldKind { kAsio, kSim };
+enum class WorldKind { kLinux, kSim };
 std::unique_ptr<TestWorld> make_world(WorldKind kind, unsigned shards);
 std::string world_name(const testing::TestParamInfo<WorldKind>& info);
 

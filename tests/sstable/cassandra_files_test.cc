@@ -13,7 +13,7 @@ namespace {
 
 class CassandraFiles : public testing::TestWithParam<std::string> {
  protected:
-  AsioDisk world_;
+  LinuxDisk world_;
   Fixture fixture_ = load_fixture(world_, GetParam());
 };
 
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Fixtures, CassandraFiles, testing::ValuesIn(fixture_nam
 
 // What sstablemetadata prints of the fixture "wide".
 TEST(SSTableInfo, IsWhatStatisticsAndFilesSay) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
   SSTablePtr sstable = must(SSTable::open(world.disk(), fixture.descriptor, fixture.table));
   const SSTableInfo& info = sstable->info();

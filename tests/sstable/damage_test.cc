@@ -51,7 +51,7 @@ class Damage : public testing::TestWithParam<std::string> {
     return {};
   }
 
-  AsioDisk world_;
+  LinuxDisk world_;
   Fixture fixture_ = load_fixture(world_, "wide");
   TemporaryDirectory original_;
   nlohmann::json undamaged_;

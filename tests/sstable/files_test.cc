@@ -28,7 +28,7 @@ TEST(Descriptors, NamesAreCassandras) {
 }
 
 TEST(Descriptors, OtherFormatsAreRefusedByName) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "simple");
   auto opened = SSTable::open(world.disk(), {"/d", "nb", "big", "1"}, fixture.table);
   ASSERT_FALSE(opened.ok());
@@ -37,7 +37,7 @@ TEST(Descriptors, OtherFormatsAreRefusedByName) {
 }
 
 TEST(Directories, IncompleteSSTablesAreRemoved) {
-  AsioDisk world;
+  LinuxDisk world;
   TemporaryDirectory directory;
   for (const char* name :
        {"da-1-bti-Data.db", "da-1-bti-Rows.db", "da-2-bti-Data.db", "da-2-bti-TOC.txt", "manifest.json"}) {
@@ -53,7 +53,7 @@ TEST(Directories, IncompleteSSTablesAreRemoved) {
 }
 
 TEST(Directories, RemovingAnSSTableRemovesAllItsFiles) {
-  AsioDisk world;
+  LinuxDisk world;
   TemporaryDirectory directory;
   for (const char* name :
        {"da-1-bti-Data.db", "da-1-bti-TOC.txt", "da-1-bti-SAI+aa+idx+Meta.db", "da-10-bti-Data.db"}) {
@@ -109,7 +109,7 @@ Task<Status> write_people(Disk* disk, SSTableDescriptor descriptor, TablePtr tab
 }
 
 TEST(Writing, AnUnfinishedSSTableLeavesNothing) {
-  AsioDisk world;
+  LinuxDisk world;
   TemporaryDirectory directory;
   TablePtr table = people();
   SSTableDescriptor descriptor{directory.path(), "da", "bti", "1"};

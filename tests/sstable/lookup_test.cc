@@ -28,7 +28,7 @@ class Lookup : public testing::Test {
     return keys;
   }
 
-  AsioDisk world_;
+  LinuxDisk world_;
   Fixture fixture_ = load_fixture(world_, "many");
   SSTablePtr sstable_ = must(SSTable::open(world_.disk(), fixture_.descriptor, fixture_.table));
   std::vector<std::string> keys_;
@@ -85,7 +85,7 @@ TEST_F(Lookup, AReaderKeepsItsSSTableOpen) {
 }
 
 TEST(SchemaChanges, AColumnThatTheTableNeverHadIsAnError) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "simple");
   const TableMetadata& t = *fixture.table;
   std::vector<ColumnPtr> others;
@@ -100,7 +100,7 @@ TEST(SchemaChanges, AColumnThatTheTableNeverHadIsAnError) {
 }
 
 TEST(SchemaChanges, AReadSeesTheColumnsOfItsOwnSchema) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "simple");
   const TableMetadata& t = *fixture.table;
   SSTablePtr sstable = must(SSTable::open(world.disk(), fixture.descriptor, fixture.table));

@@ -122,7 +122,7 @@ void check_slices(const SSTable& sstable, const TablePtr& table, int rounds) {
 }
 
 TEST(Slices, OfWhatCassandraWrote) {
-  AsioDisk world;
+  LinuxDisk world;
   for (const char* name : {"wide", "plain"}) {
     Fixture fixture = load_fixture(world, name);
     check_slices(*must(SSTable::open(world.disk(), fixture.descriptor, fixture.table)), fixture.table, 25);
@@ -130,7 +130,7 @@ TEST(Slices, OfWhatCassandraWrote) {
 }
 
 TEST(Slices, ThroughRowIndexesOfAllGranularities) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
   for (uint32_t granularity : {1u, 100u, 700u, 5000u}) {
     for (const char* chunk : {"4", "64"}) {
@@ -144,7 +144,7 @@ TEST(Slices, ThroughRowIndexesOfAllGranularities) {
 }
 
 TEST(Slices, StartAfterARowThatWasSeen) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
   SSTablePtr sstable = must(SSTable::open(world.disk(), fixture.descriptor, fixture.table));
   DecoratedKey key = DecoratedKey::of("small");
@@ -158,7 +158,7 @@ TEST(Slices, StartAfterARowThatWasSeen) {
 }
 
 TEST(Slices, NoRowsWhenNoneAreWanted) {
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
   SSTablePtr sstable = must(SSTable::open(world.disk(), fixture.descriptor, fixture.table));
   auto scanner = must(sstable->scan(fixture.table, KeyRange(), {{}, false, false}));

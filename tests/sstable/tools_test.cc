@@ -66,7 +66,7 @@ TEST(CassandrasTools, SeeWhatOurWriterWrote) {
   if (!std::filesystem::exists(jars()) || output_of("java -version 2>&1").find("version") == std::string::npos) {
     GTEST_SKIP() << "no Java, or no jars of Cassandra in " << jars();
   }
-  AsioDisk world;
+  LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
   TemporaryDirectory directory;
   // Blocks and chunks of other sizes than Cassandra's.

@@ -75,7 +75,7 @@ class Tries : public testing::Test {
     ASSERT_FALSE(walk.failed());
   }
 
-  AsioDisk world_;
+  LinuxDisk world_;
   TemporaryDirectory directory_;
   int files_ = 0;
 };

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "model/read_command.h"
+#include "read/read_command.h"
 #include "runtime/sim/sim_runtime.h"
-#include "storage/engine.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like::storage_test {
 

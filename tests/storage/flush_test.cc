@@ -72,11 +72,11 @@ TEST_F(FlushTest, APointReadStopsAtTheNewestCompleteRow) {
 // The values of table d's rows, which it takes as plain ones or not.
 class ValueSink : public RowSink {
  public:
-  explicit ValueSink(bool takes_plain_rows) : takes_plain_rows_(takes_plain_rows) {}
+  explicit ValueSink(bool takes_uniform_rows) : takes_plain_rows_(takes_uniform_rows) {}
   Next begin_partition(const DecoratedKey&, const Row&) override { return Next::kContinue; }
   Next row(const Row& row) override { return add(row.clustering, row.cells.empty() ? kNull : row.cells[0].value); }
-  bool takes_plain_rows() const override { return takes_plain_rows_; }
-  Next plain_row(const PlainRow& row) override {
+  bool takes_uniform_rows() const override { return takes_plain_rows_; }
+  Next uniform_row(const UniformRow& row) override {
     ++plain_rows;
     return add(row.clustering, row.values[0]);
   }

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "fixture.h"
-#include "storage/index/index_store.h"
+#include "storage/index/secondary_index.h"
 
 namespace cassandra_like::storage_test {
 namespace {

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include "fixture.h"
-#include "storage/row_feed.h"
+#include "read/read_pipeline.h"
 
 namespace cassandra_like::storage_test {
 namespace {
 
-constexpr int kRows = 3 * RowFeed::kTurn + 100;
+constexpr int kRows = 3 * ReadPipeline::kTurn + 100;
 const std::vector<std::string> kKeys = {"a", "b", "c"};
 
 class LongReadTest : public testing::Test {
@@ -35,7 +35,7 @@ class LongReadTest : public testing::Test {
   }
   // The partition in pieces, each of which is read in one turn.
   Lines in_pieces(const std::string& key, bool reversed) {
-    constexpr int kPiece = RowFeed::kTurn / 2;
+    constexpr int kPiece = ReadPipeline::kTurn / 2;
     std::vector<Lines> pieces;
     for (int from = 0; from < kRows; from += kPiece) {
       Slice slice{bound(from), bound(std::min(from + kPiece, kRows))};

@@ -211,7 +211,7 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
       ASSERT_EQ(to_line(*table, row), to_line(*table, merge_rows(rows, {}, arena)));
       if (!found.is_packed()) continue;
       std::vector<BytesView> views;
-      const PlainRow plain = found.plain(views);
+      const UniformRow plain = found.plain(views);
       EXPECT_EQ(plain.clustering.comparable, row.clustering.comparable);
       size_t cell = 0;
       for (size_t c = 0; c < table->regular_columns.size(); ++c) {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "fixture.h"
-#include "storage/memtable/range_tombstones.h"
+#include "read/range_tombstones.h"
 
 namespace cassandra_like::storage_test {
 namespace {

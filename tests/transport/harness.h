@@ -197,7 +197,7 @@ class FakeProcessor : public QueryProcessor {
   Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext r) override {
     return asked("prepare [" + std::string(keyspace) + "] " + std::string(text), r);
   }
-  void expect(std::span<const ExpectedExecution> executions) override {
+  void prefetch(std::span<const PendingExecution> executions) override {
     for (const auto& [id, values] : executions) expected.emplace_back(to_hex(id), to_hex(values));
   }
   Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext r) override {
@@ -257,7 +257,7 @@ class FakeTrace : public TraceSession {
   static inline std::map<std::string, std::string> last_parameters;
   static inline Uuid next_id = *Uuid::parse("2c3f5c60-e54b-11f1-be47-e9e782a74750");
 
-  static std::unique_ptr<TraceSession> begin(QueryProcessor&, const ClientState&, std::string request,
+  static std::unique_ptr<TraceSession> begin(QueryServices&, const ClientState&, std::string request,
                                              std::map<std::string, std::string> parameters) {
     last_request = std::move(request);
     last_parameters = std::move(parameters);

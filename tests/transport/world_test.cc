@@ -5,7 +5,7 @@
 #include <atomic>
 #include <future>
 
-#include "runtime/asio/asio_runtime.h"
+#include "runtime/linux/linux_runtime.h"
 #include "runtime/sim/sim_runtime.h"
 #include "tests/transport/harness.h"
 
@@ -210,7 +210,7 @@ Task<void> stop_shard(Server* server, std::promise<void>* done) {
 }
 
 TEST(RealWorld, AnswersEveryRequest) {
-  std::unique_ptr<AsioRuntime> runtime = AsioRuntime::create(2);
+  std::unique_ptr<LinuxRuntime> runtime = LinuxRuntime::create(2);
   runtime->start();
   TransportOptions options;
   options.address = {"127.0.0.1", 0};

@@ -16,8 +16,9 @@
 
 #include "model/mutation.h"
 #include "runtime/runtime.h"
+#include "storage/commit_log_position.h"
 #include "storage/commitlog/segment_format.h"
-#include "storage/engine.h"
+#include "storage/options.h"
 
 namespace cassandra_like {
 

@@ -1,7 +1,7 @@
 // The entries that writes of base rows make and unmake (index.internal.CassandraIndex.indexerFor).
 #include <algorithm>
 
-#include "storage/index/index_store.h"
+#include "storage/index/secondary_index.h"
 
 namespace cassandra_like {
 

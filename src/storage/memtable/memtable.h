@@ -13,10 +13,10 @@
 #include "base/arena.h"
 #include "model/mutation.h"
 #include "model/row_codec.h"
+#include "read/partition_reader.h"
+#include "read/range_tombstones.h"
 #include "storage/memtable/memtable_partition.h"
-#include "storage/memtable/partition_index.h"
-#include "storage/memtable/range_tombstones.h"
-#include "storage/partition_reader.h"
+#include "storage/memtable/partition_map.h"
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
@@ -37,7 +37,7 @@ class Memtable {
   bool has_old_columns() const { return has_old_columns_; }
 
   const MemtablePartition* find(const DecoratedKey& key) const { return partitions_.find(key); }
-  const PartitionIndex& partitions() const { return partitions_; }
+  const PartitionMap& partitions() const { return partitions_; }
   bool empty() const { return partitions_.empty(); }
 
   std::unique_ptr<PartitionReader> read(const MemtablePartition& partition, const SliceSelection& selection) const;
@@ -66,7 +66,7 @@ class Memtable {
   CommitLogPosition lower_;
   Arena arena_;
   Arena scratch_;
-  PartitionIndex partitions_;
+  PartitionMap partitions_;
   std::deque<RangeTombstones> ranges_;
   EncodingStatsCollector stats_;
   std::vector<const Column*> seen_;  // columns, in the order in which they came

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "model/key.h"
 #include "model/row.h"
+#include "read/range_tombstones.h"
 #include "storage/memtable/memtable_row.h"
-#include "storage/memtable/range_tombstones.h"
 
 namespace cassandra_like {
 

@@ -1,5 +1,5 @@
 // Reading memtables through the interfaces that SSTables have, too.
-#include "storage/column_versions.h"
+#include "storage/memtable/column_versions.h"
 #include "storage/memtable/memtable.h"
 
 namespace cassandra_like {
@@ -48,7 +48,7 @@ class MemtablePartitionReader final : public PartitionReader {
     return nullptr;
   }
 
-  const PlainRow* next_plain(int64_t now_seconds) override {
+  const UniformRow* next_uniform(int64_t now_seconds) override {
     const MemtableRow* row = slice_ < slice_count_ ? peek_row() : nullptr;
     if (row == nullptr || row->table() != &table_ || !row->is_live(now_seconds) || remap_ ||
         markers_.peek() != nullptr) {
@@ -112,7 +112,7 @@ class MemtablePartitionReader final : public PartitionReader {
   std::vector<RangeTombstone> ranges_;
   MarkerCursor markers_;
   Unfiltered result_;
-  PlainRow plain_row_;
+  UniformRow plain_row_;
   std::vector<BytesView> views_;  // of plain_row_
 };
 
@@ -140,7 +140,7 @@ class MemtableScanner final : public PartitionScanner {
   const Memtable& memtable_;
   KeyRange range_;
   SliceSelection selection_;
-  PartitionIndex::Iterator at_;
+  PartitionMap::Iterator at_;
   std::unique_ptr<PartitionReader> reader_;
 };
 

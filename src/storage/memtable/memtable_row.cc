@@ -170,7 +170,7 @@ void MemtableRow::write(const Row& row) {
   }
 }
 
-PlainRow MemtableRow::plain(std::vector<BytesView>& views) const {
+UniformRow MemtableRow::plain(std::vector<BytesView>& views) const {
   const size_t clustering = table_->clustering.size(), n = clustering + table_->regular_columns.size();
   views.resize(n);
   const char* at = values();

@@ -46,7 +46,7 @@ class MemtableRow {
   // Of a packed row: whether all of it lives then.
   bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
   // Of a packed row that lives. The vector holds the views that the result refers to.
-  PlainRow plain(std::vector<BytesView>& views) const;
+  UniformRow plain(std::vector<BytesView>& views) const;
 
   // Of a packed row: the row that is in its place when it is merged with another of the same clustering. Null if that is
   // not one of the two; then nothing has changed.

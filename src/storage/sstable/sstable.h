@@ -14,9 +14,10 @@
 #include "base/checksum.h"
 #include "base/uuid.h"
 #include "model/row_codec.h"
+#include "read/partition_reader.h"
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
-#include "storage/partition_reader.h"
+#include "storage/commit_log_position.h"
 
 namespace cassandra_like {
 
@@ -34,12 +35,6 @@ struct SSTableDescriptor {
   // The 28 characters of a time-based uuid (UUIDBasedSSTableId.toString), and back.
   static std::string id_of(const Uuid& uuid);
   static std::optional<Uuid> uuid_of(std::string_view id);
-};
-
-struct CommitLogPosition {
-  int64_t segment = -1;
-  int32_t position = 0;
-  auto operator<=>(const CommitLogPosition&) const = default;
 };
 
 // What is known of an SSTable without reading its data (Statistics.db and the files' sizes).

@@ -299,12 +299,12 @@ Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
 }
 
 // Forwards, and of rows that lie whole in the cursor's window; next() does the rest.
-const PlainRow* SSTablePartitionReader::next_plain(int64_t now_seconds) {
+const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
   const bool may_follow = step_ == Step::kInSlice && !have_head_ && !at_end_ && !selection_.reversed;
   if (!may_follow || !header_->has_plain_rows) return nullptr;
   Reader in = state_->cursor.reader();
   const Bytes& end = slice().end;
-  if (!end.empty() || !decoder_.next_plain(in)) {
+  if (!end.empty() || !decoder_.next_uniform(in)) {
     in = state_->cursor.reader();
     const bool is_in_slice =
         decoder_.next(in) && decoder_.is_row() && (end.empty() || decoder_.position().comparable < end);

@@ -56,7 +56,7 @@ class SSTablePartitionReader final : public PartitionReader {
   Result<bool> begin(uint64_t data_position, const DecoratedKey* expected);
   Result<bool> begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected);
   Result<const Unfiltered*> next() override;
-  const PlainRow* next_plain(int64_t now_seconds) override;
+  const UniformRow* next_uniform(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }
   // Where the next partition begins, after next() returned nullptr and when nothing was left out.
   uint64_t end_position() const { return state_->cursor.position(); }
@@ -97,7 +97,7 @@ class SSTablePartitionReader final : public PartitionReader {
   std::unique_ptr<ReadState> state_;
   RowDecoder decoder_;
   Unfiltered unfiltered_;
-  PlainRow plain_row_;
+  UniformRow plain_row_;
 
   uint64_t partition_start_ = 0;
   uint64_t rows_start_ = 0;  // 0: not known, ask the row index

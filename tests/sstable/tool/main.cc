@@ -8,15 +8,15 @@
 #include <iostream>
 #include <sstream>
 
-#include "tests/sstable/fixture/asio_disk.h"
 #include "tests/sstable/fixture/json_dump.h"
+#include "tests/sstable/fixture/linux_disk.h"
 #include "tests/sstable/fixture/rewrite.h"
 #include "tests/sstable/fixture/schema_file.h"
 
 namespace cassandra_like::test {
 namespace {
 
-Status run(AsioDisk& world, const std::string& command, const TablePtr& table, const std::string& directory,
+Status run(LinuxDisk& world, const std::string& command, const TablePtr& table, const std::string& directory,
            const std::string& to) {
   ASSIGN_OR_RETURN(auto descriptors, list_sstables(world.disk(), directory));
   nlohmann::json dump = nlohmann::json::array();
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   std::ifstream file(argv[2]);
   std::stringstream schema;
   schema << file.rdbuf();
-  AsioDisk world;
+  LinuxDisk world;
   auto status = run(world, argv[1], parse_schema(schema.str()), argv[3], argc > 4 ? argv[4] : "");
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.error().message().c_str());

@@ -1,0 +1,52 @@
+// The services of the query processor that statements use while they run, and the options that it was made with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/uuid.h"
+#include "coordinator/coordinator.h"
+#include "cql/context/guardrails.h"
+#include "cql/context/result.h"
+
+namespace cassandra_like {
+
+// Thresholds and switches of cassandra.yaml that statements look at.
+struct CqlOptions {
+  uint64_t batch_size_warn_bytes = 5 * 1024;
+  uint64_t batch_size_fail_bytes = 50 * 1024;
+  uint32_t unlogged_batch_across_partitions_warn_threshold = 10;
+  uint64_t tombstone_warn_threshold = 1000;
+  uint64_t prepared_statements_cache_bytes = 64ull << 20;
+  std::string default_secondary_index = "legacy_local_table";
+  std::string cluster_name = "Test Cluster";
+  std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
+  std::string snitch = "org.apache.cassandra.locator.SimpleSnitch";
+  std::string authenticator = "AllowAllAuthenticator";
+  std::string authorizer = "AllowAllAuthorizer";
+  int default_keyspace_rf = 1;
+  bool takes_using_timeout = false;  // SELECT … USING TIMEOUT, which is ScyllaDB's
+  StringPairs default_compaction;    // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
+  std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
+  Guardrails guardrails;
+};
+
+// One a shard. QueryProcessor implements it.
+class QueryServices {
+ public:
+  virtual ~QueryServices() = default;
+
+  // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
+  virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
+  // A version 1 uuid that no other call on any shard of this node returns; increasing on this shard.
+  virtual Uuid next_time_uuid() = 0;
+  // Removes the statements that the last change of the schema has made stale from system.prepared_statements.
+  virtual Task<Status> remove_stale_prepared() { return Status(); }
+
+  virtual Coordinator& coordinator() = 0;
+  virtual ShardRuntime& runtime() = 0;
+  virtual const CqlOptions& options() const = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,20 @@
+#include "cql/context/result.h"
+
+#include "base/checksum.h"
+
+namespace cassandra_like {
+
+ResultMetadataPtr make_result_metadata(std::vector<ColumnSpec> columns) {
+  Bytes text;
+  for (const ColumnSpec& column : columns) {
+    text.append(column.name).push_back('\0');
+    text.append(column.type->class_name()).append(2, '\0');
+  }
+  auto digest = md5(text);
+  auto metadata = std::make_shared<ResultMetadata>();
+  metadata->columns = std::move(columns);
+  metadata->id.assign(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return metadata;
+}
+
+}  // namespace cassandra_like

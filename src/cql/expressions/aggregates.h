@@ -1,0 +1,15 @@
+// The native aggregates (cql3.functions.AggregateFcts), for SELECT and, over the elements of one value, collection_*.
+#pragma once
+
+#include "cql/expressions/function.h"
+
+namespace cassandra_like::functions {
+
+FunctionPtr min_aggregate(const TypePtr& type);
+FunctionPtr max_aggregate(const TypePtr& type);
+// Of a numeric type.
+FunctionPtr sum_aggregate(const TypePtr& type);
+FunctionPtr avg_aggregate(const TypePtr& type);
+FunctionPtr count_rows_aggregate(std::string name, std::vector<TypePtr> arguments);
+
+}  // namespace cassandra_like::functions

@@ -1,0 +1,122 @@
+#include "cql/modification/insert_json.h"
+
+#include <map>
+
+#include "cql/expressions/term_internal.h"
+#include "cql/values/json.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// By column; without a value: null. Columns that the document does not name are not there.
+using Values = std::map<const Column*, std::optional<Bytes>>;
+
+Result<Values> parse_document(const TableMetadata& table, std::string_view text) {
+  auto parsed = parse_json(text);
+  if (parsed.ok() && parsed->is_null()) return invalid("Got null for INSERT JSON values");
+  bool is_map = parsed.ok() && parsed->kind == JsonValue::Kind::kMap;
+  if (!is_map) {
+    std::string why = parsed.ok() ? "Cannot deserialize value of type `java.util.LinkedHashMap`"
+                                  : "com.fasterxml.jackson.core.JsonParseException: " + parsed.error().message();
+    return invalid("Could not decode JSON string as a map: " + why + ". (String was: " + std::string(text) + ")");
+  }
+  fold_keys(*parsed);
+  Values values;
+  std::string unknown;
+  for (const auto& [name, json] : parsed->entries) {
+    const Column* column = table.column(name);
+    if (column == nullptr) {
+      if (unknown.empty()) unknown = "JSON values map contains unrecognized column: " + name;
+      continue;
+    }
+    auto& value = values[column];
+    if (json.is_null()) continue;
+    auto serialized = value_from_json(*column->type, json);
+    if (!serialized.ok()) {
+      if (serialized.error().code() == kDurationError) return invalid(serialized.error().message());
+      return invalid("Error decoding JSON value for " + name + ": " + serialized.error().message());
+    }
+    value = std::move(*serialized);
+  }
+  if (!unknown.empty()) return invalid(unknown);
+  return values;
+}
+
+// The document of one execution. All columns of a row ask for the same one, one after the other: it is kept until
+// another comes.
+class Document {
+ public:
+  Document(TablePtr table, TermPtr term) : table_(std::move(table)), term_(std::move(term)) {}
+
+  Result<const Values*> values(ExecutionContext& context) const {
+    const int marker = term_->marker_index();
+    BytesView text;
+    if (marker >= 0) {
+      text = context.options.values[static_cast<size_t>(marker)];
+    } else {
+      ASSIGN_OR_RETURN(text, term_->bind(context));
+    }
+    if (is_null(text)) return invalid("Got null for INSERT JSON values");
+    if (is_unset(text)) text = BytesView("", 0);  // and that is no document
+    if (!is_valid_utf8(text)) return invalid("Invalid UTF-8 bytes " + to_hex(text));
+    if (!known_ || text_ != text) {
+      known_ = false;
+      ASSIGN_OR_RETURN(values_, parse_document(*table_, text));
+      text_ = Bytes(text);
+      known_ = true;
+    }
+    return &values_;
+  }
+
+ private:
+  TablePtr table_;
+  TermPtr term_;
+  mutable bool known_ = false;
+  mutable Bytes text_;
+  mutable Values values_;
+};
+
+class ColumnTerm : public Term {
+ public:
+  ColumnTerm(std::shared_ptr<const Document> document, const Column* column, bool default_unset)
+      : document_(std::move(document)), column_(column), default_unset_(default_unset) {}
+  Result<BytesView> bind(ExecutionContext& context) const override {
+    ASSIGN_OR_RETURN(const Values* values, document_->values(context));
+    auto found = values->find(column_);
+    if (found == values->end()) return default_unset_ ? kUnset : kNull;
+    return found->second ? context.arena.copy(*found->second) : kNull;
+  }
+
+ private:
+  std::shared_ptr<const Document> document_;
+  const Column* column_;
+  bool default_unset_;
+};
+
+class ColumnsImpl : public JsonColumns {
+ public:
+  ColumnsImpl(TablePtr table, TermPtr term, bool default_unset)
+      : document_(std::make_shared<Document>(std::move(table), std::move(term))), default_unset_(default_unset) {}
+  TermPtr term(const Column* column) const override {
+    return std::make_unique<ColumnTerm>(document_, column, default_unset_);
+  }
+
+ private:
+  std::shared_ptr<const Document> document_;
+  bool default_unset_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<JsonColumns>> JsonColumns::prepare(const TablePtr& table, const ast::InsertJson& insert,
+                                                          PrepareContext& context) {
+  ColumnSpec receiver{table->keyspace, table->name, "[json]", types::text()};
+  ASSIGN_OR_RETURN(TermPtr term, prepare_term(insert.value, receiver, context));
+  if (const BytesView* text = term->constant()) {
+    ASSIGN_OR_RETURN(Values values, parse_document(*table, *text));
+  }
+  return std::unique_ptr<JsonColumns>(std::make_unique<ColumnsImpl>(table, std::move(term), insert.default_unset));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,257 @@
+// What all schema statements share: who may run them, how they reach shard 0, and what they answer.
+#include "cql/schema/schema_statement.h"
+
+#include <algorithm>
+
+#include "cql/context/query_services.h"
+#include "cql/schema/schema_diff.h"
+
+namespace cassandra_like {
+namespace {
+
+// What a statement is about, for its event and for the rights to run it.
+struct Subject {
+  enum class Resource : uint8_t { kNone, kKeyspace, kAllTables, kTable };
+
+  const char* kind;        // of the statement
+  const char* change;      // CREATED UPDATED DROPPED
+  const char* target;      // KEYSPACE TABLE TYPE
+  std::string name;        // of the table or type; empty: as the change tells
+  const char* permission;  // CREATE ALTER DROP
+  Resource resource;
+};
+
+using Resource = Subject::Resource;
+
+Subject subject_of(const ast::CreateKeyspace&) {
+  return {"CREATE KEYSPACE", "CREATED", "KEYSPACE", "", "CREATE", Resource::kNone};
+}
+Subject subject_of(const ast::AlterKeyspace&) {
+  return {"ALTER KEYSPACE", "UPDATED", "KEYSPACE", "", "ALTER", Resource::kKeyspace};
+}
+Subject subject_of(const ast::DropKeyspace&) {
+  return {"DROP KEYSPACE", "DROPPED", "KEYSPACE", "", "DROP", Resource::kKeyspace};
+}
+Subject subject_of(const ast::CreateTable& s) {
+  return {"CREATE TABLE", "CREATED", "TABLE", s.table.name, "CREATE", Resource::kAllTables};
+}
+Subject subject_of(const ast::AlterTable& s) {
+  return {"ALTER TABLE", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
+}
+Subject subject_of(const ast::DropTable& s) {
+  return {"DROP TABLE", "DROPPED", "TABLE", s.table.name, "DROP", Resource::kTable};
+}
+Subject subject_of(const ast::CreateType& s) {
+  return {"CREATE TYPE", "CREATED", "TYPE", s.type.name, "CREATE", Resource::kAllTables};
+}
+Subject subject_of(const ast::AlterType& s) {
+  return {"ALTER TYPE", "UPDATED", "TYPE", s.type.name, "ALTER", Resource::kAllTables};
+}
+Subject subject_of(const ast::DropType& s) {
+  return {"DROP TYPE", "DROPPED", "TYPE", s.type.name, "DROP", Resource::kAllTables};
+}
+Subject subject_of(const ast::CreateIndex& s) {
+  return {"CREATE INDEX", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
+}
+Subject subject_of(const ast::DropIndex&) { return {"DROP INDEX", "UPDATED", "TABLE", "", "ALTER", Resource::kNone}; }
+Subject subject_of(const ast::DropView& s) {
+  return {"DROP MATERIALIZED VIEW", "DROPPED", "TABLE", s.view.name, "ALTER", Resource::kNone};
+}
+Subject subject_of(const ast::DropTrigger& s) {
+  return {"DROP TRIGGER", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kNone};
+}
+Subject subject_of(const ast::DropFunction& s) {
+  return {s.aggregate ? "DROP AGGREGATE" : "DROP FUNCTION",
+          "DROPPED",
+          "FUNCTION",
+          s.function.name,
+          "DROP",
+          Resource::kNone};
+}
+
+// Nobody changes what every node relies on; only the replication of the replicated system keyspaces is theirs to set.
+Status check_authorization(const Subject& subject, const std::string& keyspace) {
+  if (subject.resource == Resource::kNone) return {};
+  auto unauthorized = [](std::string message) { return Error(ErrorCode::kUnauthorized, std::move(message)); };
+  if (is_local_system_keyspace(keyspace) || is_virtual_keyspace(keyspace)) {
+    return unauthorized(keyspace + " keyspace is not user-modifiable.");
+  }
+  bool alters_keyspace = subject.resource == Resource::kKeyspace && std::string_view(subject.permission) == "ALTER";
+  if (!is_system_keyspace(keyspace) || alters_keyspace) return {};
+  std::string resource = subject.resource == Resource::kKeyspace    ? "<keyspace " + keyspace + ">"
+                         : subject.resource == Resource::kAllTables ? "<all tables in " + keyspace + ">"
+                                                                    : "<table " + keyspace + "." + subject.name + ">";
+  return unauthorized(std::string("Cannot ") + subject.permission + " " + resource);
+}
+
+Status check_keyspace_name(const std::string& name) {
+  constexpr size_t kMaxLength = 48;
+  if (!is_word(name)) {
+    return invalid(
+        "Keyspace name must not be empty and must contain alphanumeric or underscore characters only (got \"" + name +
+        "\")");
+  }
+  if (name.size() <= kMaxLength) return {};
+  return invalid("Keyspace name must not be more than " + std::to_string(kMaxLength) + " characters long (got " +
+                 std::to_string(name.size()) + " characters for \"" + name + "\")");
+}
+
+// Puts the statement's own event first.
+std::vector<SchemaEvent> order_events(std::vector<SchemaEvent> events, const Subject& subject,
+                                      const std::string& keyspace) {
+  auto own = std::find_if(events.begin(), events.end(), [&](const SchemaEvent& event) {
+    return event.change == subject.change && event.target == subject.target && event.keyspace == keyspace &&
+           (subject.name.empty() || event.name == subject.name);
+  });
+  if (own != events.end()) std::rotate(events.begin(), own, own + 1);
+  return events;
+}
+
+SchemaChangeInput make_input(ExecutionContext& context) {
+  SchemaChangeInput input;
+  input.options = &context.config;
+  input.nodes[context.coordinator.replica().local_node().data_center] = 1;
+  input.timestamp_micros = context.runtime.clock.wall_micros();
+  input.table_id = context.services.next_time_uuid();
+  return input;
+}
+
+// An index that is made again under the same name must not pass for built. The key of the table is called table_name,
+// but it is the keyspace's.
+Task<Result<QueryResult>> forget_index(QueryServices& services, const std::string& keyspace, const std::string& index) {
+  std::vector<Bytes> values{keyspace, index};
+  return services.execute_internal("DELETE FROM system.\"IndexInfo\" WHERE table_name = ? AND index_name = ?",
+                                   std::move(values));
+}
+
+Task<Status> build_index(Replica& replica, const SchemaDiff& diff, const std::string& index) {
+  const SchemaEvent& event = diff.events.front();
+  return replica.build_index(diff.schema->table(event.keyspace, event.name), index);
+}
+
+QueryResult result_of(const SchemaDiff& diff) {
+  QueryResult result;
+  if (!diff.events.empty()) result.value = SchemaChangeResult{diff.events.front()};
+  return result;
+}
+
+Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext* context) {
+  SchemaStore& store = context->coordinator.schema();
+  CO_TRY(statement->check(context->client.is_internal, *store.current()));
+  SchemaChangeInput input = make_input(*context);
+  auto* in = &input;
+  SchemaTransformation transformation = [statement, in](const SchemaPtr& schema) {
+    return statement->apply(schema, *in);
+  };
+  Result<SchemaDiff> diff = co_await store.change(std::move(transformation));
+  if (!diff.ok()) co_return std::move(diff.error());
+  for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
+  CO_TRY(co_await context->services.remove_stale_prepared());
+  for (const auto& [keyspace, index] : input.dropped_indexes) {
+    CO_TRY(co_await forget_index(context->services, keyspace, index));
+  }
+  if (!input.created_index.empty()) {
+    CO_TRY(co_await build_index(context->coordinator.replica(), *diff, input.created_index));
+  }
+  co_return result_of(*diff);
+}
+
+template <class Change>
+class ChangeStatement : public SchemaStatement {
+ public:
+  ChangeStatement(Change change, std::string keyspace)
+      : change_(std::move(change)), keyspace_(std::move(keyspace)), subject_(subject_of(change_)) {}
+
+  const char* kind() const override { return subject_.kind; }
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override { return run(this, &context); }
+
+  Status check(bool is_internal, const Schema& schema) const override {
+    if (!is_internal) TRY(check_authorization(subject_, keyspace_));
+    if (is_local_system_keyspace(keyspace_) || is_virtual_keyspace(keyspace_)) {
+      return invalid("System keyspace '" + keyspace_ + "' is not user-modifiable");
+    }
+    KeyspacePtr keyspace = schema.keyspace(keyspace_);
+    if (keyspace != nullptr && keyspace->is_virtual) {
+      return invalid("Virtual keyspace '" + keyspace_ + "' is not user-modifiable");
+    }
+    return check_keyspace_name(keyspace_);
+  }
+
+  Result<SchemaDiff> apply(const SchemaPtr& schema, SchemaChangeInput& input) const override {
+    ASSIGN_OR_RETURN(SchemaPtr next, apply_change(SchemaChange<Change>{change_, keyspace_, schema, input}));
+    auto events = next == schema ? std::vector<SchemaEvent>() : schema_events(*schema, *next);
+    if (events.empty()) return SchemaDiff{schema, {}};
+    input.dropped_indexes = dropped_indexes(*schema, *next);
+    return SchemaDiff{std::move(next), order_events(std::move(events), subject_, keyspace_)};
+  }
+
+ private:
+  Change change_;
+  std::string keyspace_;
+  Subject subject_;
+};
+
+struct PrepareChange {
+  PrepareContext& context;
+
+  template <class Change>
+  PrepareResult make(const Change& change, const std::string& given_keyspace) const {
+    ASSIGN_OR_RETURN(std::string keyspace, context.keyspace_of(given_keyspace));
+    return PrepareResult(std::make_unique<ChangeStatement<Change>>(change, std::move(keyspace)));
+  }
+  static PrepareResult not_yet(const char* what) { return invalid(std::string(what) + " are not supported yet"); }
+
+  PrepareResult operator()(const ast::CreateKeyspace& s) const { return make(s, s.keyspace); }
+  PrepareResult operator()(const ast::AlterKeyspace& s) const { return make(s, s.keyspace); }
+  PrepareResult operator()(const ast::DropKeyspace& s) const { return make(s, s.keyspace); }
+  PrepareResult operator()(const ast::CreateTable& s) const {
+    auto statement = make(s, s.table.keyspace);
+    if (!statement.ok()) return statement;
+    if (s.compact_storage) return not_yet("Tables with COMPACT STORAGE");
+    if (!s.partition_key.empty()) return statement;
+    return invalid("No PRIMARY KEY specifed for table '" + (s.table.keyspace.empty() ? "" : s.table.keyspace + ".") +
+                   s.table.name + "' (exactly one required)");
+  }
+  PrepareResult operator()(const ast::AlterTable& s) const { return make(s, s.table.keyspace); }
+  PrepareResult operator()(const ast::DropTable& s) const { return make(s, s.table.keyspace); }
+  PrepareResult operator()(const ast::CreateType& s) const { return make(s, s.type.keyspace); }
+  PrepareResult operator()(const ast::AlterType& s) const { return make(s, s.type.keyspace); }
+  PrepareResult operator()(const ast::DropType& s) const { return make(s, s.type.keyspace); }
+  PrepareResult operator()(const ast::CreateIndex& s) const { return make(s, s.table.keyspace); }
+  PrepareResult operator()(const ast::DropIndex& s) const { return make(s, s.index.keyspace); }
+  PrepareResult operator()(const ast::DropView& s) const { return make(s, s.view.keyspace); }
+  PrepareResult operator()(const ast::DropTrigger& s) const { return make(s, s.table.keyspace); }
+  PrepareResult operator()(const ast::DropFunction& s) const { return make(s, s.function.keyspace); }
+  PrepareResult operator()(const ast::CreateView&) const { return not_yet("Materialized views"); }
+  PrepareResult operator()(const ast::AlterView&) const { return not_yet("Materialized views"); }
+  PrepareResult operator()(const ast::CreateTrigger&) const { return not_yet("Triggers"); }
+  PrepareResult operator()(const ast::CreateFunction&) const { return not_yet("User-defined functions"); }
+  PrepareResult operator()(const ast::CreateAggregate&) const { return not_yet("User-defined aggregates"); }
+  template <class Other>
+  PrepareResult operator()(const Other&) const {
+    return invalid("Not a schema statement");
+  }
+};
+
+}  // namespace
+
+PrepareResult prepare_schema_statement(const ast::Statement& statement, PrepareContext& context) {
+  return std::visit(PrepareChange{context}, statement.body);
+}
+
+Error keyspace_does_not_exist(const std::string& keyspace) {
+  return invalid("Keyspace '" + keyspace + "' doesn't exist");
+}
+
+bool is_word(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Result<TypePtr> resolve_column_type(const ast::TypeName& type, const std::string& keyspace, const SchemaPtr& schema,
+                                    const SchemaChangeInput& input) {
+  return PrepareContext(schema, keyspace, "", {}, *input.options).type(type, keyspace);
+}
+
+}  // namespace cassandra_like

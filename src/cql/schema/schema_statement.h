@@ -1,0 +1,93 @@
+// CREATE, ALTER and DROP of keyspaces, tables, types and indexes.
+//
+// What a statement makes of a schema is a function of that schema and a SchemaChangeInput alone, so it runs on shard 0
+// inside SchemaStore::change() whatever shard the client talks to, and can be tried without a node.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cql/context/statement.h"
+
+namespace cassandra_like {
+
+// What the functions below use besides the schema, and what they tell besides the next schema.
+struct SchemaChangeInput {
+  const CqlOptions* options = nullptr;
+  std::map<std::string, int> nodes;  // of the ring, by data center
+  int64_t timestamp_micros = 0;      // when dropped columns were dropped
+  Uuid table_id;                     // of a table that is created without an id of its own
+  std::vector<std::string> warnings;
+  std::string created_index;                                         // of CREATE INDEX: what is to be built next
+  std::vector<std::pair<std::string, std::string>> dropped_indexes;  // keyspace and name
+};
+
+// A prepared one.
+class SchemaStatement : public Statement {
+ public:
+  // Before anything is read: who may not do this, and what this node cannot do.
+  virtual Status check(bool is_internal, const Schema& schema) const = 0;
+  virtual Result<SchemaDiff> apply(const SchemaPtr& schema, SchemaChangeInput& input) const = 0;
+};
+
+// --- Each statement: the next schema; the given one when there is nothing to do ---
+
+using SchemaResult = Result<SchemaPtr>;
+template <class Change>
+struct SchemaChange {
+  const Change& change;
+  const std::string& keyspace;  // the statement's or the session's
+  const SchemaPtr& schema;
+  SchemaChangeInput& input;
+};
+
+SchemaResult apply_change(SchemaChange<ast::CreateKeyspace> c);  // schema_statements_keyspace.cc
+SchemaResult apply_change(SchemaChange<ast::AlterKeyspace> c);
+SchemaResult apply_change(SchemaChange<ast::DropKeyspace> c);
+SchemaResult apply_change(SchemaChange<ast::CreateTable> c);  // schema_statements_table.cc
+SchemaResult apply_change(SchemaChange<ast::DropTable> c);
+SchemaResult apply_change(SchemaChange<ast::AlterTable> c);  // schema_statements_alter_table.cc
+SchemaResult apply_change(SchemaChange<ast::CreateType> c);  // schema_statements_type.cc
+SchemaResult apply_change(SchemaChange<ast::AlterType> c);
+SchemaResult apply_change(SchemaChange<ast::DropType> c);
+SchemaResult apply_change(SchemaChange<ast::CreateIndex> c);  // schema_statements_index.cc
+SchemaResult apply_change(SchemaChange<ast::DropIndex> c);
+// Of what this node never has: IF EXISTS is all that can succeed.
+SchemaResult apply_change(SchemaChange<ast::DropView> c);  // schema_statements_absent.cc
+SchemaResult apply_change(SchemaChange<ast::DropTrigger> c);
+SchemaResult apply_change(SchemaChange<ast::DropFunction> c);
+
+// --- What several of them need ---
+
+Error keyspace_does_not_exist(const std::string& keyspace);
+Error table_does_not_exist(const std::string& keyspace, const std::string& table);
+Error masking_disabled();
+// Letters, digits and underscores, at least one.
+bool is_word(std::string_view name);
+Result<TypePtr> resolve_column_type(const ast::TypeName& type, const std::string& keyspace, const SchemaPtr& schema,
+                                    const SchemaChangeInput& input);
+// A user type with cells of its own, one of whose fields would have such too.
+bool has_nested_multi_cell(const Type& type);
+
+// The parts of a table that a statement may change; build() sorts them again.
+struct TableBuilder {
+  TableBuilder() = default;
+  explicit TableBuilder(const TableMetadata& table);
+
+  const Column* column(std::string_view name) const;
+  void add(std::string name, TypePtr type, ColumnKind kind);
+  TablePtr build() const;
+
+  std::string keyspace, name;
+  Uuid id;
+  TableFlags flags;
+  TableParams params;
+  std::vector<ColumnPtr> partition_key, clustering, others;
+  std::map<std::string, DroppedColumn> dropped_columns;
+  std::map<std::string, IndexMetadata> indexes;
+};
+// TableMetadata.validate: kConfigError "ks.table: …".
+Status validate_table(const TableMetadata& table);
+
+}  // namespace cassandra_like

@@ -1,0 +1,572 @@
+// SELECT: prepared against the schema, executed as one or two reads a page (cql3.statements.SelectStatement).
+#include <algorithm>
+
+#include "cql/context/tracing.h"
+#include "cql/restrictions/restrictions.h"
+#include "cql/selection/select_sink.h"
+#include "cql/selection/selector.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// Groups read this many rows at a time, so that other requests get their turn.
+constexpr uint64_t kGroupPage = 10000;
+
+}  // namespace
+
+class SelectStatement : public Statement {
+ public:
+  Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
+  const char* kind() const override { return "SELECT"; }
+  ResultMetadataPtr result_metadata() const override { return selection_.metadata(); }
+  std::vector<Uuid> depends_on() const override { return {table_->id}; }
+  const TableMetadata* key_table() const override { return table_.get(); }
+
+ private:
+  friend class SelectBuilder;
+  struct Execution;
+
+  bool has_groups() const { return grouping_ || selection_.has_aggregates(); }
+  // One result row, whatever the limits.
+  bool is_one_group() const { return !grouping_ && selection_.has_aggregates(); }
+
+  Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context) const;
+  Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
+  Status build_command(ExecutionContext& context, ReadCommand& command) const;
+  Status check_execution(ExecutionContext& context, const ReadCommand& command) const;
+  Status check_order(ExecutionContext& context, const ReadCommand& command) const;
+  uint64_t most_rows(const ReadCommand& command) const;
+  bool finds_nothing(const ReadCommand& command) const;
+  bool checks_without_rows() const;
+  Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
+  Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
+  Status check_timeout(const Execution& execution) const;
+  Result<QueryResult> finish(Execution& execution) const;
+  void order_rows(Execution& execution) const;
+
+  TablePtr table_;
+  Selection selection_;
+  std::optional<Grouping> grouping_;
+  std::unique_ptr<Restrictions> restrictions_;
+  TermPtr limit_, per_partition_limit_;
+  bool distinct_ = false;
+  bool reversed_ = false;
+  bool orders_afterwards_ = false;  // ORDER BY over several partitions
+  size_t ordering_columns_ = 0;     // of the clustering
+  bool filters_regular_columns_ = false;
+  bool fetches_static_columns_ = false;
+  std::optional<int64_t> timeout_nanos_;  // USING TIMEOUT
+};
+
+// One run of the statement: what is asked, what has come.
+struct SelectStatement::Execution {
+  Execution(const SelectStatement& statement, ExecutionContext& c, SelectLimits l, SelectLimits of_sink,
+            bool static_rows)
+      : context(c),
+        limits(l),
+        sink(*statement.table_, statement.selection_, c, of_sink, statement.distinct_, static_rows) {}
+
+  ExecutionContext& context;
+  SelectLimits limits;
+  SelectSink sink;
+  ReadCommand command;
+  std::optional<ReadCommand> partial;  // the rest of the partition that the last page ended in
+  bool done = false;
+  uint64_t tombstones = 0;
+  int64_t deadline_nanos = 0;  // with a timeout
+
+  // Continues behind the place a page ended at.
+  void resume(const Bytes& key, const Bytes& clustering);
+
+ private:
+  Bytes resume_key_;
+};
+
+namespace {
+
+// What a client sends may become a bound of slices only if it is a clustering of the table.
+bool is_of_table(const PagingState& state, const TableMetadata& table) {
+  if (state.clustering.empty()) return true;
+  Arena arena(256);
+  ClusteringPrefix clustering;
+  return split_comparable(table, state.clustering, arena, &clustering) &&
+         clustering.kind == ClusteringKind::kClustering;
+}
+
+}  // namespace
+
+void SelectStatement::Execution::resume(const Bytes& key, const Bytes& clustering) {
+  resume_key_ = key;
+  partial = continue_behind(command, DecoratedKey::of(resume_key_), clustering);
+}
+
+Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context) const {
+  constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+  if (term == nullptr) return kNone;
+  ASSIGN_OR_RETURN(BytesView value, term->bind(context));
+  if (is_null(value)) return invalid("Invalid null value of limit");
+  if (is_unset(value)) return kNone;
+  if (value.size() != 4) return invalid("Invalid limit value");
+  int32_t limit = decode_int(value);
+  if (limit <= 0) return invalid("LIMIT must be strictly positive");
+  return static_cast<uint64_t>(limit);
+}
+
+namespace {
+
+// It is a partition key of the index, whose length is written in 16 bits (index.internal.CassandraIndex.validate).
+Status check_indexed_value(const FilterExpression& expression) {
+  constexpr size_t kComponent = 3;  // what a part of a composite key takes beside its bytes
+  size_t size = expression.value.size();
+  if (expression.is_map_entry) size += expression.map_key.size() + 2 * kComponent;
+  return size < (1u << 16) ? Status() : invalid("Index expression values may not be larger than 64K");
+}
+
+}  // namespace
+
+Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
+  command.table = table_;
+  command.now_seconds = context.now_seconds;
+  command.reversed = reversed_;
+  command.wants_static = table_->has_static_columns();
+  if (restrictions_->needs_filtering()) {
+    ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
+  }
+  if (restrictions_->has_partition_keys()) {
+    ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
+    command.keys.reserve(keys.size());
+    for (BytesView key : keys) command.keys.push_back(DecoratedKey::of(key));
+  }
+  if (restrictions_->has_clustering_restrictions()) {
+    ASSIGN_OR_RETURN(command.slices, restrictions_->slices(context));
+  }
+  TRY(guard_restrictions(context, table_->name, command.keys.size(), command.slices.size()));
+  const bool checks = !finds_nothing(command) || checks_without_rows();
+  if (!checks) command.keys.clear();
+  for (const DecoratedKey& key : command.keys) TRY(check_partition_key(*table_, key.key));
+  if (!restrictions_->has_partition_keys() && checks) {
+    ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
+  }
+  command.index = restrictions_->index();
+  command.index_expression = restrictions_->index_expression();
+  if (command.index != nullptr && checks) TRY(check_indexed_value(command.filter[command.index_expression]));
+  return {};
+}
+
+// What is only seen when the values are there.
+Status SelectStatement::check_execution(ExecutionContext& context, const ReadCommand& command) const {
+  if (has_groups() && !restrictions_->restricts_partition_key()) {
+    context.warnings.push_back("Aggregation query used without partition key");
+  } else if (has_groups() && restrictions_->key_has_in()) {
+    context.warnings.push_back("Aggregation query used on multiple partition keys (IN restriction)");
+  }
+  return check_order(context, command);
+}
+
+// IN (), or bounds that exclude each other.
+bool SelectStatement::finds_nothing(const ReadCommand& command) const {
+  return restrictions_->has_clustering_restrictions() && command.slices.empty();
+}
+
+// Cassandra reads static columns even where no row can match, and so refuses what is wrong with the keys
+// (SelectStatement.makeClusteringIndexFilter). Slices of known partitions are seen to be none before that.
+bool SelectStatement::checks_without_rows() const {
+  if (restrictions_->has_full_clusterings()) return fetches_static_columns_;
+  return !restrictions_->has_partition_keys() && selection_.uses(ColumnKind::kStatic);
+}
+
+// How many rows the primary keys alone allow: a replica that knows that there are few need not prepare for many.
+uint64_t SelectStatement::most_rows(const ReadCommand& command) const {
+  if (command.range || !restrictions_->has_full_clusterings()) return std::numeric_limits<uint64_t>::max();
+  return command.keys.size() * std::max<size_t>(command.slices.size(), 1);
+}
+
+// What is sorted is read as a whole, whatever its LIMIT.
+Status SelectStatement::check_order(ExecutionContext& context, const ReadCommand& command) const {
+  bool reads = command.range || !command.keys.empty() || has_groups();
+  if (orders_afterwards_ && context.options.page_size > 0 && reads) {
+    return invalid(
+        "Cannot page queries with both ORDER BY and a IN restriction on the partition key; you must either "
+        "remove the ORDER BY or the IN and sort client side, or disable paging for this query");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(ExecutionContext& context) const {
+  SelectLimits limits;
+  ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context));
+  ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
+  TRY(selection_.check_bounds(context));
+  if (grouping_ && grouping_->refusal) return *grouping_->refusal;
+  limits.in_first_partition = limits.per_partition;
+  std::optional<PagingState> state;
+  if (!is_null(context.options.paging_state) && !is_one_group()) {
+    state = parse_paging_state(context.options.paging_state);
+    if (!state || !is_of_table(*state, *table_)) {
+      return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
+    }
+    limits.rows = std::min(limits.rows, state->remaining);
+    limits.in_first_partition = std::min(limits.per_partition, state->remaining_in_partition);
+  }
+  bool pages = context.options.page_size > 0 && !is_one_group();
+  if (is_one_group()) limits.rows = std::numeric_limits<uint64_t>::max();
+  auto page_size = static_cast<uint64_t>(std::max(context.options.page_size, 0));
+  if (pages) limits.page = page_size;
+  bool static_rows =
+      table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
+  SelectLimits of_sink = limits;
+  // Which rows LIMIT leaves is known when all are there.
+  if (orders_afterwards_) of_sink.rows = of_sink.page = std::numeric_limits<uint64_t>::max();
+  auto execution = std::make_unique<Execution>(*this, context, limits, of_sink, static_rows);
+  if (timeout_nanos_) execution->deadline_nanos = context.runtime.clock.monotonic_nanos() + *timeout_nanos_;
+  TRY(build_command(context, execution->command));
+  TRY(check_execution(context, execution->command));
+  ReadCommand& command = execution->command;
+  if (finds_nothing(command)) {
+    command.keys.clear();
+    command.range.reset();
+  }
+  command.limit = has_groups() ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
+  command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
+  if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
+  if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
+  if (state) {
+    bool more = !state->partition_key.empty();
+    execution->resume(state->partition_key, state->partition_done || !more ? Bytes() : state->clustering);
+  }
+  return execution;
+}
+
+Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) const {
+  if (context.options.consistency == Consistency::kAny) {
+    return Result<QueryResult>(invalid("ANY ConsistencyLevel is only supported for writes"));
+  }
+  auto execution = begin(context);
+  if (!execution.ok()) return Result<QueryResult>(std::move(execution.error()));
+  Execution& e = **execution;
+  if (context.trace != nullptr) {
+    context.trace->event((e.command.range ? "Executing seq scan on " : "Executing single-partition query on ") +
+                         table_->name);
+  }
+  // The common case: one read that completes at once.
+  if (!has_groups() && !e.partial && (e.command.range || !e.command.keys.empty())) {
+    auto read = context.coordinator.read(e.command, context.options.consistency, e.sink);
+    if (!read.ready()) return finish_later(std::move(*execution), std::move(read));
+    auto statistics = read.take();
+    if (!statistics.ok()) return Result<QueryResult>(std::move(statistics.error()));
+    e.tombstones = statistics->tombstones;
+    return finish(e);
+  }
+  return run(std::move(*execution));
+}
+
+Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Execution> execution,
+                                                        Task<Result<ReadStatistics>> read) const {
+  CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read);
+  execution->tombstones = statistics.tombstones;
+  co_return finish(*execution);
+}
+
+Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
+  Execution& e = *execution;
+  Consistency consistency = e.context.options.consistency;
+  while (true) {
+    uint64_t before = e.sink.rows_seen();
+    if (e.partial) {
+      e.sink.resume_partition();
+      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
+      e.sink.leave_partition();
+      e.tombstones += statistics.tombstones;
+    }
+    bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= kGroupPage;
+    if (!full && (e.command.range || !e.command.keys.empty())) {
+      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(e.command, consistency, e.sink));
+      e.tombstones += statistics.tombstones;
+    }
+    bool more = has_groups() && !e.sink.stopped() && e.sink.rows_seen() - before >= kGroupPage;
+    if (!more) break;
+    e.resume(e.sink.last_key(), e.sink.last_clustering());
+    co_await e.context.runtime.executor.yield();
+  }
+  co_return finish(e);
+}
+
+// Several partitions, each in order already: their rows, or groups by their first row, by what ORDER BY names of the clustering.
+void SelectStatement::order_rows(Execution& execution) const {
+  auto& positions = execution.sink.positions();
+  Bytes& rows = execution.sink.rows();
+  std::vector<size_t> ends(positions.size());
+  for (size_t i = 0; i < positions.size(); ++i) {
+    ends[i] = i + 1 < positions.size() ? positions[i + 1].offset : rows.size();
+  }
+  std::vector<size_t> order(positions.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return reversed_ ? positions[b].comparable < positions[a].comparable
+                     : positions[a].comparable < positions[b].comparable;
+  });
+  if (order.size() > execution.limits.rows) order.resize(execution.limits.rows);
+  Bytes sorted;
+  for (size_t i : order) sorted.append(rows, positions[i].offset, ends[i] - positions[i].offset);
+  rows = std::move(sorted);
+}
+
+// What came too late for the client is no answer.
+Status SelectStatement::check_timeout(const Execution& e) const {
+  if (!timeout_nanos_ || e.context.runtime.clock.monotonic_nanos() <= e.deadline_nanos) return {};
+  ErrorInfo timeout;
+  timeout.code = ErrorCode::kReadTimeout;
+  timeout.message = "Operation timed out - received 1 of 1 responses after the statement's USING TIMEOUT.";
+  timeout.consistency = static_cast<uint16_t>(e.context.options.consistency);
+  timeout.required = timeout.received = 1;
+  timeout.data_present = true;
+  return Error(std::move(timeout));
+}
+
+Result<QueryResult> SelectStatement::finish(Execution& e) const {
+  TRY(check_timeout(e));
+  TRY(e.sink.take_status());
+  TRY(e.sink.finish());
+  RowsResult result;
+  result.metadata = selection_.metadata();
+  uint64_t count = e.sink.row_count();
+  if (orders_afterwards_) {
+    order_rows(e);
+    count = std::min(count, e.limits.rows);
+  }
+  result.row_count = static_cast<int32_t>(count);
+  if (e.context.trace != nullptr) {
+    e.context.trace->event("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
+                           " tombstone cells");
+  }
+  if (e.sink.page_full() && !e.sink.limit_reached()) {
+    PagingState state;
+    state.partition_key = e.sink.last_key();
+    state.clustering = e.sink.last_clustering();
+    state.partition_done = state.clustering.empty();
+    constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
+    if (e.limits.rows != kNone) state.remaining = e.limits.rows - count;
+    if (e.limits.per_partition != kNone) {
+      state.remaining_in_partition = e.sink.left_in_partition();
+      if (state.remaining_in_partition == 0) state.partition_done = true;
+    }
+    // Of a partition that is done, or can have one row only, nothing is left when it was the last.
+    bool one_row = table_->clustering.empty() || distinct_;
+    bool last = !e.command.range && e.command.index == nullptr &&
+                (e.command.keys.empty() || e.command.keys.back().key == state.partition_key);
+    if (!last || !(state.partition_done || one_row)) result.paging_state = serialize_paging_state(state);
+  }
+  result.rows = e.sink.take_rows();
+  QueryResult answer;
+  answer.value = std::move(result);
+  if (e.tombstones > e.context.config.tombstone_warn_threshold && !is_system_keyspace(table_->keyspace)) {
+    answer.warnings.push_back("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
+                              " tombstone cells for query on " + table_->qualified_name() +
+                              " (see tombstone_warn_threshold)");
+  }
+  return answer;
+}
+
+// --- Preparing ---
+
+class SelectBuilder {
+ public:
+  SelectBuilder(const ast::Select& select, PrepareContext& context)
+      : select_(select), context_(context), statement_(std::make_unique<SelectStatement>()) {}
+
+  PrepareResult build() {
+    for (const ast::OrderBy& order : select_.order_by) {
+      if (order.ann_of) return invalid("ORDER BY … ANN OF is not supported yet");
+    }
+    ASSIGN_OR_RETURN(statement_->table_, context_.table(select_.table));
+    statement_->distinct_ = select_.distinct;
+    TRY(check_order_columns());
+    auto selection = Selection::prepare(statement_->table_, select_.selectors, context_);
+    bool only_static = false;
+    if (selection.ok()) {
+      statement_->selection_ = std::move(*selection);
+      only_static = statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
+    } else if (table().has_static_columns()) {
+      // What WHERE lacks is told first, but for names: static columns make Cassandra look at those before.
+      ASSIGN_OR_RETURN(only_static, resolves_to_static_columns());
+    }
+    Restrictions::Options options;
+    options.allow_filtering = select_.allow_filtering;
+    options.selects_only_static_columns = only_static;
+    options.is_distinct = select_.distinct;
+    ASSIGN_OR_RETURN(statement_->restrictions_,
+                     Restrictions::prepare(statement_->table_, select_.where, options, context_));
+    if (!selection.ok()) return selection_error(std::move(selection.error()));
+    if (select_.distinct) TRY(check_distinct());
+    if (!select_.group_by.empty()) {
+      ASSIGN_OR_RETURN(statement_->grouping_,
+                       prepare_grouping(select_, statement_->table_, *statement_->restrictions_, context_));
+    }
+    if (statement_->is_one_group() && select_.per_partition_limit) {
+      return invalid("PER PARTITION LIMIT is not allowed with aggregate queries.");
+    }
+    if (!select_.order_by.empty()) TRY(prepare_order());
+    TRY(statement_->restrictions_->check_filtering());
+    TRY(prepare_limits());
+    TRY(prepare_timeout());
+    prepare_fetched_columns();
+    if (select_.json) statement_->selection_.make_json();
+    return std::unique_ptr<Statement>(std::move(statement_));
+  }
+
+ private:
+  const TableMetadata& table() const { return *statement_->table_; }
+
+  // When no column outside of the key is named, all are read.
+  void prepare_fetched_columns() {
+    const Selection& selection = statement_->selection_;
+    bool regular = selection.uses(ColumnKind::kRegular), is_static = selection.uses(ColumnKind::kStatic);
+    for (const ast::Relation& relation : select_.where.relations) {
+      const Column* column = table().column(relation.columns[0]);
+      if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = regular = true;
+      if (column->kind == ColumnKind::kStatic) is_static = true;
+    }
+    statement_->fetches_static_columns_ = table().has_static_columns() && (is_static || !regular);
+  }
+
+  // Whether a selection that cannot be prepared names static columns and the partition key alone.
+  Result<bool> resolves_to_static_columns() const {
+    // Cassandra resolves them as it looks for the first one of a kind, and no further.
+    auto first_of = [this](auto... kinds) -> Result<bool> {
+      for (const ast::Selector& selector : select_.selectors) {
+        SelectorBuilder builder(table(), context_);
+        TRY(builder.resolve_names(selector.selectable));
+        for (const Column* column : builder.used()) {
+          if (((column->kind == kinds) || ...)) return true;
+        }
+      }
+      return false;
+    };
+    ASSIGN_OR_RETURN(bool any_static, first_of(ColumnKind::kStatic));
+    if (!any_static) return false;
+    ASSIGN_OR_RETURN(bool any_other, first_of(ColumnKind::kClustering, ColumnKind::kRegular));
+    return !any_other;
+  }
+
+  // Of the first selector that cannot be prepared: first of its names.
+  Error selection_error(Error found) const {
+    for (const ast::Selector& selector : select_.selectors) {
+      SelectorBuilder builder(table(), context_);
+      if (Status status = builder.resolve_names(selector.selectable); !status.ok()) return std::move(status.error());
+      if (!Selection::prepare(statement_->table_, {selector}, context_).ok()) return found;
+    }
+    return found;
+  }
+
+  Status check_distinct() {
+    if (select_.per_partition_limit) return invalid("PER PARTITION LIMIT is not allowed with SELECT DISTINCT queries");
+    for (const ast::Relation& relation : select_.where.relations) {
+      const Column* column = table().column(relation.columns[0]);
+      if (column->kind == ColumnKind::kClustering || column->kind == ColumnKind::kRegular) {
+        return invalid(
+            "SELECT DISTINCT with WHERE clause only supports restriction by partition key and/or static columns.");
+      }
+    }
+    auto used = statement_->selection_.used_columns();
+    // To be sorted by, they are read.
+    if (statement_->restrictions_->key_has_in()) {
+      for (const ast::OrderBy& order : select_.order_by) used.push_back(table().column(order.column));
+    }
+    for (const Column* column : used) {
+      if (column->kind != ColumnKind::kPartitionKey && column->kind != ColumnKind::kStatic) {
+        return invalid("SELECT DISTINCT queries must only request partition key columns and/or static columns (not " +
+                       column->name + ")");
+      }
+    }
+    if (statement_->restrictions_->has_partition_keys()) return {};
+    for (const ColumnPtr& column : table().partition_key) {
+      if (std::find(used.begin(), used.end(), column.get()) == used.end()) {
+        return invalid("SELECT DISTINCT queries must request all the partition key columns (missing " + column->name +
+                       ")");
+      }
+    }
+    return {};
+  }
+
+  Status check_order_columns() const {
+    for (const ast::OrderBy& order : select_.order_by) {
+      if (table().column(order.column) != nullptr) continue;
+      return invalid("Undefined column name " + quote_identifier(order.column) + " in table " +
+                     table().qualified_name());
+    }
+    return {};
+  }
+
+  Status prepare_order() {
+    const Restrictions& restrictions = *statement_->restrictions_;
+    if (restrictions.index() != nullptr) {
+      return invalid("ORDER BY with 2ndary indexes is not supported, except for ANN queries.");
+    }
+    if (!restrictions.has_partition_keys()) {
+      return invalid("ORDER BY is only supported when the partition key is restricted by an EQ or an IN.");
+    }
+    // A column that is named again keeps its place.
+    std::vector<std::pair<const Column*, bool>> orders;
+    for (const ast::OrderBy& order : select_.order_by) {
+      const Column* column = table().column(order.column);
+      auto same = std::find_if(orders.begin(), orders.end(), [&](const auto& other) { return other.first == column; });
+      if (same == orders.end()) same = orders.emplace(orders.end(), column, false);
+      same->second = order.descending;
+    }
+    size_t position = 0;
+    std::optional<bool> reversed;
+    for (const auto& [column, descending] : orders) {
+      if (column->kind != ColumnKind::kClustering) {
+        return invalid("Order by is currently only supported on the clustered columns of the PRIMARY KEY, got " +
+                       column->name);
+      }
+      while (position != static_cast<size_t>(column->position)) {
+        if (position >= table().clustering.size() ||
+            !restrictions.is_restricted_by_equality(table().clustering[position++].get())) {
+          return invalid(
+              "Order by currently only supports the ordering of columns following their declared order in the "
+              "PRIMARY KEY");
+        }
+      }
+      ++position;
+      bool opposite = descending != column->type->is_reversed();
+      if (reversed && *reversed != opposite) return invalid("Unsupported order by relation");
+      reversed = opposite;
+    }
+    statement_->reversed_ = *reversed;
+    statement_->orders_afterwards_ = restrictions.key_has_in();
+    statement_->ordering_columns_ = position;
+    return {};
+  }
+
+  Status prepare_limits() {
+    auto prepare = [this](const std::optional<ast::Term>& term, const char* name, TermPtr& into) -> Status {
+      if (!term) return {};
+      ColumnSpec receiver{table().keyspace, table().name, name, types::int_()};
+      ASSIGN_OR_RETURN(into, prepare_term(*term, receiver, context_));
+      return {};
+    };
+    TRY(prepare(select_.limit, "[limit]", statement_->limit_));
+    return prepare(select_.per_partition_limit, "[per_partition_limit]", statement_->per_partition_limit_);
+  }
+
+  Status prepare_timeout() {
+    if (!select_.timeout) return {};
+    ASSIGN_OR_RETURN(CqlDuration duration, parse_duration(*select_.timeout));
+    bool is_time = duration.months == 0 && duration.days == 0 && duration.nanos >= 0;
+    if (!is_time) return invalid("USING TIMEOUT wants a duration of hours or less units, not " + *select_.timeout);
+    statement_->timeout_nanos_ = duration.nanos;
+    return {};
+  }
+
+  const ast::Select& select_;
+  PrepareContext& context_;
+  std::unique_ptr<SelectStatement> statement_;
+};
+
+PrepareResult prepare_select(const ast::Select& select, PrepareContext& context) {
+  return SelectBuilder(select, context).build();
+}
+
+}  // namespace cassandra_like

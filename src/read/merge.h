@@ -1,0 +1,74 @@
+// Merging of what memtables and SSTables hold of the same partitions (db.rows.UnfilteredRowIterators.merge).
+//
+// What comes out is reconciled: rows and cells that any deletion covers are gone, range tombstones that the partition's
+// deletion or a newer range covers are gone, and markers pair up, also when reading from the end. So it makes sense for
+// a single source, too, whose rows may be covered by its own deletions.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "read/partition_reader.h"
+
+namespace cassandra_like {
+
+// At least one source; all of the same key and direction.
+class MergedPartition final : public PartitionReader {
+ public:
+  MergedPartition(std::vector<std::unique_ptr<PartitionReader>> sources, bool reversed);
+  // The sources are somebody else's and outlive this.
+  MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
+
+  Result<const Unfiltered*> next() override;
+  const UniformRow* next_uniform(int64_t now_seconds) override {
+    return is_alone() ? heads_[0].source->next_uniform(now_seconds) : nullptr;
+  }
+
+ private:
+  struct Head {
+    PartitionReader* source;
+    const Unfiltered* at = nullptr;
+    DeletionTime open;  // the range tombstone that this source is in
+    bool consumed = true;
+  };
+
+  // heads_ are those of the sources that have not ended.
+  void begin(std::span<PartitionReader* const> sources);
+  // One source is left, and nothing is to be done to its rows.
+  bool is_alone() const { return heads_.size() == 1 && heads_[0].consumed && covering_.is_live(); }
+  Status fill_heads();
+  bool precedes(const Unfiltered& a, const Unfiltered& b) const;
+  bool merge_group_of_rows();
+  bool merge_group_of_markers();
+
+  std::vector<std::unique_ptr<PartitionReader>> owned_;
+  bool reversed_;
+  std::vector<Head> heads_;
+  std::vector<Head*> group_;  // those at the place that is merged now
+  std::vector<const Row*> rows_;
+  DeletionTime open_;      // the merged range tombstone; live when the partition's deletion covers it
+  DeletionTime covering_;  // what covers the next row
+  Arena static_arena_{64};
+  Arena arena_{1024};
+  Unfiltered result_;
+};
+
+class MergedScanner final : public PartitionScanner {
+ public:
+  MergedScanner(std::vector<std::unique_ptr<PartitionScanner>> sources, bool reversed);
+  Result<PartitionReader*> next() override;
+  size_t sources_of_partition() const { return group_.size(); }  // that have what next() returned last
+
+ private:
+  struct Head {
+    std::unique_ptr<PartitionScanner> source;
+    PartitionReader* at = nullptr;
+    bool consumed = true;
+  };
+  bool reversed_;
+  std::vector<Head> heads_;
+  std::vector<PartitionReader*> group_;
+  std::unique_ptr<MergedPartition> partition_;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,108 @@
+// What a read asks of a replica, and how the rows come back.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "model/row.h"
+
+namespace cassandra_like {
+
+// One condition on a row that the key does not express. Conditions are joined by AND.
+enum class Operator : uint8_t {
+  kEq = 0,
+  kLt = 4,
+  kLte = 3,
+  kGte = 1,
+  kGt = 2,
+  kIn = 7,
+  kContains = 5,
+  kContainsKey = 6,
+  kNeq = 8,
+  kIsNotNull = 9,
+  kLikePrefix = 10,
+  kLikeSuffix = 11,
+  kLikeContains = 12,
+  kLikeMatches = 13,
+  kLike = 14,
+  kAnn = 15,
+};
+struct FilterExpression {
+  const Column* column = nullptr;
+  Operator op = Operator::kEq;
+  Bytes value;    // of kIn: a frozen list
+  Bytes map_key;  // with is_map_entry: m[map_key] op value
+  bool is_map_entry = false;
+};
+using RowFilter = std::vector<FilterExpression>;
+
+// Whether a live row (with its partition's key and live static row) satisfies all conditions.
+bool satisfies(const RowFilter& filter, const TableMetadata& table, const DecoratedKey& key, const Row& static_row,
+               const Row& row, int64_t now_seconds);
+
+// Mostly one.
+using DecoratedKeys = absl::InlinedVector<DecoratedKey, 1>;
+using Slices = absl::InlinedVector<Slice, 1>;
+
+struct ReadCommand {
+  TablePtr table;
+  int64_t now_seconds = 0;
+  // Either single keys, in the order in which their partitions are wanted, or a range of the ring.
+  DecoratedKeys keys;
+  std::optional<KeyRange> range;
+  Slices slices;  // sorted, disjoint; empty: the whole partition
+  // Also ask for the static row. A partition whose rows are all deleted but whose static row lives is reported.
+  bool wants_static = true;
+  // Rows of the slices may be left out altogether (SELECT DISTINCT, static columns only).
+  bool wants_rows = true;
+  bool reversed = false;  // slices and rows from the partition's end
+  RowFilter filter;
+  const IndexMetadata* index = nullptr;  // answer through this index with filter[index_expression]
+  size_t index_expression = 0;
+  uint64_t limit = std::numeric_limits<uint64_t>::max();  // rows in all
+  uint64_t per_partition_limit = std::numeric_limits<uint64_t>::max();
+
+  // Whether a partition that has a static row alone counts as a row. With a restriction on clusterings the sink shows no
+  // such row, and the limit is for what it shows.
+  bool counts_static_rows() const { return slices.empty() || !wants_rows; }
+};
+
+// Leaves of the command what lies behind a row of a partition, whose comparable clustering is given, or behind the whole
+// partition when that is empty. Returns what is left of that partition, if anything can be. The result refers to the key.
+std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering);
+
+// No read ends before it, in nanoseconds of the monotonic clock.
+inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
+
+// Receives live rows as they are found; the views are valid during the call. Rows of one partition come in clustering
+// order (reversed: from the end), partitions in the command's key order or in ring order.
+class RowSink {
+ public:
+  enum class Next { kContinue, kSkipPartition, kStop };
+  virtual ~RowSink() = default;
+  // static_row has no live cells when there is none. Called once for each partition that has a live row (after
+  // filtering), or a live static row with no row of the slices (the sink decides whether that is a result).
+  virtual Next begin_partition(const DecoratedKey& key, const Row& static_row) = 0;
+  virtual Next row(const Row& row) = 0;
+  // The read took a break in the partition, and goes on. What was given of the key is gone; it is this one now.
+  virtual void continue_partition(const DecoratedKey&) {}
+  // Whether another shard than the one that made it may call it, while that one waits: it refers to nothing that is changed
+  // there meanwhile.
+  virtual bool callable_from_any_shard() const { return false; }
+  // A sink that wants nothing of rows but their values may be given plain ones as such.
+  virtual bool takes_uniform_rows() const { return false; }
+  virtual Next uniform_row(const UniformRow&) { return Next::kStop; }
+  virtual Next end_partition() { return Next::kContinue; }
+};
+
+// What the read cost, for tracing, warnings, metrics and tombstone thresholds.
+struct ReadStatistics {
+  uint64_t rows = 0;
+  uint64_t tombstones = 0;
+  uint64_t sstables = 0;
+  uint64_t memtables = 0;
+};
+
+}  // namespace cassandra_like

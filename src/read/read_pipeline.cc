@@ -1,0 +1,188 @@
+// The last step of a read.
+#include "read/read_pipeline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+
+namespace cassandra_like {
+
+ReadPipeline::ReadPipeline(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
+                           const TombstoneThresholds& thresholds, Arena& arena)
+    : command_(command), table_(&table), sink_(sink), thresholds_(thresholds), arena_(arena) {
+  for (const FilterExpression& condition : command.filter) {
+    filters_rows_ |=
+        condition.column->kind == ColumnKind::kRegular || condition.column->kind == ColumnKind::kClustering;
+  }
+  stopped_ = command.limit == 0;
+}
+
+ReadPipeline::ReadPipeline(ReadPipeline&& paused)
+    : command_(paused.command_),
+      table_(paused.table_),
+      sink_(paused.sink_),
+      thresholds_(paused.thresholds_),
+      arena_(paused.arena_),
+      filters_rows_(paused.filters_rows_),
+      static_row_(copy_row(paused.static_row_, static_arena_)),
+      opened_(paused.opened_),
+      done_(paused.done_),
+      paused_(paused.paused_),
+      paused_key_(std::move(paused.paused_key_)),
+      paused_clustering_(std::move(paused.paused_clustering_)),
+      rows_(paused.rows_),
+      partition_rows_(paused.partition_rows_),
+      tombstones_(paused.tombstones_) {
+  key_ = {paused.key_.token, paused_key_};
+}
+
+void ReadPipeline::pause(Bytes clustering) {
+  // The reader goes away. When the feed paused in this partition before, these are its own already.
+  if (key_.key.data() != paused_key_.data()) {
+    paused_key_.assign(key_.key);
+    static_row_ = copy_row(static_row_, static_arena_);
+  }
+  paused_clustering_ = std::move(clustering);
+  key_ = {key_.token, paused_key_};
+  paused_ = true;
+}
+
+void ReadPipeline::next_turn(const TableMetadata& table) {
+  table_ = &table;
+  paused_ = false;
+  looked_at_ = 0;
+  inside_ = !paused_clustering_.empty();
+  if (inside_ && opened_) sink_.continue_partition(key_);
+}
+
+Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
+  if (std::exchange(inside_, false)) return {};
+  ++looked_at_;
+  key_ = key;
+  opened_ = done_ = false;
+  partition_rows_ = 0;
+  static_row_ = Row();
+  static_row_.clustering.kind = ClusteringKind::kStaticClustering;
+  if (static_row.is_empty()) return {};
+  static_arena_.reset();
+  static_row_ = live_row(static_row, command_.now_seconds, static_arena_);
+  return count_tombstones(static_row.cells.size() - static_row_.cells.size());
+}
+
+Status ReadPipeline::count_tombstones(uint64_t n) {
+  tombstones_ += n;
+  if (tombstones_ <= thresholds_.fail) return {};
+  // db.filter.TombstoneOverwhelmingException
+  return Error(ErrorCode::kReadFailure,
+               fmt::format("Scanned over {} tombstones during query of {} (last scanned row token was {} and partition "
+                           "key was 0x{}); query aborted",
+                           tombstones_, command_.table->qualified_name(), key_.token, to_hex(key_.key)));
+}
+
+Result<ReadPipeline::Step> ReadPipeline::row(const Row& row) {
+  if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  ASSIGN_OR_RETURN(const Step step, look_at(row));
+  return looked_at(step, row.clustering);
+}
+
+// Not in what an index leads to, where the rest cannot be told from slices.
+ReadPipeline::Step ReadPipeline::pause_behind(const ClusteringPrefix& clustering) {
+  if (table_->clustering.empty() || command_.index != nullptr) return Step::kContinue;
+  Bytes place(clustering.comparable);
+  if (place.empty()) append_comparable(place, *table_, clustering.values, ClusteringKind::kClustering);
+  pause(std::move(place));
+  return Step::kPause;
+}
+
+Result<ReadPipeline::Step> ReadPipeline::look_at(const Row& row) {
+  int64_t now = command_.now_seconds;
+  uint64_t dead = 0;
+  for (const Cell& cell : row.cells) dead += cell.is_live(now) ? 0 : 1;
+  bool as_it_is = dead == 0 && row.deletion.is_live() && row.complex_deletions.empty() &&
+                  (row.liveness.is_empty() || row.liveness.is_live(now));
+  if (as_it_is) {
+    if (row.liveness.is_empty() && row.cells.empty()) return Step::kContinue;
+    return take(row);
+  }
+  bool live = dead < row.cells.size() || row.liveness.is_live(now);
+  if (uint64_t n = dead != 0 ? dead : live ? 0 : 1; n != 0) TRY(count_tombstones(n));
+  if (!live) return Step::kContinue;
+  arena_.reset();
+  return take(live_row(row, now, arena_));
+}
+
+ReadPipeline::Step ReadPipeline::take(const Row& live) {
+  if (!command_.filter.empty() &&
+      !satisfies(command_.filter, *command_.table, key_, static_row_, live, command_.now_seconds)) {
+    return Step::kContinue;
+  }
+  if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  return emitted(command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition);
+}
+
+ReadPipeline::Step ReadPipeline::uniform_row(const UniformRow& row) {
+  if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
+  return looked_at(emitted(sink_.uniform_row(row)), row.clustering);
+}
+
+// What the sink said of a row.
+ReadPipeline::Step ReadPipeline::emitted(RowSink::Next next) {
+  ++rows_;
+  ++partition_rows_;
+  if (next == RowSink::Next::kStop || rows_ >= command_.limit) {
+    // A sink that stops has seen enough; one that is stopped still learns that the partition ends.
+    stopped_ = true;
+    if (next != RowSink::Next::kStop) sink_.end_partition();
+    return Step::kStop;
+  }
+  if (next == RowSink::Next::kSkipPartition || partition_rows_ >= command_.per_partition_limit) {
+    done_ = true;
+    return Step::kPartitionDone;
+  }
+  return Step::kContinue;
+}
+
+bool ReadPipeline::open_partition() {
+  opened_ = true;
+  static const Row no_row = [] {
+    Row row;
+    row.clustering.kind = ClusteringKind::kStaticClustering;
+    return row;
+  }();
+  RowSink::Next next = sink_.begin_partition(key_, command_.wants_static ? static_row_ : no_row);
+  if (next == RowSink::Next::kStop) stopped_ = true;
+  if (next == RowSink::Next::kSkipPartition) done_ = true;
+  return next == RowSink::Next::kContinue;
+}
+
+bool ReadPipeline::is_static_result() const {
+  if (!command_.wants_static || static_row_.cells.empty() || filters_rows_) return false;
+  return command_.filter.empty() ||
+         satisfies(command_.filter, *command_.table, key_, static_row_, Row(), command_.now_seconds);
+}
+
+ReadPipeline::Step ReadPipeline::end() {
+  if (paused_) return Step::kPause;
+  inside_ = false;
+  if (end_partition() == Step::kStop) return Step::kStop;
+  // The keys of a read through an index need not come in their order.
+  if (looked_at_ < kTurn || (command_.index != nullptr && !command_.range)) return Step::kContinue;
+  pause({});
+  return Step::kPause;
+}
+
+ReadPipeline::Step ReadPipeline::end_partition() {
+  if (stopped_) return Step::kStop;
+  if (!opened_) {
+    if (!is_static_result()) return Step::kContinue;
+    if (!open_partition() && stopped_) return Step::kStop;
+    if (command_.counts_static_rows()) ++rows_;
+  }
+  stopped_ = sink_.end_partition() == RowSink::Next::kStop || rows_ >= command_.limit;
+  return stopped_ ? Step::kStop : Step::kContinue;
+}
+
+}  // namespace cassandra_like

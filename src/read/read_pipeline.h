@@ -1,0 +1,90 @@
+// Between reconciled rows and a RowSink: drops what is not live, filters, counts limits and tombstones.
+//
+// It also sees to it that a long read takes turns with the other work of its shard: when it has looked at so many rows,
+// whether they were of interest or not, it pauses, behind a row or behind a partition. Then readers go away, for nothing
+// that they refer to may be kept, and those of the next turn begin behind that place.
+#pragma once
+
+#include "read/read_command.h"
+
+namespace cassandra_like {
+
+struct TombstoneThresholds {
+  uint64_t warn = std::numeric_limits<uint64_t>::max();
+  uint64_t fail = std::numeric_limits<uint64_t>::max();
+};
+
+class ReadPipeline {
+ public:
+  static constexpr uint64_t kTurn = 1024;  // rows and partitions
+  enum class Step { kContinue, kPartitionDone, kStop, kPause };
+
+  // Of rows of this table, of which the command may have another version. Everything outlives this; the arena is reset for
+  // each row that needs it.
+  ReadPipeline(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
+               const TombstoneThresholds& thresholds, Arena& arena);
+  // Takes over one that paused: for the turns that follow.
+  explicit ReadPipeline(ReadPipeline&& paused);
+
+  // static_row is reconciled, not yet reduced to what is live. Goes on with the partition when the feed paused in it.
+  Status begin(const DecoratedKey& key, const Row& static_row);
+  Result<Step> row(const Row& row);
+  // Whether rows that are plain may come as such. Their values have no names: in another version of the table they may be
+  // of other columns.
+  bool takes_uniform_rows() const {
+    return table_ == command_.table.get() && command_.filter.empty() && command_.wants_rows &&
+           sink_.takes_uniform_rows();
+  }
+  Step uniform_row(const UniformRow& row);
+  Status marker() { return count_tombstones(1); }
+  // After the partition's last row, or after another step than kContinue.
+  Step end();
+
+  bool stopped() const { return stopped_; }
+  bool paused() const { return paused_; }
+  // Where it paused: behind the row with this comparable clustering, or behind the partition when that is empty.
+  const DecoratedKey& paused_key() const { return key_; }
+  const Bytes& paused_clustering() const { return paused_clustering_; }
+  // Rows are of this table now.
+  void next_turn(const TableMetadata& table);
+  // It paused in a partition and that was not begun again: nothing may be left of it.
+  bool has_unfinished_partition() const { return inside_; }
+
+  uint64_t rows() const { return rows_; }
+  uint64_t tombstones() const { return tombstones_; }
+
+ private:
+  Status count_tombstones(uint64_t n);
+  Result<Step> look_at(const Row& row);
+  Step looked_at(Step step, const ClusteringPrefix& clustering) {
+    if (++looked_at_ < kTurn || step != Step::kContinue) return step;
+    return pause_behind(clustering);
+  }
+  Step pause_behind(const ClusteringPrefix& clustering);
+  Step end_partition();
+  void pause(Bytes clustering);
+  Step take(const Row& live);
+  Step emitted(RowSink::Next next);
+  bool open_partition();
+  bool is_static_result() const;
+
+  const ReadCommand& command_;
+  const TableMetadata* table_;
+  RowSink& sink_;
+  TombstoneThresholds thresholds_;
+  Arena& arena_;
+  Arena static_arena_{64};
+  bool filters_rows_ = false;  // the filter has a condition that needs a row
+  DecoratedKey key_;
+  Row static_row_;       // live
+  bool opened_ = false;  // the sink knows the partition
+  bool done_ = false;    // wants no more of it
+  bool stopped_ = false;
+  bool paused_ = false;
+  bool inside_ = false;
+  uint64_t looked_at_ = 0;  // in this turn
+  Bytes paused_key_, paused_clustering_;
+  uint64_t rows_ = 0, partition_rows_ = 0, tombstones_ = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,270 @@
+// Opening a node: engines on their shards, the node's own tables first, then everything they describe.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "replica/gather.h"
+#include "replica/internal_table.h"
+#include "replica/replica_impl.h"
+#include "replica/schema_tables.h"
+#include "replica/virtual_schema.h"
+
+namespace cassandra_like {
+namespace {
+
+class ShardedReplicaImpl : public ShardedReplica {
+ public:
+  ShardedReplicaImpl(Runtime& runtime, EngineOptions options, LocalNode node) : shared_(runtime) {
+    shared_.engine_options = std::move(options);
+    shared_.node = std::move(node);
+    shared_.engines.resize(runtime.shard_count());
+    for (unsigned i = 0; i < runtime.shard_count(); ++i) {
+      shared_.replicas.push_back(std::make_unique<ReplicaImpl>(shared_, i));
+      shared_.changes.stores.push_back(&shared_.replicas[i]->store());
+    }
+    shared_.changes.engines.resize(runtime.shard_count());
+    shared_.changes.verbs = shared_.replicas[0].get();
+    shared_.changes.save_version = [this](Uuid version) { return save_version(version); };
+  }
+
+  Task<Status> open(size_t num_tokens);
+  Replica& shard(unsigned i) override { return *shared_.replicas[i]; }
+  Task<Status> drain() override;
+  Task<void> stop() override;
+
+ private:
+  Executor& home() { return shared_.runtime.shard(0).executor; }
+  Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
+  Task<Status> create_engines();
+  Task<Status> use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated);
+  Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
+  Task<Result<SchemaPtr>> load_schema();
+  Task<Status> adopt_identity(const SavedLocalState& saved, size_t num_tokens);
+  Task<Status> write(std::vector<PartitionUpdate> updates);
+  Task<Status> save_builtin_schema(std::vector<std::string> saved);
+  Task<Status> save_version(Uuid version);
+  Task<Status> save_built_indexes(bool built);
+  Task<Status> retire_foreign_segments();
+  const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
+  int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
+
+  NodeShared shared_;
+  std::vector<std::string> saved_keyspaces_;
+};
+
+Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema, bool system_only,
+                           TruncationRecords truncated) {
+  Engine& engine = *shared->engines[shard];
+  CO_TRY(co_await engine.set_schema(schema));
+  shared->replicas[shard]->store().set(schema);
+  auto wanted = [system_only](const TableMetadata& table) {
+    return is_local_system_keyspace(table.keyspace) == system_only;
+  };
+  co_return co_await engine.replay(wanted, truncated);
+}
+
+// By the engine that compacted: it owns the record's key. Compactions of the history itself are not told of, as each would
+// leave something to compact.
+Task<Status> record_compaction(NodeShared* shared, unsigned shard, CompactionRecord record) {
+  SchemaPtr schema = shared->replicas[shard]->schema().current();
+  if (record.table->keyspace == "system" && record.table->name == "compaction_history") co_return Status();
+  Arena arena;
+  const int64_t now = shared->runtime.shard(shard).clock.wall_micros();
+  std::vector<PartitionUpdate> updates{compaction_update(*schema, record, now, arena)};
+  Mutation mutation{updates[0].table->keyspace, updates[0].key, updates};
+  Task<Status> applied = shared->engines[shard]->apply(mutation);
+  co_return co_await applied;
+}
+
+Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
+  Runtime& runtime = shared->runtime;
+  EngineOptions options = shared->engine_options;
+  options.record_compaction = [shared, shard](CompactionRecord record) {
+    return record_compaction(shared, shard, std::move(record));
+  };
+  shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), std::move(options));
+  shared->changes.engines[shard] = shared->engines[shard].get();
+  add_virtual_schema_tables(*shared->replicas[shard]);
+  co_return Status();
+}
+
+Task<Status> start_on(NodeShared* shared, unsigned shard) {
+  shared->engines[shard]->set_host_id(shared->node.host_id);
+  co_return co_await shared->engines[shard]->start();
+}
+
+Task<Status> stop_on(NodeShared* shared, unsigned shard) {
+  if (shared->engines[shard] == nullptr) co_return Status();
+  co_await shared->engines[shard]->stop();
+  shared->engines[shard].reset();
+  co_return Status();
+}
+
+Task<Status> ShardedReplicaImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
+  auto statuses = co_await gather<Status>(shared_.runtime, home(), std::move(work));
+  co_return first_error(std::move(statuses));
+}
+
+Task<Status> ShardedReplicaImpl::create_engines() {
+  auto* shared = &shared_;
+  return on_every_shard([shared](unsigned shard) { return create_engine_on(shared, shard); });
+}
+
+Task<Status> ShardedReplicaImpl::use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated) {
+  auto* shared = &shared_;
+  return on_every_shard([shared, schema, system_only, truncated](unsigned shard) {
+    return use_schema_on(shared, shard, schema, system_only, truncated);
+  });
+}
+
+Task<void> ShardedReplicaImpl::stop() {
+  auto* shared = &shared_;
+  auto stop = [shared](unsigned shard) { return stop_on(shared, shard); };
+  Status ignored = co_await on_every_shard(stop);
+  if (!ignored.ok()) LOG_WARN("Stopping: {}", ignored.error().message());
+}
+
+Task<Result<std::vector<InternalRow>>> ShardedReplicaImpl::read_table(std::string keyspace, std::string table) {
+  ReadCommand command;
+  command.table = schema()->table(keyspace, table);
+  command.range = KeyRange{};
+  command.now_seconds = now_micros() / 1000000;
+  InternalRows rows(command.table);
+  CO_TRY(co_await shared_.replicas[0]->read(command, rows));
+  co_return std::move(rows.rows);
+}
+
+// The builtin keyspaces, with the replication that system_schema says they have, and all that users made.
+Task<Result<SchemaPtr>> ShardedReplicaImpl::load_schema() {
+  SchemaRows rows;
+  for (const std::string& table : schema_table_names()) {
+    CO_ASSIGN_OR_RETURN(rows[table], co_await read_table("system_schema", table));
+  }
+  CO_ASSIGN_OR_RETURN(auto keyspaces, keyspaces_from_rows(rows));
+  SchemaPtr result = schema();
+  for (auto& [name, keyspace] : keyspaces) {
+    saved_keyspaces_.push_back(name);
+    KeyspacePtr builtin = result->keyspace(name);
+    if (builtin == nullptr) {
+      result = result->with_keyspace(keyspace);
+    } else if (!is_local_system_keyspace(name)) {
+      auto merged = std::make_shared<KeyspaceMetadata>(*builtin);
+      merged->replication = keyspace->replication;
+      result = result->with_keyspace(merged);
+    }
+  }
+  co_return result->with_version(schema_version(*result));
+}
+
+Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState& saved, size_t num_tokens) {
+  LocalNode& node = shared_.node;
+  if (saved.found && saved.cluster_name != node.cluster_name) {
+    co_return Error(ErrorCode::kConfigError,
+                    "Saved cluster name " + saved.cluster_name + " != configured name " + node.cluster_name);
+  }
+  if (saved.found && !saved.tokens.empty() && saved.tokens.size() != num_tokens) {
+    co_return Error(ErrorCode::kConfigError,
+                    fmt::format("Cannot change the number of tokens from {} to {}", saved.tokens.size(), num_tokens));
+  }
+  Random& random = shared_.runtime.shard(0).random;
+  if (saved.found) {
+    node.host_id = saved.host_id;
+    node.tokens = saved.tokens;
+  } else {
+    if (node.host_id.is_nil()) node.host_id = Uuid::random(random.next(), random.next());
+    if (node.tokens.empty()) node.tokens = make_tokens(num_tokens, random);
+  }
+  int32_t generation = std::max(saved.gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
+  Arena arena;
+  co_return co_await write(local_update(*schema(), node, schema()->version(), generation, now_micros(), arena));
+}
+
+Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
+  Mutation mutation{updates[0].table->keyspace, updates[0].key, updates};
+  co_return co_await shared_.replicas[0]->mutate(mutation);
+}
+
+Task<Status> ShardedReplicaImpl::save_builtin_schema(std::vector<std::string> saved) {
+  for (const auto& [name, keyspace] : schema()->keyspaces()) {
+    if (keyspace->is_virtual || std::find(saved.begin(), saved.end(), name) != saved.end()) continue;
+    Arena arena;
+    // At time zero, as Cassandra does, so that what users changed later wins.
+    CO_TRY(co_await write(schema_updates(*schema(), nullptr, keyspace.get(), 0, arena)));
+  }
+  co_return Status();
+}
+
+// What other numbers of shards, or Cassandra, had logged is flushed everywhere before its segments go.
+Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
+  auto* shared = &shared_;
+  if (shared->engines[0]->foreign_segments().empty()) co_return Status();
+  auto flush = [shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); };
+  auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
+  CO_TRY(co_await on_every_shard(flush));
+  co_return co_await on_every_shard(remove);
+}
+
+Task<Status> ShardedReplicaImpl::save_version(Uuid version) {
+  Arena arena;
+  co_return co_await write(schema_version_update(*schema(), version, now_micros(), arena));
+}
+
+// While the node runs, system."IndexInfo" has all indexes. In the files of a drained node it has none: Cassandra cannot
+// read the form of our indexes, and builds anew those that are not there.
+Task<Status> ShardedReplicaImpl::save_built_indexes(bool built) {
+  SchemaPtr snapshot = schema();
+  for (const auto& [name, keyspace] : snapshot->keyspaces()) {
+    for (const auto& [table_name, table] : keyspace->tables) {
+      for (const auto& [index, metadata] : table->indexes) {
+        if (metadata.kind != IndexKind::kComposites) continue;
+        Arena arena;
+        std::vector<PartitionUpdate> updates;
+        updates.push_back(built ? index_built(*snapshot, *table, index, now_micros(), arena)
+                                : indexes_not_built(*snapshot, name, now_micros(), arena));
+        CO_TRY(co_await write(updates));
+      }
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> ShardedReplicaImpl::drain() {
+  CO_TRY(co_await save_built_indexes(false));
+  co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.drain(); });
+}
+
+Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
+  CO_TRY(co_await create_engines());
+  TruncationRecords none;
+  CO_TRY(co_await use_schema(builtin_schema(), true, none));
+  CO_ASSIGN_OR_RETURN(auto local_rows, co_await read_table("system", "local"));
+  SavedLocalState saved = parse_local(local_rows);
+  CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await load_schema());
+  CO_TRY(co_await use_schema(full, false, saved.truncated));
+  if (saved.found) shared_.node.host_id = saved.host_id;
+  Random& random = shared_.runtime.shard(0).random;
+  if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
+  auto* shared = &shared_;
+  auto start = [shared](unsigned shard) { return start_on(shared, shard); };
+  CO_TRY(co_await on_every_shard(start));
+  CO_TRY(co_await retire_foreign_segments());
+  CO_TRY(co_await adopt_identity(saved, num_tokens));
+  CO_TRY(co_await save_builtin_schema(std::move(saved_keyspaces_)));
+  co_return co_await save_built_indexes(true);
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<ShardedReplica>>> ShardedReplica::open(Runtime* runtime, EngineOptions options,
+                                                                   LocalNode node, size_t num_tokens) {
+  auto set = std::make_unique<ShardedReplicaImpl>(*runtime, std::move(options), std::move(node));
+  Status status = co_await set->open(num_tokens);
+  if (!status.ok()) {
+    co_await set->stop();
+    co_return std::move(status.error());
+  }
+  co_return std::unique_ptr<ShardedReplica>(std::move(set));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,115 @@
+// Puts a shard's parts together and runs one thread for each.
+#include "runtime/linux/linux_runtime.h"
+
+#include <sys/random.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/linux/os_disk.h"
+#include "runtime/linux/tcp_network.h"
+#include "runtime/xoshiro.h"
+
+namespace cassandra_like {
+
+namespace {
+
+class OsClock final : public Clock {
+ public:
+  int64_t wall_micros() const override {
+    auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  }
+  int64_t monotonic_nanos() const override { return steady_nanos(); }
+};
+
+void fill_from_kernel(char* out, size_t size) {
+  while (size > 0) {
+    ssize_t n = ::getrandom(out, size, 0);
+    CHECK(n >= 0 || errno == EINTR);
+    if (n < 0) continue;
+    out += n;
+    size -= static_cast<size_t>(n);
+  }
+}
+
+uint64_t kernel_seed() {
+  uint64_t seed = 0;
+  fill_from_kernel(reinterpret_cast<char*>(&seed), sizeof seed);
+  return seed;
+}
+
+class OsRandom final : public Random {
+ public:
+  uint64_t next() override { return generator_.next(); }
+  void fill(char* out, size_t size) override { fill_from_kernel(out, size); }
+
+ private:
+  Xoshiro generator_{kernel_seed()};
+};
+
+struct ShardParts {
+  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& pool)
+      : shard(index), network(shard, std::move(registry), http), disk(shard, pool) {}
+
+  EpollShard shard;
+  OsClock clock;
+  TcpNetwork network;
+  OsDisk disk;
+  OsRandom random;
+  ShardRuntime view{shard, clock, network, disk, random};
+  std::thread thread;
+};
+
+class LinuxRuntimeImpl final : public LinuxRuntime {
+ public:
+  explicit LinuxRuntimeImpl(unsigned shards) {
+    CHECK(shards >= 1 && shards <= 64);
+    auto registry = std::make_shared<ListenRegistry>();
+    for (unsigned i = 0; i < shards; ++i) parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, pool_));
+  }
+  ~LinuxRuntimeImpl() override {
+    if (started_ && !stopped_) stop();
+  }
+
+  unsigned shard_count() const override { return static_cast<unsigned>(parts_.size()); }
+  ShardRuntime& shard(unsigned i) override { return parts_.at(i)->view; }
+
+  void start() override {
+    CHECK(!started_);
+    started_ = true;
+    for (auto& p : parts_) {
+      p->thread = std::thread([shard = &p->shard] { shard->run(); });
+      ::pthread_setname_np(p->thread.native_handle(), ("shard-" + std::to_string(p->shard.shard())).c_str());
+    }
+  }
+
+  void stop() override {
+    CHECK(started_ && !stopped_);
+    stopped_ = true;
+    for (auto& p : parts_) p->shard.request_stop();
+    for (auto& p : parts_) p->thread.join();
+    pool_.stop();
+    http_.stop();
+    for (auto& p : parts_) p->shard.drop_everything();
+  }
+
+ private:
+  SyncPool pool_;
+  HttpServer http_;
+  std::vector<std::unique_ptr<ShardParts>> parts_;
+  bool started_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<LinuxRuntime> LinuxRuntime::create(unsigned shards) {
+  return std::make_unique<LinuxRuntimeImpl>(shards);
+}
+
+}  // namespace cassandra_like

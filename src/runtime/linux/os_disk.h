@@ -1,0 +1,32 @@
+// The operating system's files, for one shard.
+#pragma once
+
+#include "runtime/disk.h"
+#include "runtime/linux/sync_pool.h"
+
+namespace cassandra_like {
+
+class OsDisk final : public Disk {
+ public:
+  OsDisk(EpollShard& shard, SyncPool& pool) : shard_(shard), pool_(pool) {}
+
+  Result<std::unique_ptr<ReadFile>> open(const std::string& path) override;
+  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
+  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override;
+  Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
+  bool exists(const std::string& path) override;
+  Status make_directories(const std::string& path) override;
+  Status remove(const std::string& path) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status link(const std::string& from, const std::string& to) override;
+  Task<Status> sync_directory(std::string path) override;
+  Task<Status> sync_file(std::string path) override;
+  Result<DiskSpace> space(const std::string& path) override;
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override;
+
+ private:
+  EpollShard& shard_;
+  SyncPool& pool_;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,80 @@
+#include "runtime/linux/sync_pool.h"
+
+#include <utility>
+
+namespace cassandra_like {
+
+namespace {
+constexpr size_t kThreads = 2;
+// More than this do not wait any longer: what they give back may be a full disk's space.
+constexpr size_t kMostIdleJobs = 16;
+}  // namespace
+
+Task<Status> SyncPool::run(EpollShard* shard, Work work) {
+  Promise<Status> done;
+  submit({std::move(work), shard, &done});
+  co_return co_await done;
+}
+
+void SyncPool::submit(Job job) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    jobs_.push_back(std::move(job));
+    start_thread();
+  }
+  ready_.notify_one();
+}
+
+void SyncPool::run_idle(absl::AnyInvocable<void()> work) {
+  {
+    std::unique_lock lock(mutex_);
+    if (stopping_) {
+      lock.unlock();
+      return work();
+    }
+    idle_jobs_.push_back(std::move(work));
+    start_thread();
+  }
+  ready_.notify_one();
+}
+
+void SyncPool::start_thread() {
+  if (threads_.size() < kThreads) threads_.emplace_back([this] { thread_body(); });
+}
+
+void SyncPool::thread_body() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ready_.wait(lock, [this] { return stopping_ || !jobs_.empty() || !idle_jobs_.empty(); });
+    if (stopping_) return;
+    if (jobs_.empty() || idle_jobs_.size() > kMostIdleJobs) {
+      absl::AnyInvocable<void()> work = std::move(idle_jobs_.front());
+      idle_jobs_.pop_front();
+      lock.unlock();
+      work();
+      lock.lock();
+      continue;
+    }
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    lock.unlock();
+    job.shard->post([done = job.done, status = job.work()]() mutable { done->set(std::move(status)); });
+    lock.lock();
+  }
+}
+
+void SyncPool::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    jobs_.clear();
+  }
+  ready_.notify_all();
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+  for (auto& work : idle_jobs_) work();
+  idle_jobs_.clear();
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,298 @@
+// The schema's tables, start and stop, numbers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+namespace {
+
+CommitLogOptions log_options(const EngineOptions& options, const SegmentWriter& writer) {
+  CommitLogOptions out;
+  out.directory = options.commitlog_directory;
+  out.sync = options.commitlog_sync;
+  out.sync_period = options.commitlog_sync_period;
+  out.group_window = options.commitlog_group_window;
+  out.segment_bytes = options.commitlog_segment_bytes;
+  out.total_bytes = options.commitlog_total_bytes / writer.shards;
+  out.failure_policy = options.commit_failure_policy;
+  out.writer = writer;
+  out.on_failure = options.on_failure;
+  return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::create(ShardRuntime& runtime, unsigned shard_count, EngineOptions options) {
+  return std::make_unique<EngineImpl>(runtime, shard_count, std::move(options));
+}
+
+EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options)
+    : runtime_(runtime),
+      shard_(runtime.executor.shard()),
+      shard_count_(shard_count),
+      options_(std::move(options)),
+      self_{shard_, shard_count},
+      self_writer_{shard_, shard_count},
+      ids_(runtime.clock, runtime.random, self_),
+      log_(runtime,
+           [this] {
+             CommitLogOptions log = log_options(options_, self_writer_);
+             log.on_full = [this](std::vector<LogTable*> tables) {
+               for (LogTable* table : tables) {
+                 if (auto store = find(table->id); store && !store->flush_requested) spawn(flush_in_background(store));
+               }
+             };
+             return log;
+           }()),
+      chunk_cache_(options_.chunk_cache_bytes / shard_count) {
+  memory_budget_ = options_.memtable_bytes / shard_count;
+}
+
+EngineImpl::~EngineImpl() { *alive_ = false; }
+
+TableStorePtr EngineImpl::find(const Uuid& id) const {
+  auto found = stores_.find(id);
+  return found == stores_.end() ? nullptr : found->second;
+}
+
+EngineImpl::Stores EngineImpl::select(const Selection& selection) const {
+  Stores out;
+  for (const auto& [id, store] : stores_) {
+    if (!selection.keyspace.empty() && store->table->keyspace != selection.keyspace) continue;
+    if (!selection.table.empty() && store->table->name != selection.table) continue;
+    out.push_back(store);
+  }
+  std::sort(out.begin(), out.end(),
+            [](const TableStorePtr& a, const TableStorePtr& b) { return a->directory < b->directory; });
+  return out;
+}
+
+// With all that leads to it, as far as that was not there.
+Task<Status> EngineImpl::make_durable_directory(std::string path) {
+  std::vector<std::string> parents;
+  for (std::string at = path; !at.empty() && !runtime_.disk.exists(at);) {
+    size_t slash = at.rfind('/');
+    std::string parent = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
+    parents.push_back(parent);
+    at = parent == "/" || parent == "." ? "" : parent;
+  }
+  if (parents.empty()) co_return Status();
+  CO_TRY(runtime_.disk.make_directories(path));
+  for (const std::string& parent : parents) {
+    Status synced = co_await runtime_.disk.sync_directory(parent);
+    if (!synced.ok()) co_return synced;
+  }
+  co_return Status();
+}
+
+Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
+  for (const std::string& directory : options_.data_directories) {
+    Status made = co_await make_durable_directory(directory);
+    if (!made.ok()) co_return made;
+  }
+  Stores gone;
+  for (const auto& [id, store] : stores_) {
+    if (!schema->table(id)) gone.push_back(store);
+  }
+  std::sort(gone.begin(), gone.end(),
+            [](const TableStorePtr& a, const TableStorePtr& b) { return a->directory < b->directory; });
+  SchemaPtr before = std::exchange(schema_, schema);
+  for (const auto& [name, keyspace] : schema->keyspaces()) {
+    if (keyspace->is_virtual) continue;
+    for (const auto& [table_name, table] : keyspace->tables) {
+      if (table->is_virtual) continue;
+      CO_TRY(open_table(table, keyspace->replication.durable_writes));
+    }
+  }
+  for (TableStorePtr& store : gone) {
+    Status dropped = co_await drop_table(store, before, at_millis);
+    if (!dropped.ok()) co_return dropped;
+  }
+  co_return Status();
+}
+
+Status EngineImpl::open_table(const TablePtr& table, bool durable) {
+  TableStorePtr& store = stores_[table->id];
+  if (store) {
+    store->durable = durable;
+    if (store->table == table) return {};
+    store->use_table(table);
+    TRY(update_indexes(*store));
+    // Rows of the old version are translated in every read: let them go to disk.
+    if (store->memtable->has_old_columns()) spawn(flush_in_background(store));
+    return {};
+  }
+  CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
+  store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
+  store->durable = durable;
+  TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
+  for (const LiveSSTable& live : store->sstables) {
+    for (const auto& [from, to] : live.sstable->info().commit_log_intervals) {
+      highest_flushed_segment_ = std::max(highest_flushed_segment_, to.segment);
+    }
+  }
+  return update_indexes(*store);
+}
+
+Status EngineImpl::update_indexes(TableStore& store) {
+  const TableMetadata& table = *store.table;
+  auto gone = std::partition(store.indexes.begin(), store.indexes.end(), [&](const std::unique_ptr<IndexStore>& index) {
+    return table.indexes.contains(index->metadata.name) && index->column(table) != nullptr;
+  });
+  for (auto it = gone; it != store.indexes.end(); ++it) {
+    (*it)->store->dropped = true;
+    TRY((*it)->store->discard(runtime_.disk, {}));
+  }
+  store.indexes.erase(gone, store.indexes.end());
+  for (const auto& [name, metadata] : table.indexes) {
+    auto same = [&, n = &name](const std::unique_ptr<IndexStore>& i) { return i->metadata.name == *n; };
+    if (std::any_of(store.indexes.begin(), store.indexes.end(), same)) continue;
+    auto made = make_index(table, metadata, store.directory, store.memtable->lower());
+    if (!made.ok()) {
+      // Cassandra's other kinds of indexes do not keep their tables from being served.
+      LOG_WARN("{}", made.error().message());
+      continue;
+    }
+    TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
+                             &chunk_cache_));
+    store.indexes.push_back(std::move(made).value());
+  }
+  return {};
+}
+
+Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
+  stores_.erase(store->table->id);
+  if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
+      !store->table->keyspace.starts_with("system")) {
+    std::string tag = fmt::format("dropped-{}-{}", at_millis, store->table->name);
+    SnapshotRequest request = automatic_snapshot(tag, *before, *store->table);
+    Status kept = co_await snapshot_store(store, request);
+    if (!kept.ok())
+      LOG_WARN("Snapshot of dropped table {}: {}", store->table->qualified_name(), kept.error().message());
+  }
+  co_await store->flush_mutex.lock();
+  AsyncMutex::Guard flush_guard(store->flush_mutex);
+  co_await store->compaction_mutex.lock();
+  AsyncMutex::Guard compaction_guard(store->compaction_mutex);
+  store->dropped = true;
+  log_.forget(store->log);
+  Status discarded = store->discard(runtime_.disk, {});
+  recount_memory();
+  co_return discarded;
+}
+
+Task<Status> EngineImpl::start() {
+  Status named = co_await sync_names_of_sstables();
+  if (!named.ok()) co_return named;
+  log_.set_newest_id(highest_flushed_segment_);
+  CO_TRY(log_.open());
+  replaying_ = false;
+  started_ = true;
+  reserve_.emplace(memory_budget_ / 2);  // as much as the memtables that are flushed had
+  log_.remove_clean();
+  relieve_memory();
+  for (const TableStorePtr& store : select(Selection())) {
+    for (size_t i = 0; i < store->indexes.size(); ++i) {
+      if (!store->indexes[i]->store->needs_rebuild) continue;
+      TablePtr table = store->table;
+      std::string name = store->indexes[i]->metadata.name;
+      Status built = co_await build_index(table, name);
+      if (!built.ok()) co_return built;
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> EngineImpl::drain() {
+  refusing_ = true;
+  Selection everything;
+  Status flushed = co_await flush(everything);
+  if (!flushed.ok()) co_return flushed;
+  Status synced = co_await log_.sync();
+  if (!synced.ok()) co_return synced;
+  co_await stop();
+  co_return Status();
+}
+
+Task<void> EngineImpl::stop() {
+  refusing_ = true;
+  wake_writers();
+  co_await gate_.close();
+  co_await log_.stop();
+}
+
+namespace {
+
+void add_sstable_numbers(TableStatistics& out, const TableStore& store) {
+  uint64_t compressed = 0, uncompressed = 0;
+  for (const LiveSSTable& live : store.sstables) {
+    const SSTableInfo& info = live.sstable->info();
+    ++out.sstables;
+    out.live_disk_bytes += info.total_bytes;
+    out.estimated_partitions += info.partitions;
+    out.bloom_false_positives += live.sstable->false_positives();
+    out.bloom_bytes += live.sstable->memory_used();
+    for (const auto& [bytes, count] : info.partition_sizes) out.partition_bytes.record(bytes, count);
+    for (const auto& [cells, count] : info.cells_per_partition) out.cells_per_partition.record(cells, count);
+    compressed += info.data_bytes;
+    uncompressed += info.uncompressed_bytes;
+  }
+  if (uncompressed > 0) out.compression_ratio = static_cast<double>(compressed) / static_cast<double>(uncompressed);
+}
+
+}  // namespace
+
+Result<TableStatistics> EngineImpl::table_statistics(const Uuid& table) const {
+  TableStorePtr store = find(table);
+  if (!store) return invalid("Unknown table " + table.to_string());
+  TableStatistics out;
+  add_sstable_numbers(out, *store);
+  out.total_disk_bytes = out.live_disk_bytes;
+  out.memtable_rows = store->memtable->row_count();
+  for (const auto& old : store->flushing) out.memtable_rows += old->row_count();
+  out.estimated_partitions += store->memtable->partitions().size();
+  out.memtable_bytes = store->memtable_bytes();
+  out.pending_flushes = store->flushing.size();
+  const TableCounters& counters = store->counters;
+  out.memtable_switches = counters.memtable_switches;
+  out.reads = counters.reads;
+  out.writes = counters.writes;
+  out.read_micros = counters.read_micros;
+  out.range_micros = counters.range_micros;
+  out.write_micros = counters.write_micros;
+  out.sstables_per_read = counters.sstables_per_read;
+  out.tombstones_per_read = counters.tombstones_per_read;
+  out.live_rows_per_read = counters.live_rows_per_read;
+  return out;
+}
+
+EngineStatistics EngineImpl::statistics() const {
+  EngineStatistics out;
+  out.commitlog_bytes = log_.total_bytes();
+  out.commitlog_segments = log_.segment_count();
+  out.commitlog_pending = log_.pending();
+  out.commitlog_completed = log_.completed();
+  out.memtable_bytes = active_bytes_ + flushing_bytes_;
+  out.flushes_completed = flushes_completed_;
+  out.flushes_pending = flushes_pending_;
+  out.compactions_completed = compactions_completed_;
+  out.compactions_pending = compactions_pending_;
+  out.bytes_compacted = bytes_compacted_;
+  out.compressed_bytes_compacted = compressed_bytes_compacted_;
+  out.chunk_cache = chunk_cache_.statistics();
+  return out;
+}
+
+std::vector<SSTableInfo> EngineImpl::sstables(const Uuid& table) const {
+  std::vector<SSTableInfo> out;
+  if (TableStorePtr store = find(table)) {
+    for (const LiveSSTable& live : store->sstables) out.push_back(live.sstable->info());
+  }
+  return out;
+}
+
+}  // namespace cassandra_like

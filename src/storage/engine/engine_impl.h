@@ -1,0 +1,188 @@
+// The Engine, by its jobs: engine.cc (schema, start, stop, numbers), engine_replay.cc, engine_write.cc, engine_read.cc,
+// engine_read_index.cc, engine_flush.cc, engine_snapshot.cc, compaction/compact.cc, index/build_index.cc.
+#pragma once
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/huge_chunks.h"
+#include "read/merge.h"
+#include "read/read_pipeline.h"
+#include "storage/engine/engine.h"
+#include "storage/index/secondary_index.h"
+#include "storage/table/table_store.h"
+
+namespace cassandra_like {
+
+struct SegmentOnDisk {
+  std::string path;
+  SegmentDescriptor descriptor;
+};
+
+// Read from a segment, to be applied.
+struct LoggedMutation {
+  Mutation mutation;
+  CommitLogPosition end;  // of its record
+};
+
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
+  ~EngineImpl() override;
+
+  Task<Status> set_schema(SchemaPtr schema, int64_t at_millis) override;
+  Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) override;
+  Task<Status> start() override;
+  void set_host_id(const Uuid& id) override { options_.host_id = id; }
+  std::vector<std::string> foreign_segments() const override;
+  Status remove_foreign_segments() override;
+  Task<Status> drain() override;
+  Task<void> stop() override;
+
+  void prefetch(std::span<const PrefetchKey> partitions) override;
+  Task<Status> apply(const Mutation& mutation) override;
+  Task<Status> apply_counter(const Mutation& mutation) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override;
+
+  Task<Status> flush(Selection selection) override;
+  Task<Status> compact(Selection selection) override;
+  Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
+  Task<Status> sync_commitlog() override { return log_.sync(); }
+  Task<Status> snapshot(Selection selection, SnapshotRequest request) override;
+  Task<Status> build_index(TablePtr table, std::string index) override;
+
+  Result<TableStatistics> table_statistics(const Uuid& table) const override;
+  EngineStatistics statistics() const override;
+  std::vector<SSTableInfo> sstables(const Uuid& table) const override;
+
+ private:
+  struct UuidHash {
+    size_t operator()(const Uuid& id) const { return load_be<uint64_t>(id.view().data()) * 0x9E3779B97F4A7C15ULL; }
+  };
+  using Stores = std::vector<TableStorePtr>;
+
+  // Schema.
+  Task<Status> make_durable_directory(std::string path);
+  Status open_table(const TablePtr& table, bool durable);
+  Status update_indexes(TableStore& store);
+  Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
+  TableStorePtr find(const Uuid& id) const;
+  Stores select(const Selection& selection) const;
+
+  // Replay.
+  Result<std::vector<SegmentOnDisk>> list_segments();
+  Status replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
+                        const TruncationRecords& truncated, bool newest);
+  Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                     const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
+  void apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                    const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
+  bool is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
+               const TruncationRecords& truncated) const;
+  bool is_own(const SegmentDescriptor& segment) const { return segment.writer == self_writer_; }
+  CommitLogPosition log_position() const { return replaying_ ? replayed_ : log_.position(); }
+
+  // Writing.
+  Status apply_now(const Mutation& mutation);
+  Status check_indexed_values(const TableStore& store, const PartitionUpdate& update);
+  void apply_to(TableStore& store, const PartitionUpdate& update);
+  Task<Status> apply_later(Bytes serialized);
+  Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
+  Result<Row> resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row, bool is_static,
+                                  Arena& arena);
+  void recount_memory();
+  void relieve_memory();
+  void wake_writers();
+
+  // Reading.
+  struct Sources;
+  struct LongRead;
+  // Entries of an index that a read found to point to nothing.
+  struct StaleEntries {
+    Arena arena;
+    std::vector<Row> rows;
+  };
+  TombstoneThresholds tombstone_thresholds(const ReadCommand& command) const;
+  // Until it is done or the feed pauses.
+  Status read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
+  Status next_turn(LongRead& read);
+  Task<Result<ReadStatistics>> read_on(std::unique_ptr<LongRead> read);
+  // The counters are null when the table is gone.
+  Result<ReadStatistics> finish_read(TableCounters* counters, const ReadCommand& command, const ReadPipeline& feed,
+                                     ReadStatistics numbers, int64_t begun, Status status);
+  Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, ReadPipeline& feed,
+                  ReadStatistics& statistics);
+  Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed);
+  Status read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
+                      const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics);
+  Status read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                    ReadStatistics& statistics);
+  Status read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
+  Status read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
+                         const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
+                         ReadStatistics& statistics, StaleEntries& stale);
+  Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
+                                                                 const SliceSelection& selection) const;
+  Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,
+                                                             const SliceSelection& selection) const;
+  Result<std::unique_ptr<PartitionScanner>> open_range(const TableStore& store, const KeyRange& range,
+                                                       const SliceSelection& selection) const;
+  bool is_mine(Token token) const { return shard_of(token, shard_count_) == shard_; }
+
+  // Flushing.
+  Task<Status> flush_store(TableStorePtr store);
+  Task<void> flush_in_background(TableStorePtr store);
+  Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
+  Task<Status> write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote);
+  Task<Status> sync_paths(TableStorePtr store);
+  Task<Status> sync_names_of_sstables();
+  const std::string& pick_path(const TableStore& store) const;
+  Error disk_failure(const Error& cause, const std::string& what);
+  Task<void> pause_if_due(int64_t* slice_end);
+
+  Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
+  // Before a table goes, by DROP or TRUNCATE; `schema` has it.
+  SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
+  Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
+                          bool* more);
+  Task<Status> compact_store(TableStorePtr store);
+  Task<Status> compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs);
+  // Writes what `merged` yields; whether there was anything.
+  Task<Result<bool>> write_merged(MergedScanner* merged, SSTableWriter* writer, CompactionRecord* record);
+  CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
+  Task<void> keep_record(CompactionRecord record);
+
+  ShardRuntime& runtime_;
+  unsigned shard_;
+  unsigned shard_count_;
+  EngineOptions options_;
+  SSTableOwner self_;
+  SegmentWriter self_writer_;
+  SSTableIds ids_;
+  CommitLog log_;
+  ChunkCache chunk_cache_;
+  SchemaPtr schema_;
+  absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
+  std::vector<std::string> foreign_segments_;
+  int64_t highest_flushed_segment_ = 0;  // as the SSTables that were loaded say
+
+  bool started_ = false;
+  bool replaying_ = true;
+  bool refusing_ = false;
+  CommitLogPosition replayed_;  // of our own segments
+
+  uint64_t memory_budget_;
+  std::optional<HugeChunkReserve> reserve_;  // for memtables, once started
+  uint64_t active_bytes_ = 0, flushing_bytes_ = 0;
+  std::deque<Promise<bool>*> memory_waiters_;
+  Arena write_arena_{4096};
+  Arena index_arena_{4096};
+  Arena read_arena_{4096};
+  Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
+  std::vector<BytesView> memtable_views_;  // of such a row that is plain
+  uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
+  uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
+  Gate gate_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace cassandra_like

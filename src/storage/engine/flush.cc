@@ -1,0 +1,249 @@
+// From memtables to SSTables, in slices of a millisecond.
+//
+// One flush of a table runs at a time. The memtables of its indexes go first: the log is clean of the table's writes
+// only when both are on the disk, and an SSTable of the base table says that they need no replay.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "read/merge.h"
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+namespace {
+constexpr int64_t kSliceNanos = 1'000'000;
+}
+
+Task<void> EngineImpl::pause_if_due(int64_t* slice_end) {
+  if (runtime_.clock.monotonic_nanos() < *slice_end) return {};
+  *slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
+  return runtime_.executor.yield();
+}
+
+Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
+  Error error(cause.code(), fmt::format("{}: {}", what, cause.message()));
+  LOG_ERROR("{}", error.message());
+  bool stops = options_.disk_failure_policy != FailurePolicy::kIgnore &&
+               options_.disk_failure_policy != FailurePolicy::kBestEffort;
+  if (stops && options_.on_failure) options_.on_failure(options_.disk_failure_policy, error);
+  return error;
+}
+
+Task<Status> EngineImpl::flush(Selection selection) {
+  for (TableStorePtr& store : select(selection)) {
+    Status flushed = co_await flush_store(store);
+    if (!flushed.ok()) co_return flushed;
+  }
+  co_return Status();
+}
+
+Task<void> EngineImpl::flush_in_background(TableStorePtr store) {
+  if (store->flush_requested || !gate_.enter()) co_return;
+  store->flush_requested = true;
+  // The caller may be in the middle of a write.
+  co_await runtime_.executor.yield();
+  Status ignored = co_await flush_store(store);  // what failed was logged, and will be tried again
+  store->flush_requested = false;
+  gate_.leave();
+}
+
+Task<Status> EngineImpl::flush_store(TableStorePtr store) {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  ++flushes_pending_;
+  Status status;
+  {
+    co_await store->flush_mutex.lock();
+    AsyncMutex::Guard guard(store->flush_mutex);
+    store->flush_requested = false;
+    CommitLogPosition upper = log_position();
+    std::vector<std::pair<TableStorePtr, std::shared_ptr<Memtable>>> work;
+    // What an earlier flush failed to write is still there.
+    auto collect = [&](const TableStorePtr& s) {
+      s->switch_memtable(upper);
+      for (const auto& full : s->flushing) work.emplace_back(s, full);
+    };
+    if (!store->dropped) {
+      for (const auto& index : store->indexes) collect(index->store);
+      collect(store);
+      recount_memory();
+    }
+    for (auto& [target, memtable] : work) {
+      status = co_await write_memtable(target, memtable, upper);
+      if (!status.ok()) break;
+    }
+    if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
+  }
+  recount_memory();
+  wake_writers();
+  --flushes_pending_;
+  ++flushes_completed_;
+  gate_.leave();
+  co_return status;
+}
+
+const std::string& EngineImpl::pick_path(const TableStore& store) const {
+  const std::string* best = &store.paths[0];
+  uint64_t most = 0;
+  for (size_t i = 0; i < store.paths.size() && store.paths.size() > 1; ++i) {
+    auto space = runtime_.disk.space(store.paths[i]);
+    if (!space.ok() || space->available <= most) continue;
+    most = space->available;
+    best = &store.paths[i];
+  }
+  return *best;
+}
+
+// A directory that was just made must not be lost with the first SSTable in it.
+Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
+  if (store->paths_synced) co_return Status();
+  for (const std::string& path : store->paths) {
+    std::string parent = path;
+    // Of a table: its keyspace's directory and the data directory; of an index: the table's, too.
+    for (int levels = store->table->is_index ? 3 : 2; levels > 0; --levels) {
+      parent = parent.substr(0, parent.rfind('/'));
+      Status synced = co_await runtime_.disk.sync_directory(parent);
+      if (!synced.ok()) co_return synced;
+    }
+  }
+  store->paths_synced = true;
+  co_return Status();
+}
+
+// What SSTables hold is not replayed, and its segments may go: so the names that a killed process gave them must last.
+Task<Status> EngineImpl::sync_names_of_sstables() {
+  std::vector<TableStorePtr> stores;
+  for (const TableStorePtr& store : select(Selection())) {
+    stores.push_back(store);
+    for (const auto& index : store->indexes) stores.push_back(index->store);
+  }
+  for (const TableStorePtr& store : stores) {
+    if (store->sstables.empty()) continue;
+    Status synced = co_await sync_paths(store);
+    if (!synced.ok()) co_return synced;
+    for (const std::string& path : store->paths) {
+      synced = co_await runtime_.disk.sync_directory(path);
+      if (!synced.ok()) co_return synced;
+    }
+  }
+  co_return Status();
+}
+
+Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
+                                        CommitLogPosition upper) {
+  Status synced = co_await sync_paths(store);
+  if (!synced.ok()) co_return disk_failure(synced.error(), "Failed to sync the directories of a table");
+  TablePtr table = memtable->table();
+  SSTableDescriptor descriptor;
+  descriptor.directory = pick_path(*store);
+  descriptor.id = ids_.next();
+  SSTableWriterOptions options;
+  options.stats = memtable->stats();
+  options.static_columns = memtable->columns(true);
+  options.regular_columns = memtable->columns(false);
+  options.estimated_partitions = memtable->partitions().size();
+  options.host_id = options_.host_id;
+  options.commit_log_intervals = {{memtable->lower(), upper}};
+  options.row_index_granularity = options_.column_index_bytes;
+  std::string what = fmt::format("Failed to flush {}", table->qualified_name());
+  auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
+  if (!writer.ok()) co_return disk_failure(writer.error(), what);
+  bool wrote = false;
+  Status written = co_await write_partitions(memtable.get(), writer->get(), &wrote);
+  if (!written.ok()) co_return disk_failure(written.error(), what);
+  if (wrote) {
+    auto info = co_await (*writer)->finish();
+    if (!info.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(info.error(), what);
+    }
+    bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();
+    if (store->dropped || is_void) co_return remove_sstable(runtime_.disk, descriptor);
+    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
+    if (!sstable.ok()) {
+      store->leftovers.push_back(descriptor);
+      co_return disk_failure(sstable.error(), what);
+    }
+    LOG_DEBUG("Flushed {} to {} ({} bytes)", table->qualified_name(), descriptor.file("Data.db"), info->data_bytes);
+    store->add_sstable(std::move(sstable).value(), self_);
+  }
+  store->forget_flushed(memtable);
+  co_return Status();
+}
+
+namespace {
+
+bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
+  return memtable.has_old_columns() || !partition.deletion.is_live() || partition.ranges != nullptr;
+}
+
+}  // namespace
+
+Task<Status> EngineImpl::write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote) {
+  int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
+  Unfiltered unfiltered;
+  Arena arena(1024);  // of one row
+  auto append = [&](const MemtableRow& row) {
+    arena.reset();
+    unfiltered.row = row.row(arena);
+    return writer->append(unfiltered);
+  };
+  for (const MemtablePartition& partition : memtable->partitions()) {
+    if (needs_merge(*memtable, partition)) {
+      std::vector<std::unique_ptr<PartitionReader>> source;
+      source.push_back(memtable->read(partition, {}));
+      MergedPartition merged(std::move(source), false);
+      auto first = merged.next();
+      if (!first.ok()) co_return std::move(first.error());
+      if (*first == nullptr && merged.static_row().is_empty() && merged.partition_deletion().is_live()) continue;
+      CO_TRY(writer->begin_partition(partition.key, merged.partition_deletion(), merged.static_row()));
+      for (const Unfiltered* at = *first; at != nullptr;) {
+        CO_TRY(writer->append(*at));
+        co_await pause_if_due(&slice_end);
+        CO_ASSIGN_OR_RETURN(at, merged.next());
+      }
+    } else {
+      CO_TRY(writer->begin_partition(partition.key, partition.deletion, partition.static_part()));
+      if (partition.only_row != nullptr) {
+        CO_TRY(append(*partition.only_row));
+      } else if (partition.rows != nullptr) {
+        for (const RowEntry& row : partition.rows->tree) {
+          CO_TRY(append(*row.row));
+          co_await pause_if_due(&slice_end);
+        }
+      }
+    }
+    CO_TRY(writer->end_partition());
+    *wrote = true;
+    co_await pause_if_due(&slice_end);
+  }
+  co_return Status();
+}
+
+Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string snapshot_tag) {
+  TableStorePtr store = find(table->id);
+  if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
+  if (!snapshot_tag.empty()) {
+    SnapshotRequest request = automatic_snapshot(snapshot_tag, *schema_, *store->table);
+    Status kept = co_await snapshot_store(store, request);
+    if (!kept.ok()) co_return std::move(kept.error());
+  }
+  co_await store->flush_mutex.lock();
+  AsyncMutex::Guard flush_guard(store->flush_mutex);
+  co_await store->compaction_mutex.lock();
+  AsyncMutex::Guard compaction_guard(store->compaction_mutex);
+  CommitLogPosition position = log_position();
+  Status discarded = store->discard(runtime_.disk, position);
+  recount_memory();
+  wake_writers();
+  if (!discarded.ok()) co_return std::move(discarded.error());
+  for (const std::string& path : store->paths) {
+    Status synced = co_await runtime_.disk.sync_directory(path);
+    if (!synced.ok()) co_return std::move(synced.error());
+  }
+  log_.mark_clean(store->log, position);
+  co_return position;
+}
+
+}  // namespace cassandra_like

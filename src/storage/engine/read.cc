@@ -1,0 +1,400 @@
+// Reads of keys and ranges.
+//
+// A partition that is in one memtable alone, without range or partition deletions, goes from there to the sink as it
+// lies. A read of one row looks at its sources from the newest on and stops when what it has is newer than all that the
+// others can hold. All else is merged.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "absl/container/inlined_vector.h"
+#include "base/log.h"
+#include "read/merge.h"
+#include "storage/engine/engine_impl.h"
+#include "storage/memtable/column_versions.h"
+
+namespace cassandra_like {
+
+// Where a key may be.
+struct EngineImpl::Sources {
+  struct InMemtable {
+    const Memtable* memtable;
+    const MemtablePartition* partition;
+  };
+  absl::InlinedVector<InMemtable, 2> memtables;     // newest first
+  absl::InlinedVector<const SSTable*, 8> sstables;  // newest max_timestamp first
+  HashedKey hashed;
+
+  Sources(const TableStore& store, const DecoratedKey& key) : hashed(key) {
+    auto look = [&](const Memtable& memtable) {
+      if (const MemtablePartition* found = memtable.find(key)) memtables.push_back({&memtable, found});
+    };
+    look(*store.memtable);
+    for (auto it = store.flushing.rbegin(); it != store.flushing.rend(); ++it) look(**it);
+    for (const LiveSSTable& live : store.sstables) {
+      if (live.sstable->may_contain(hashed)) sstables.push_back(live.sstable.get());
+    }
+  }
+  bool none() const { return memtables.empty() && sstables.empty(); }
+};
+
+void EngineImpl::prefetch(std::span<const PrefetchKey> partitions) {
+  absl::InlinedVector<Token, 16> tokens;
+  while (!partitions.empty()) {
+    const Uuid& table = partitions.front().table;
+    tokens.clear();
+    for (; !partitions.empty() && partitions.front().table == table; partitions = partitions.subspan(1)) {
+      tokens.push_back(partitions.front().token);
+    }
+    if (auto found = stores_.find(table); found != stores_.end())
+      found->second->memtable->partitions().prefetch(tokens);
+  }
+}
+
+// What a read that was not done in its first turn goes on with.
+struct EngineImpl::LongRead {
+  LongRead(const ReadCommand& c, TablePtr table, ReadPipeline&& paused, ReadStatistics n, int64_t b, int64_t d)
+      : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
+
+  const ReadCommand& command;
+  std::vector<TablePtr> tables;  // of the turns: the static row that feed and sink keep refers to columns of one
+  ReadPipeline feed;
+  std::optional<ReadCommand> partition;  // the rest of the one that it paused in
+  ReadCommand rest;
+  ReadStatistics numbers;
+  int64_t begun, deadline;
+};
+
+Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+  auto found = stores_.find(command.table->id);
+  if (found == stores_.end()) {
+    return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", command.table->qualified_name())));
+  }
+  TableStore& store = *found->second;
+  const int64_t begun = runtime_.clock.monotonic_nanos();
+  ReadStatistics numbers;
+  ReadPipeline feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
+  Status status = read_turn(store, command, feed, numbers);
+  if (status.ok() && feed.paused()) {
+    return read_on(std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline));
+  }
+  return finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
+}
+
+TombstoneThresholds EngineImpl::tombstone_thresholds(const ReadCommand& command) const {
+  if (is_local_system_keyspace(command.table->keyspace)) return {};
+  return {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
+}
+
+Status EngineImpl::read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                             ReadStatistics& statistics) {
+  if (command.index != nullptr) return read_index(store, command, feed, statistics);
+  if (command.range) return read_range(store, command, feed, statistics);
+  for (const DecoratedKey& key : command.keys) {
+    if (feed.stopped() || feed.paused()) break;
+    TRY(read_key(store, command, key, feed, statistics));
+  }
+  return {};
+}
+
+// Tables may have been flushed, altered or dropped since the turn before.
+Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read) {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  Status status;
+  while (status.ok() && read->feed.paused()) {
+    co_await runtime_.executor.yield();
+    status = next_turn(*read);
+  }
+  TableStorePtr store = find(read->command.table->id);
+  Result<ReadStatistics> result = finish_read(store ? &store->counters : nullptr, read->command, read->feed,
+                                              read->numbers, read->begun, std::move(status));
+  gate_.leave();  // who waits for it may destroy the engine
+  co_return result;
+}
+
+Status EngineImpl::next_turn(LongRead& read) {
+  if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
+  if (runtime_.clock.monotonic_nanos() > read.deadline) {
+    return Error(ErrorCode::kReadTimeout, fmt::format("A read of {} took longer than the timeout of its request",
+                                                      read.command.table->qualified_name()));
+  }
+  TableStorePtr store = find(read.command.table->id);
+  if (!store) return invalid(fmt::format("Unknown table {}", read.command.table->qualified_name()));
+  if (store->table != read.tables.back()) read.tables.push_back(store->table);
+  ReadPipeline& feed = read.feed;
+  read.partition = continue_behind(read.rest, feed.paused_key(), feed.paused_clustering());
+  ReadStatistics of_turn;
+  feed.next_turn(*store->table);
+  if (read.partition) TRY(read_turn(*store, *read.partition, feed, of_turn));
+  if (feed.has_unfinished_partition()) feed.end();
+  const bool has_rest = read.rest.range || !read.rest.keys.empty();
+  if (has_rest && !feed.stopped() && !feed.paused()) TRY(read_turn(*store, read.rest, feed, of_turn));
+  read.numbers.sstables = std::max(read.numbers.sstables, of_turn.sstables);
+  read.numbers.memtables = std::max(read.numbers.memtables, of_turn.memtables);
+  return {};
+}
+
+Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const ReadCommand& command,
+                                               const ReadPipeline& feed, ReadStatistics numbers, int64_t begun,
+                                               Status status) {
+  numbers.rows = feed.rows();
+  numbers.tombstones = feed.tombstones();
+  if (counters != nullptr) {
+    if (!command.range) ++counters->reads;
+    Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
+    micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+    counters->sstables_per_read.record(numbers.sstables);
+    counters->tombstones_per_read.record(numbers.tombstones);
+    counters->live_rows_per_read.record(numbers.rows);
+  }
+  if (numbers.tombstones > tombstone_thresholds(command).warn) {
+    LOG_WARN("Read {} live rows and {} tombstone cells for query of {} (see tombstone_warn_threshold)", numbers.rows,
+             numbers.tombstones, command.table->qualified_name());
+  }
+  if (!status.ok()) return std::move(status.error());
+  return numbers;
+}
+
+namespace {
+
+// Feeds a whole partition; the feed may stop early.
+Status feed_partition(PartitionReader& partition, int64_t now_seconds, ReadPipeline& feed) {
+  TRY(feed.begin(partition.key(), partition.static_row()));
+  const bool takes_uniform_rows = feed.takes_uniform_rows();
+  while (true) {
+    if (const UniformRow* row = takes_uniform_rows ? partition.next_uniform(now_seconds) : nullptr) {
+      if (feed.uniform_row(*row) != ReadPipeline::Step::kContinue) break;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
+    if (unfiltered == nullptr) break;
+    if (!unfiltered->is_row) {
+      TRY(feed.marker());
+      continue;
+    }
+    ASSIGN_OR_RETURN(ReadPipeline::Step step, feed.row(unfiltered->row));
+    if (step != ReadPipeline::Step::kContinue) break;
+  }
+  feed.end();
+  return {};
+}
+
+// Whether the selection can only hold one row, of a table without static columns.
+bool is_one_row(const TableMetadata& table, const SliceSelection& selection, Arena& arena) {
+  if (table.has_static_columns() || !selection.wants_rows) return false;
+  if (table.clustering.empty()) return true;
+  if (selection.slices.size() != 1) return false;
+  const Slice& slice = selection.slices[0];
+  if (slice.start.size() != slice.end.size() || slice.start.empty() || slice.start.back() != kBeforeTerminator ||
+      slice.end.back() != kAfterTerminator ||
+      slice.start.compare(0, slice.start.size() - 1, slice.end, 0, slice.end.size() - 1) != 0) {
+    return false;
+  }
+  ClusteringPrefix prefix;
+  return split_comparable(table, slice.start, arena, &prefix) && prefix.values.size() == table.clustering.size();
+}
+
+// Whether nothing that was written up to a time can change the row any more.
+bool is_complete(const TableMetadata& table, const Row& row, const DeletionTime& deletion, int64_t older) {
+  if (deletion.deletes(older) || row.deletion.deletes(older)) return true;
+  if (row.liveness.timestamp <= older || row.cells.size() != table.regular_columns.size()) return false;
+  return std::all_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
+    return cell.timestamp > older && !cell.column->is_complex() && !cell.column->type->is_counter();
+  });
+}
+
+}  // namespace
+
+Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key,
+                            ReadPipeline& feed, ReadStatistics& statistics) {
+  Sources sources(store, key);
+  statistics.memtables += sources.memtables.size();
+  if (sources.none()) return {};
+  if (sources.sstables.empty() && sources.memtables.size() == 1) {
+    const auto& [memtable, partition] = sources.memtables[0];
+    if (partition->deletion.is_live() && partition->ranges == nullptr && !memtable->has_old_columns() &&
+        hides_nothing(*store.table)) {
+      return read_from_memtable(*partition, command, feed);
+    }
+  }
+  // Even SELECT DISTINCT has to know whether any row lives.
+  SliceSelection selection{command.slices, command.reversed, true};
+  row_arena_.reset();
+  // Not of counters, whose parts are merged when it is known what of them is deleted.
+  if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection, row_arena_)) {
+    return read_one_row(store, key, sources, selection, feed, statistics);
+  }
+  statistics.sstables += sources.sstables.size();
+  ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
+  if (readers.empty()) return {};
+  MergedPartition merged(std::move(readers), command.reversed);
+  return feed_partition(merged, command.now_seconds, feed);
+}
+
+namespace {
+
+// Passes a memtable's rows on.
+class MemtableFeed {
+ public:
+  MemtableFeed(const ReadCommand& command, ReadPipeline& feed, Arena& arena, std::vector<BytesView>& views)
+      : feed_(feed),
+        plain_of_(feed.takes_uniform_rows() ? command.table.get() : nullptr),
+        now_seconds_(command.now_seconds),
+        arena_(arena),
+        views_(views) {}
+
+  Result<ReadPipeline::Step> row(const MemtableRow& row) {
+    if (plain_of_ != nullptr && row.table() == plain_of_ && row.is_live(now_seconds_)) {
+      return feed_.uniform_row(row.plain(views_));
+    }
+    arena_.reset();
+    return feed_.row(row.row(arena_));
+  }
+
+  // Rows that follow each other in a partition are far apart in memory, since they came at different times. So several
+  // are on their way from there while one is looked at.
+  template <class Iterator>
+  Result<ReadPipeline::Step> rows(Iterator at, Iterator end) {
+    constexpr int kRowsAhead = 6;
+    Iterator ahead = at;
+    for (int i = 0; i < kRowsAhead && ahead != end; ++i, ++ahead) ahead->row->prefetch();
+    for (; at != end; ++at) {
+      if (ahead != end) (ahead++)->row->prefetch();
+      ASSIGN_OR_RETURN(ReadPipeline::Step step, row(*at->row));
+      if (step != ReadPipeline::Step::kContinue) return step;
+    }
+    return ReadPipeline::Step::kContinue;
+  }
+
+ private:
+  ReadPipeline& feed_;
+  const TableMetadata* plain_of_;
+  const int64_t now_seconds_;
+  Arena& arena_;
+  std::vector<BytesView>& views_;
+};
+
+}  // namespace
+
+Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command,
+                                      ReadPipeline& feed) {
+  TRY(feed.begin(partition.key, partition.static_part()));
+  MemtableFeed from(command, feed, row_arena_, memtable_views_);
+  auto feed_slice = [&](const Slice& slice) -> Result<ReadPipeline::Step> {
+    if (partition.only_row != nullptr) {
+      return slice.contains(partition.only_row->comparable()) ? from.row(*partition.only_row)
+                                                              : ReadPipeline::Step::kContinue;
+    }
+    if (partition.rows == nullptr) return ReadPipeline::Step::kContinue;
+    const RowTree& rows = partition.rows->tree;
+    auto begin = slice.start.empty() ? rows.begin() : rows.lower_bound(RowKey(slice.start));
+    auto end = slice.end.empty() ? rows.end() : rows.lower_bound(RowKey(slice.end));
+    if (!command.reversed) return from.rows(begin, end);
+    return from.rows(std::make_reverse_iterator(end), std::make_reverse_iterator(begin));
+  };
+  static const Slice whole = Slice::all();
+  size_t count = command.slices.empty() ? 1 : command.slices.size();
+  for (size_t i = 0; i < count; ++i) {
+    const Slice& slice = command.slices.empty() ? whole : command.slices[command.reversed ? count - 1 - i : i];
+    ASSIGN_OR_RETURN(ReadPipeline::Step step, feed_slice(slice));
+    if (step != ReadPipeline::Step::kContinue) break;
+  }
+  feed.end();
+  return {};
+}
+
+Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
+                                const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics) {
+  Row row;
+  DeletionTime deletion;
+  auto take = [&](PartitionReader& reader) -> Status {
+    if (reader.partition_deletion().supersedes(deletion)) deletion = reader.partition_deletion();
+    while (true) {
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader.next());
+      if (unfiltered == nullptr) return {};
+      // Only one row fits between a marker that opens here and the one that closes: it covers that row.
+      if (!unfiltered->is_row) {
+        if (unfiltered->marker.open.supersedes(deletion)) deletion = unfiltered->marker.open;
+        continue;
+      }
+      Row copy = copy_row(unfiltered->row, row_arena_);
+      const Row* both[] = {&row, &copy};
+      row = row.clustering.comparable.empty() ? copy : merge_rows(both, {}, row_arena_);
+    }
+  };
+  for (const auto& [memtable, partition] : sources.memtables) TRY(take(*memtable->read(*partition, selection)));
+  for (const SSTable* sstable : sources.sstables) {
+    if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
+    ++statistics.sstables;
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
+    if (reader) TRY(take(*reader));
+  }
+  if (row.clustering.comparable.empty()) return {};
+  const Row* only = &row;
+  Row merged = merge_rows({&only, 1}, deletion, row_arena_);
+  TRY(feed.begin(key, Row()));
+  if (!merged.is_empty()) {
+    auto step = feed.row(merged);
+    if (!step.ok()) return std::move(step.error());
+  }
+  feed.end();
+  return {};
+}
+
+Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open_key(const TableStore& store,
+                                                                           const DecoratedKey& key,
+                                                                           const SliceSelection& selection) const {
+  return open(store, Sources(store, key), selection);
+}
+
+Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open(const TableStore& store, const Sources& sources,
+                                                                       const SliceSelection& selection) const {
+  std::vector<std::unique_ptr<PartitionReader>> readers;
+  readers.reserve(sources.memtables.size() + sources.sstables.size());
+  for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
+  // What a newer partition deletion covers altogether need not be read.
+  int64_t deleted_until = kNoTimestamp;
+  for (const auto& reader : readers) {
+    deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
+  }
+  for (const SSTable* sstable : sources.sstables) {
+    if (sstable->info().max_timestamp < deleted_until) break;
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
+    if (!reader) continue;
+    deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
+    readers.push_back(std::move(reader));
+  }
+  return readers;
+}
+
+Result<std::unique_ptr<PartitionScanner>> EngineImpl::open_range(const TableStore& store, const KeyRange& range,
+                                                                 const SliceSelection& selection) const {
+  std::vector<std::unique_ptr<PartitionScanner>> scanners;
+  if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, selection));
+  for (const auto& old : store.flushing) scanners.push_back(old->scan(range, selection));
+  for (const LiveSSTable& live : store.sstables) {
+    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, selection));
+    scanners.push_back(std::move(scanner));
+  }
+  std::unique_ptr<PartitionScanner> merged = std::make_unique<MergedScanner>(std::move(scanners), selection.reversed);
+  return merged;
+}
+
+Status EngineImpl::read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                              ReadStatistics& statistics) {
+  SliceSelection selection{command.slices, command.reversed, true};
+  ASSIGN_OR_RETURN(auto scanner, open_range(store, *command.range, selection));
+  statistics.sstables += store.sstables.size();
+  statistics.memtables += 1 + store.flushing.size();
+  bool shared =
+      std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.foreign; });
+  while (!feed.stopped() && !feed.paused()) {
+    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
+    if (partition == nullptr) break;
+    if (shared && !is_mine(partition->key().token)) continue;
+    TRY(feed_partition(*partition, command.now_seconds, feed));
+  }
+  return {};
+}
+
+}  // namespace cassandra_like

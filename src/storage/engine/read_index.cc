@@ -1,0 +1,181 @@
+// Reads through a secondary index: entries first, then the base rows that they point to, which decide.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "read/merge.h"
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+namespace {
+
+// Comparables of entries begin with the ring position of the base key: separator, then (token, key) as
+// PartitionerDefinedOrder encodes them.
+Bytes ring_prefix(Token token) {
+  Bytes out{0x40, 0x40};
+  append_be(out, token ^ kMinimumToken);
+  return out;
+}
+
+Bytes entry_bound(const IndexStore& index, const RingPosition& position, bool is_start, bool inclusive) {
+  Bytes out;
+  switch (position.kind) {
+    case RingPosition::Kind::kTokenStart:
+      return ring_prefix(position.token);
+    case RingPosition::Kind::kTokenEnd:
+      out = ring_prefix(position.token);
+      out.push_back(static_cast<char>(0xFF));
+      return out;
+    case RingPosition::Kind::kKey: {
+      BytesView key = position.key;
+      auto kind = is_start ? (inclusive ? ClusteringKind::kInclStartBound : ClusteringKind::kExclStartBound)
+                           : (inclusive ? ClusteringKind::kInclEndBound : ClusteringKind::kExclEndBound);
+      append_comparable(out, *index.store->table, {&key, 1}, kind);
+      return out;
+    }
+  }
+  return out;
+}
+
+bool in_slices(const Slices& slices, BytesView comparable) {
+  return slices.empty() ||
+         std::any_of(slices.begin(), slices.end(), [&](const Slice& s) { return s.contains(comparable); });
+}
+
+const IndexStore* find_index(const TableStore& store, const std::string& name) {
+  for (const auto& index : store.indexes) {
+    if (index->metadata.name == name) return index.get();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                              ReadStatistics& statistics) {
+  const IndexStore* index = find_index(store, command.index->name);
+  if (index == nullptr || command.index_expression >= command.filter.size()) {
+    return invalid(fmt::format("Index {} cannot be read: it is unknown or of a kind that is not supported yet",
+                               command.index->name));
+  }
+  Bytes value = index_key(*index, command.filter[command.index_expression]);
+  DecoratedKey key = DecoratedKey::of(value);
+  Slices slices;
+  if (command.range) {
+    Slice slice{entry_bound(*index, command.range->start, true, command.range->start_inclusive),
+                entry_bound(*index, command.range->end, false, command.range->end_inclusive)};
+    // Tokens that exclude each other.
+    if (!slice.end.empty() && slice.end <= slice.start) return {};
+    slices.push_back(std::move(slice));
+  } else {
+    DecoratedKeys keys = command.keys;
+    std::sort(keys.begin(), keys.end());
+    for (const DecoratedKey& base : keys) slices.push_back(entries_of_key(*index, base.key));
+  }
+  // Always forward: base partitions come in ring order, and their rows are put in order by the base table's read.
+  ASSIGN_OR_RETURN(auto readers, open_key(*index->store, key, SliceSelection{slices, false, true}));
+  if (readers.empty()) return {};
+  MergedPartition entries(std::move(readers), false);
+  Arena arena;
+  std::vector<IndexEntry> hits;  // of one base partition
+  StaleEntries stale;
+  while (!feed.stopped() && !feed.paused()) {
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, entries.next());
+    if (unfiltered != nullptr && (!unfiltered->is_row || !unfiltered->row.liveness.is_live(command.now_seconds))) {
+      continue;
+    }
+    bool ends = unfiltered == nullptr || (!hits.empty() && unfiltered->row.clustering.values[0] != hits[0].base_key);
+    if (ends && !hits.empty()) {
+      TRY(read_index_hits(store, *index, command, key, hits, feed, statistics, stale));
+      hits.clear();
+      arena.reset();
+    }
+    if (unfiltered == nullptr) break;
+    hits.push_back(decode_entry(*index, *store.table, key, unfiltered->row, arena));
+  }
+  // Only now that nothing iterates over the memtable any more.
+  Memtable& hidden = *index->store->memtable;
+  size_t before = hidden.memory_used();
+  for (const Row& entry : stale.rows) {
+    remove_entry(*index, key, entry, command.now_seconds, [&](const PartitionUpdate& update) { hidden.apply(update); });
+  }
+  active_bytes_ += hidden.memory_used() - before;
+  return {};
+}
+
+namespace {
+
+// Slices of the rows that entries point to, each once, in clustering order.
+Slices slices_of_hits(const TableMetadata& base, const ReadCommand& command, std::span<const IndexEntry> hits,
+                      Arena& arena) {
+  Slices slices;
+  for (const IndexEntry& hit : hits) {
+    bool no_row = std::all_of(hit.base_clustering.begin(), hit.base_clustering.end(), is_null);
+    if (no_row && !base.clustering.empty()) continue;  // of a static row
+    ClusteringPrefix at = make_clustering(base, hit.base_clustering, ClusteringKind::kClustering, arena);
+    if (!in_slices(command.slices, at.comparable)) continue;
+    slices.push_back(Slice::of_prefix(base, hit.base_clustering));
+  }
+  std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.start < b.start; });
+  auto same = [](const Slice& a, const Slice& b) { return a.start == b.start; };
+  slices.erase(std::unique(slices.begin(), slices.end(), same), slices.end());
+  return slices;
+}
+
+}  // namespace
+
+Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
+                                   const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
+                                   ReadStatistics& statistics, StaleEntries& stale_entries) {
+  const TableMetadata& base = *store.table;
+  DecoratedKey key = DecoratedKey::of(hits[0].base_key);
+  // Of SSTables that all shards share each reads the entries of its own base keys.
+  if (!is_mine(key.token) || (command.range && !command.range->contains(key))) return {};
+  Arena arena;
+  bool is_static = index.is_static(base);
+  bool whole = is_static || base.clustering.empty();
+  Slices slices = whole ? command.slices : slices_of_hits(base, command, hits, arena);
+  // An entry of a static row alone still makes its partition a result.
+  SliceSelection selection{slices, command.reversed, whole || !slices.empty()};
+  ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
+  statistics.sstables += readers.size();
+  auto forget = [&](const IndexEntry& hit) { stale_entries.rows.push_back(copy_row(hit.row, stale_entries.arena)); };
+  auto forget_all = [&] { std::for_each(hits.begin(), hits.end(), forget); };
+  if (readers.empty()) {
+    forget_all();
+    return {};
+  }
+  MergedPartition partition(std::move(readers), command.reversed);
+  if (is_static && is_stale(index, base, partition.static_row(), value.key, command.now_seconds)) {
+    forget_all();
+    return {};
+  }
+  TRY(feed.begin(key, partition.static_row()));
+  std::vector<Bytes> stale;
+  bool any_row = false;
+  while (true) {
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
+    if (unfiltered == nullptr) break;
+    if (!unfiltered->is_row) continue;
+    if (!is_static && is_stale(index, base, unfiltered->row, value.key, command.now_seconds)) {
+      stale.emplace_back(unfiltered->row.clustering.comparable);
+      continue;
+    }
+    any_row = true;
+    ASSIGN_OR_RETURN(ReadPipeline::Step step, feed.row(unfiltered->row));
+    if (step != ReadPipeline::Step::kContinue) break;
+  }
+  bool static_hit = is_static || index.shape == IndexShape::kPartitionKey;
+  if (any_row || static_hit || feed.stopped()) feed.end();
+  for (const IndexEntry& hit : hits) {
+    if (stale.empty() || hit.base_clustering.size() != base.clustering.size()) break;
+    ClusteringPrefix at = base.clustering.empty()
+                              ? empty_clustering()
+                              : make_clustering(base, hit.base_clustering, ClusteringKind::kClustering, arena);
+    if (std::find(stale.begin(), stale.end(), at.comparable) != stale.end()) forget(hit);
+  }
+  return {};
+}
+
+}  // namespace cassandra_like

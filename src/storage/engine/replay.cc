@@ -1,0 +1,210 @@
+// What the commit log of the last run holds, applied to the memtables.
+//
+// Segments of this shard are adopted: they stay in the log until the tables that they hold writes of have flushed. A
+// record is passed over when an SSTable of its table says that it holds everything up to there, or when the table was
+// truncated later.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "storage/commitlog/segment_reader.h"
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+namespace {
+constexpr size_t kSectorSize = 512;
+constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
+constexpr size_t kReplayedTogether = 16;
+}  // namespace
+
+Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
+  std::vector<SegmentOnDisk> out;
+  ASSIGN_OR_RETURN(auto entries, runtime_.disk.list(options_.commitlog_directory));
+  for (const DirectoryEntry& entry : entries) {
+    auto id = segment_id_of(entry.name);
+    if (!id || entry.is_directory) continue;
+    log_.set_newest_id(*id);
+    SegmentOnDisk segment{options_.commitlog_directory + "/" + entry.name, {}};
+    ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
+    // A file that was made and never synced: nothing in it was acknowledged. A power failure may leave any of its sectors
+    // as zeros; the first holds the header.
+    Bytes head(std::min<uint64_t>(file->size(), 4096), '\0');
+    TRY(file->read(0, head));
+    if (head.substr(0, kSectorSize).find_first_not_of('\0') == Bytes::npos) {
+      LOG_WARN("Ignored {}, which begins with zeros: it was never synced", segment.path);
+      continue;
+    }
+    auto descriptor = read_segment_header(head, segment.path);
+    if (!descriptor.ok()) {
+      if (options_.commit_failure_policy != FailurePolicy::kIgnore) return std::move(descriptor.error());
+      LOG_ERROR("Ignored: {}", descriptor.error().message());
+      continue;
+    }
+    segment.descriptor = *descriptor;
+    out.push_back(std::move(segment));
+  }
+  std::sort(out.begin(), out.end(),
+            [](const SegmentOnDisk& a, const SegmentOnDisk& b) { return a.descriptor.id < b.descriptor.id; });
+  return out;
+}
+
+Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
+  Status made = co_await make_durable_directory(options_.commitlog_directory);
+  if (!made.ok()) co_return made;
+  CO_ASSIGN_OR_RETURN(std::vector<SegmentOnDisk> segments, list_segments());
+  foreign_segments_.clear();
+  int64_t newest_of_cassandra = -1;
+  for (const SegmentOnDisk& segment : segments) {
+    if (!segment.descriptor.writer) newest_of_cassandra = segment.descriptor.id;
+    if (!segment.descriptor.writer || segment.descriptor.writer->shards != shard_count_) {
+      foreign_segments_.push_back(segment.path);
+    }
+  }
+  if (!segments.empty()) {
+    // A killed process may not have come to it.
+    Status named = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
+    if (!named.ok()) co_return named;
+  }
+  replayed_ = {};
+  Selection everything;
+  for (const SegmentOnDisk& segment : segments) {
+    const auto& writer = segment.descriptor.writer;
+    if (writer && writer->shards == shard_count_ && writer->shard != shard_) continue;
+    Status status = replay_segment(segment, wanted, truncated, segment.descriptor.id == newest_of_cassandra);
+    if (!status.ok()) co_return status;
+    if (is_own(segment.descriptor)) {
+      // What a killed process had stored is in the page cache: acknowledged then, on the disk only now.
+      Status synced = co_await runtime_.disk.sync_file(segment.path);
+      if (!synced.ok()) co_return synced;
+      replayed_ = {segment.descriptor.id, std::numeric_limits<int32_t>::max()};
+    }
+    while (active_bytes_ > memory_budget_ / 2) {
+      uint64_t before = active_bytes_;
+      Status flushed = co_await flush(everything);
+      if (!flushed.ok()) co_return flushed;
+      if (active_bytes_ >= before) break;
+    }
+    co_await runtime_.executor.yield();
+  }
+  co_return Status();
+}
+
+Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
+                                  const TruncationRecords& truncated, bool newest) {
+  ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
+  ASSIGN_OR_RETURN(BytesView data, file->map());
+  const SegmentDescriptor& descriptor = segment.descriptor;
+  if (is_own(descriptor)) log_.adopt(descriptor.id, segment.path, data.size());
+  auto on_damage = [this](const Error& error) -> Status {
+    std::string message = fmt::format("Failed commit log replay: {}", error.message());
+    LOG_ERROR("{}", message);
+    if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
+    return Error(ErrorCode::kCorruption, std::move(message));
+  };
+  std::vector<LoggedMutation> batch;
+  auto apply_batch = [&] {
+    apply_logged(segment, batch, wanted, truncated);
+    batch.clear();
+    write_arena_.reset();
+  };
+  auto on_record = [&](BytesView record, uint32_t end) -> Status {
+    const CommitLogPosition position{descriptor.id, static_cast<int32_t>(end)};
+    TRY(read_logged(segment, position, record, wanted, batch));
+    if (batch.size() == kReplayedTogether) apply_batch();
+    return {};
+  };
+  SegmentReadOptions options{on_damage, newest};
+  auto read = read_segment(data, segment.path, descriptor, options, on_record);
+  apply_batch();
+  ASSIGN_OR_RETURN(const SegmentSummary summary, std::move(read));
+  if (summary.torn) {
+    LOG_WARN("Commit log {} ends in a record that is not whole, at {}: the node was stopped while it was written",
+             segment.path, summary.end);
+  }
+  return {};
+}
+
+bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
+                         const TruncationRecords& truncated) const {
+  const auto& writer = segment.descriptor.writer;
+  if (auto record = truncated.find(store.table->id); record != truncated.end()) {
+    const auto& of_shards = record->second.of_shards;
+    if (!writer || writer->shards == 1) {
+      if (end <= record->second.position) return true;
+    } else if (of_shards.size() == writer->shards && end <= of_shards[writer->shard]) {
+      return true;
+    }
+  }
+  // Without our own id it cannot be said whose intervals these are. Applying a record twice does no harm.
+  if (options_.host_id.is_nil()) return false;
+  std::optional<SSTableOwner> logged_by;
+  if (writer) logged_by = SSTableOwner{writer->shard, writer->shards};
+  for (const LiveSSTable& live : store.sstables) {
+    const SSTableInfo& info = live.sstable->info();
+    if (live.owner != logged_by || info.originating_host != options_.host_id) continue;
+    for (const auto& [from, to] : info.commit_log_intervals) {
+      if (from < end && end <= to) return true;
+    }
+  }
+  return false;
+}
+
+// Adds to the batch what is wanted and this shard's. It is in write_arena_.
+Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                               const std::function<bool(const TableMetadata&)>& wanted,
+                               std::vector<LoggedMutation>& batch) {
+  // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
+  if (record.size() > kTableIdEnd && record[0] == 1) {
+    TableStorePtr store = find(Uuid::from_bytes(record.substr(1, kTableIdEnd - 1)));
+    if (!store || !wanted(*store->table)) return {};
+  }
+  bool unknown = false;
+  auto find_table = [&](const Uuid& id) -> const TableMetadata* {
+    TableStorePtr store = find(id);
+    unknown |= store == nullptr;
+    return store ? store->table.get() : nullptr;
+  };
+  auto mutation = deserialize_mutation(record, find_table, write_arena_);
+  if (!mutation.ok()) {
+    if (unknown) return {};
+    Error error(ErrorCode::kCorruption, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
+                                                    end.position, segment.path, mutation.error().message()));
+    LOG_ERROR("{}", error.message());
+    if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
+    return error;
+  }
+  if (is_own(segment.descriptor) || is_mine(mutation->key.token)) batch.push_back({*mutation, end});
+  return {};
+}
+
+// Their partitions are looked up together: one by one, each would wait for memory several times.
+void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                              const std::function<bool(const TableMetadata&)>& wanted,
+                              const TruncationRecords& truncated) {
+  absl::InlinedVector<PrefetchKey, kReplayedTogether> expected;
+  for (const auto& [mutation, end] : batch) {
+    for (const PartitionUpdate& update : mutation.updates) expected.push_back({update.table->id, update.key.token});
+  }
+  prefetch(expected);
+  const bool own = is_own(segment.descriptor);
+  for (const auto& [mutation, end] : batch) {
+    for (const PartitionUpdate& update : mutation.updates) {
+      TableStorePtr store = find(update.table->id);
+      if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
+      apply_to(*store, update);
+      if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));
+    }
+  }
+}
+
+std::vector<std::string> EngineImpl::foreign_segments() const { return foreign_segments_; }
+
+Status EngineImpl::remove_foreign_segments() {
+  for (const std::string& path : foreign_segments_) TRY(runtime_.disk.remove(path));
+  foreign_segments_.clear();
+  return {};
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,245 @@
+// Snapshots: hard links of a table's SSTables below <table>/snapshots/<tag>/, with manifest.json and schema.cql.
+//
+// Every shard links its own files; the manifest lists what is there. It is written again when another shard has added
+// files meanwhile, so the last one to finish leaves it whole.
+#include <algorithm>
+
+#include <absl/time/time.h>
+#include <fmt/format.h>
+
+#include "base/containers.h"
+#include "base/log.h"
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr std::string_view kSnapshots = "snapshots";
+
+std::string iso_time(int64_t millis) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(millis), absl::UTCTimeZone());
+}
+
+Result<std::vector<std::string>> data_files(Disk& disk, const std::string& path) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(path));
+  std::vector<std::string> out;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.name.ends_with("-Data.db")) out.push_back(entry.name);
+  }
+  return out;
+}
+
+// SnapshotManifest, as Jackson prints it.
+std::string manifest_text(const std::vector<std::string>& files, int64_t created_millis, int64_t ttl_millis) {
+  std::string list;
+  for (const std::string& file : files) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", file);
+  std::string expires = ttl_millis == 0 ? "null" : fmt::format("\"{}\"", iso_time(created_millis + ttl_millis));
+  return fmt::format(
+      "{{\n  \"files\" : [ {}{}],\n  \"created_at\" : \"{}\",\n  \"expires_at\" : {},\n  \"ephemeral\" : false\n}}",
+      list, list.empty() ? "" : " ", iso_time(created_millis), expires);
+}
+
+Task<Status> replace_file(Disk* disk, std::string path, std::string text, std::string temporary) {
+  CO_TRY(disk->remove(temporary));
+  CO_ASSIGN_OR_RETURN(auto file, disk->create(temporary));
+  CO_TRY(file->append(text));
+  Status synced = co_await file->sync();
+  if (!synced.ok()) co_return synced;
+  co_return disk->rename(temporary, path);
+}
+
+// All components of an SSTable; another shard may have linked a shared one already.
+Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::string& target) {
+  std::string prefix = descriptor.file("");
+  prefix = prefix.substr(prefix.rfind('/') + 1);
+  ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.name.starts_with(prefix) || disk.exists(target + "/" + entry.name)) continue;
+    Status linked = disk.link(descriptor.directory + "/" + entry.name, target + "/" + entry.name);
+    if (!linked.ok() && !disk.exists(target + "/" + entry.name)) return linked;
+  }
+  return {};
+}
+
+// A time of a manifest by its name, in milliseconds; 0 when there is none.
+int64_t time_of_manifest(const std::string& manifest, const std::string& name) {
+  size_t at = manifest.find('"' + name + "\" : \"");
+  if (at == std::string::npos) return 0;
+  at += name.size() + 6;
+  absl::Time time;
+  std::string text = manifest.substr(at, manifest.find('"', at) - at);
+  return absl::ParseTime(absl::RFC3339_full, text, &time, nullptr) ? absl::ToUnixMillis(time) : 0;
+}
+
+Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, int64_t millis,
+                            SnapshotRequest request) {
+  while (true) {
+    CO_ASSIGN_OR_RETURN(auto files, data_files(*disk, directory));
+    std::string temporary = fmt::format("{}/manifest.json.tmp{}", directory, shard);
+    std::string path = directory + "/manifest.json", text = manifest_text(files, millis, request.ttl_millis);
+    Status written = co_await replace_file(disk, path, text, temporary);
+    if (!written.ok()) co_return written;
+    CO_ASSIGN_OR_RETURN(auto now, data_files(*disk, directory));
+    if (now == files) break;
+  }
+  if (!request.schema_cql.empty()) {
+    std::string path = directory + "/schema.cql", temporary = fmt::format("{}/schema.cql.tmp{}", directory, shard);
+    Status written = co_await replace_file(disk, path, request.schema_cql, temporary);
+    if (!written.ok()) co_return written;
+  }
+  Status synced = co_await disk->sync_directory(directory);
+  co_return synced;
+}
+
+}  // namespace
+
+Task<Status> EngineImpl::snapshot(Selection selection, SnapshotRequest request) {
+  for (TableStorePtr& store : select(selection)) {
+    Status kept = co_await snapshot_store(store, request);
+    if (!kept.ok()) co_return kept;
+  }
+  co_return Status();
+}
+
+SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& schema,
+                                               const TableMetadata& table) const {
+  SnapshotRequest request(std::move(tag), options_.schema_text ? options_.schema_text(schema, table) : "");
+  request.ttl_millis = options_.auto_snapshot_ttl_millis;
+  return request;
+}
+
+Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest request) {
+  if (!request.skip_flush) {
+    Status flushed = co_await flush_store(store);
+    if (!flushed.ok()) co_return flushed;
+  }
+  const std::string& tag = request.tag;
+  co_await store->compaction_mutex.lock();
+  AsyncMutex::Guard guard(store->compaction_mutex);
+  auto link_all = [&](const TableStore& from, const std::string& below) -> Status {
+    for (const LiveSSTable& live : from.sstables) {
+      const SSTableDescriptor& descriptor = live.sstable->info().descriptor;
+      auto path = std::find(from.paths.begin(), from.paths.end(), descriptor.directory);
+      size_t i = static_cast<size_t>(path - from.paths.begin());
+      std::string target = fmt::format("{}/{}/{}{}", store->paths[i], kSnapshots, tag, below);
+      TRY(runtime_.disk.make_directories(target));
+      TRY(link_sstable(runtime_.disk, descriptor, target));
+    }
+    return {};
+  };
+  CO_TRY(link_all(*store, ""));
+  for (const auto& index : store->indexes) CO_TRY(link_all(*index->store, "/." + index->metadata.name));
+  for (const std::string& path : store->paths) {
+    std::string directory = fmt::format("{}/{}/{}", path, kSnapshots, tag);
+    if (!runtime_.disk.exists(directory)) {
+      if (path != store->paths[0]) continue;
+      CO_TRY(runtime_.disk.make_directories(directory));
+    }
+    Status written = co_await write_manifest(&runtime_.disk, directory, shard_, runtime_.clock.wall_millis(), request);
+    if (!written.ok()) co_return written;
+    std::string snapshots = fmt::format("{}/{}", path, kSnapshots);
+    Status synced = co_await runtime_.disk.sync_directory(snapshots);
+    if (!synced.ok()) co_return synced;
+    synced = co_await runtime_.disk.sync_directory(path);
+    if (!synced.ok()) co_return synced;
+  }
+  co_return Status();
+}
+
+namespace {
+
+// Calls visit(keyspace, table directory name, path of the table's snapshots) for each table that has any.
+Status visit_tables(Disk& disk, const EngineOptions& options,
+                    absl::FunctionRef<Status(const std::string&, const std::string&, const std::string&)> visit) {
+  for (const std::string& data : options.data_directories) {
+    if (!disk.exists(data)) continue;
+    ASSIGN_OR_RETURN(auto keyspaces, disk.list(data));
+    for (const DirectoryEntry& keyspace : keyspaces) {
+      if (!keyspace.is_directory) continue;
+      ASSIGN_OR_RETURN(auto tables, disk.list(data + "/" + keyspace.name));
+      for (const DirectoryEntry& table : tables) {
+        std::string path = fmt::format("{}/{}/{}/{}", data, keyspace.name, table.name, kSnapshots);
+        if (table.is_directory && disk.exists(path)) TRY(visit(keyspace.name, table.name, path));
+      }
+    }
+  }
+  return {};
+}
+
+// Of its oldest part, when it has several.
+Status add_times(Disk& disk, const std::string& path, SnapshotInfo& info) {
+  ASSIGN_OR_RETURN(auto file, disk.open(path));
+  std::string manifest(file->size(), '\0');
+  TRY(file->read(0, manifest));
+  int64_t created = time_of_manifest(manifest, "created_at");
+  if (info.created_millis == 0 || created < info.created_millis) info.created_millis = created;
+  info.expires_millis = time_of_manifest(manifest, "expires_at");
+  return {};
+}
+
+Status add_sizes(Disk& disk, const std::string& snapshot, const std::string& live, SnapshotInfo& info) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(snapshot));
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.is_directory) {
+      TRY(add_sizes(disk, snapshot + "/" + entry.name, live + "/" + entry.name, info));
+      continue;
+    }
+    info.total_bytes += entry.size;
+    if (!disk.exists(live + "/" + entry.name)) info.true_bytes += entry.size;
+    if (entry.name == "manifest.json") TRY(add_times(disk, snapshot + "/" + entry.name, info));
+  }
+  return {};
+}
+
+Status remove_snapshot(Disk& disk, const EngineOptions& options, const SnapshotInfo& snapshot) {
+  return visit_tables(disk, options,
+                      [&](const std::string& keyspace, const std::string& table, const std::string& path) {
+                        if (keyspace != snapshot.keyspace || table.substr(0, table.rfind('-')) != snapshot.table)
+                          return Status();
+                        return disk.remove(path + "/" + snapshot.tag);
+                      });
+}
+
+}  // namespace
+
+Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options) {
+  std::vector<SnapshotInfo> out;
+  auto visit = [&](const std::string& keyspace, const std::string& table, const std::string& path) -> Status {
+    ASSIGN_OR_RETURN(auto tags, disk.list(path));
+    for (const DirectoryEntry& tag : tags) {
+      if (!tag.is_directory) continue;
+      std::string name = table.substr(0, table.rfind('-'));
+      auto same = [&](const SnapshotInfo& i) { return i.tag == tag.name && i.keyspace == keyspace && i.table == name; };
+      auto found = std::find_if(out.begin(), out.end(), same);
+      if (found == out.end()) {
+        out.push_back({.tag = tag.name, .keyspace = keyspace, .table = name});
+        found = out.end() - 1;
+      }
+      std::string live = path.substr(0, path.size() - kSnapshots.size() - 1);
+      TRY(add_sizes(disk, path + "/" + tag.name, live, *found));
+    }
+    return {};
+  };
+  TRY(visit_tables(disk, options, visit));
+  return out;
+}
+
+Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis) {
+  ASSIGN_OR_RETURN(auto snapshots, list_snapshots(disk, options));
+  for (const SnapshotInfo& each : snapshots) {
+    if (each.expires_millis == 0 || each.expires_millis > now_millis) continue;
+    LOG_INFO("Removing the expired snapshot {} of {}.{}", each.tag, each.keyspace, each.table);
+    TRY(remove_snapshot(disk, options, each));
+  }
+  return {};
+}
+
+Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag) {
+  return visit_tables(disk, options, [&](const std::string& name, const std::string&, const std::string& path) {
+    if (!keyspace.empty() && keyspace != name) return Status();
+    return disk.remove(tag.empty() ? path : path + "/" + tag);
+  });
+}
+
+}  // namespace cassandra_like

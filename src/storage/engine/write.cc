@@ -1,0 +1,244 @@
+// Applying mutations, and the memory that they take.
+//
+// Half of the budget may be in memtables that are written to; then the largest is flushed. When what is being flushed
+// fills the rest, writes wait, and are refused when they have waited for kLongestWait or too many others do.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "model/counter.h"
+#include "read/merge.h"
+#include "storage/engine/engine_impl.h"
+#include "storage/memtable/column_versions.h"
+
+namespace cassandra_like {
+
+namespace {
+constexpr size_t kMostWaitingWrites = 4096;
+constexpr Duration kLongestWait = std::chrono::seconds(2);
+
+size_t payload_size(const Row& row) {
+  size_t size = row.clustering.comparable.size();
+  for (const Cell& cell : row.cells) size += cell.value.size() + cell.path.size();
+  return size;
+}
+size_t payload_size(const PartitionUpdate& update) {
+  size_t size = update.key.key.size() + payload_size(update.static_row);
+  for (const Row& row : update.rows) size += payload_size(row);
+  return size;
+}
+}  // namespace
+
+Task<Status> EngineImpl::apply(const Mutation& mutation) {
+  if (active_bytes_ + flushing_bytes_ >= memory_budget_) {
+    Bytes serialized;
+    serialize(mutation, serialized);
+    return apply_later(std::move(serialized));
+  }
+  Status applied = apply_now(mutation);
+  if (!applied.ok() || !log_.must_wait()) return applied;
+  return log_.durable();
+}
+
+// An indexed value is a partition key of the index, whose length is written in 16 bits
+// (index.internal.CassandraIndex.validateIndexedValue).
+Status EngineImpl::check_indexed_values(const TableStore& store, const PartitionUpdate& update) {
+  if (payload_size(update) < kIndexedValueLimit / 2) return {};  // nearly always: no value can be that long
+  size_t longest = 0;
+  for (const auto& index : store.indexes) {
+    index_arena_.reset();
+    update_index(*index, update, nullptr, 0, index_arena_,
+                 [&](const PartitionUpdate& entry) { longest = std::max(longest, entry.key.key.size()); });
+    if (longest < kIndexedValueLimit) continue;
+    return invalid(fmt::format("Cannot index value of size {} for index {} on {}({}) (maximum allowed size={})",
+                               longest, index->metadata.name, store.table->qualified_name(), index->column_name,
+                               kIndexedValueLimit));
+  }
+  return {};
+}
+
+Status EngineImpl::apply_now(const Mutation& mutation) {
+  if (refusing_) return Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes");
+  int64_t begun = runtime_.clock.monotonic_nanos();
+  absl::InlinedVector<TableStore*, 4> stores;
+  absl::InlinedVector<LogTable*, 4> logged;
+  for (const PartitionUpdate& update : mutation.updates) {
+    auto found = stores_.find(update.table->id);
+    if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->id.to_string()));
+    stores.push_back(found->second.get());
+    if (!stores.back()->indexes.empty() && update.table == stores.back()->table.get()) {
+      TRY(check_indexed_values(*stores.back(), update));
+    }
+    if (found->second->durable) logged.push_back(&found->second->log);
+  }
+  if (!logged.empty()) TRY(log_.append(mutation, logged));
+  for (size_t i = 0; i < stores.size(); ++i) apply_to(*stores[i], mutation.updates[i]);
+  auto micros = static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000;
+  for (TableStore* store : stores) {
+    ++store->counters.writes;
+    store->counters.write_micros.record(micros);
+  }
+  if (active_bytes_ > memory_budget_ / 2) relieve_memory();
+  return {};
+}
+
+void EngineImpl::apply_to(TableStore& store, const PartitionUpdate& update) {
+  if (update.table != store.table.get()) {
+    Arena arena;
+    return apply_to(store, with_current_columns(update, *store.table, arena));
+  }
+  size_t before = store.memtable->memory_used();
+  if (!store.indexes.empty()) {
+    index_arena_.reset();
+    const MemtablePartition* old = store.memtable->find(update.key);
+    for (const auto& index : store.indexes) {
+      Memtable& hidden = *index->store->memtable;
+      size_t hidden_before = hidden.memory_used();
+      update_index(*index, update, old, runtime_.clock.wall_seconds(), index_arena_, [&](const PartitionUpdate& entry) {
+        if (entry.key.key.size() < kIndexedValueLimit) hidden.apply(entry);
+      });
+      active_bytes_ += hidden.memory_used() - hidden_before;
+    }
+  }
+  store.memtable->apply(update);
+  active_bytes_ += store.memtable->memory_used() - before;
+}
+
+Task<Status> EngineImpl::apply_later(Bytes serialized) {
+  // The table may be altered while this waits: the mutation is read against what is current then.
+  while (active_bytes_ + flushing_bytes_ >= memory_budget_ && !refusing_) {
+    relieve_memory();
+    if (memory_waiters_.size() >= kMostWaitingWrites) {
+      co_return Error(ErrorCode::kOverloaded, "Too many writes wait for memtables to be flushed");
+    }
+    Promise<bool> turn;
+    memory_waiters_.push_back(&turn);
+    TimerId timer = runtime_.executor.schedule(kLongestWait, [this, waiter = &turn, alive = alive_] {
+      if (!*alive) return;
+      std::erase(memory_waiters_, waiter);
+      waiter->set(false);
+    });
+    bool free = co_await turn;
+    if (!free) co_return Error(ErrorCode::kOverloaded, "No memory for memtables: flushing does not keep up");
+    runtime_.executor.cancel(timer);
+  }
+  Arena arena;
+  SchemaPtr schema = schema_;
+  auto find_table = [&](const Uuid& id) -> const TableMetadata* {
+    TableStorePtr store = find(id);
+    return store ? store->table.get() : nullptr;
+  };
+  auto mutation = deserialize_mutation(serialized, find_table, arena);
+  if (!mutation.ok()) co_return std::move(mutation.error());
+  Status applied = apply_now(*mutation);
+  if (!applied.ok() || !log_.must_wait()) co_return applied;
+  Status durable = co_await log_.durable();
+  co_return durable;
+}
+
+void EngineImpl::wake_writers() {
+  auto waiting = std::exchange(memory_waiters_, {});
+  for (Promise<bool>* waiter : waiting) waiter->set(true);
+}
+
+void EngineImpl::recount_memory() {
+  active_bytes_ = flushing_bytes_ = 0;
+  auto count = [this](const TableStore& store) {
+    active_bytes_ += store.memtable->memory_used();
+    for (const auto& old : store.flushing) flushing_bytes_ += old->memory_used();
+  };
+  for (const auto& [id, store] : stores_) {
+    count(*store);
+    for (const auto& index : store->indexes) count(*index->store);
+  }
+}
+
+void EngineImpl::relieve_memory() {
+  if (!started_ || active_bytes_ <= memory_budget_ / 2) return;
+  TableStorePtr largest;
+  size_t most = 0;
+  for (const auto& [id, store] : stores_) {
+    if (store->flush_requested) return;
+    if (!store->flushing.empty()) continue;
+    size_t bytes = store->memtable->memory_used();
+    for (const auto& index : store->indexes) bytes += index->store->memtable->memory_used();
+    if (bytes > most || (bytes == most && largest && store->directory < largest->directory)) {
+      most = bytes;
+      largest = store;
+    }
+  }
+  // While others are being flushed, small ones would only make small SSTables.
+  bool waits = flushing_bytes_ > 0 && most < memory_budget_ / 16;
+  if (largest && !waits) spawn(flush_in_background(largest));
+}
+
+Task<Status> EngineImpl::apply_counter(const Mutation& mutation) {
+  write_arena_.reset();
+  auto resolved = resolve_counters(mutation, write_arena_);
+  if (!resolved.ok()) return std::move(resolved.error());
+  return apply(*resolved);
+}
+
+Result<Mutation> EngineImpl::resolve_counters(const Mutation& mutation, Arena& arena) {
+  auto updates = arena.make_span<PartitionUpdate>(mutation.updates.size());
+  for (size_t i = 0; i < updates.size(); ++i) {
+    updates[i] = mutation.updates[i];
+    TableStorePtr store = find(updates[i].table->id);
+    if (!store) return invalid(fmt::format("Unknown table {}", updates[i].table->id.to_string()));
+    if (!updates[i].static_row.is_empty()) {
+      ASSIGN_OR_RETURN(updates[i].static_row,
+                       resolve_counter_row(*store, updates[i].key, updates[i].static_row, true, arena));
+    }
+    auto rows = arena.make_span<Row>(updates[i].rows.size());
+    for (size_t r = 0; r < rows.size(); ++r) {
+      ASSIGN_OR_RETURN(rows[r], resolve_counter_row(*store, updates[i].key, mutation.updates[i].rows[r], false, arena));
+    }
+    updates[i].rows = rows;
+  }
+  return Mutation{mutation.keyspace, mutation.key, updates};
+}
+
+// The row with, for each delta, this node's new count in place of it.
+Result<Row> EngineImpl::resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row,
+                                            bool is_static, Arena& arena) {
+  SliceSelection selection;
+  Slices slices;
+  if (!is_static && !store.table->clustering.empty()) {
+    slices.push_back(Slice::of_prefix(*store.table, row.clustering.values));
+    selection.slices = slices;
+  }
+  selection.wants_rows = !is_static;
+  ASSIGN_OR_RETURN(auto current, open_key(store, key, selection));
+  Row before;
+  if (current.empty()) {
+    // Nothing yet.
+  } else {
+    MergedPartition merged(std::move(current), false);
+    if (is_static) before = copy_row(merged.static_row(), arena);
+    while (!is_static) {
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, merged.next());
+      if (unfiltered == nullptr) break;
+      if (unfiltered->is_row) before = copy_row(unfiltered->row, arena);
+    }
+  }
+  Row out = row;
+  auto cells = arena.make_span<Cell>(row.cells.size());
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = row.cells[i];
+    if (cells[i].is_tombstone() || !cells[i].column->type->is_counter()) continue;
+    int64_t delta =
+        cells[i].value.size() == 8 ? load_be<int64_t>(cells[i].value.data()) : counter_total(cells[i].value);
+    BytesView context;
+    for (const Cell& old : before.cells) {
+      bool same = old.column == cells[i].column || old.column->name == cells[i].column->name;
+      if (same && !old.is_tombstone()) context = old.value;
+    }
+    int64_t clock = std::max(runtime_.clock.wall_micros(), counter_clock(context, options_.host_id) + 1);
+    cells[i].value = arena.copy(add_to_counter(context, options_.host_id, delta, clock));
+  }
+  out.cells = cells;
+  return out;
+}
+
+}  // namespace cassandra_like

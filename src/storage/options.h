@@ -1,0 +1,54 @@
+// The options of one shard's engine.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/uuid.h"
+#include "model/schema.h"
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+// A compaction that has ended, as system.compaction_history keeps it.
+struct CompactionRecord {
+  Uuid id;         // of the time when it began; a key of this shard, so that keeping the record needs no other
+  TablePtr table;  // may be the hidden one of an index
+  int64_t ended_millis = 0;
+  uint64_t bytes_in = 0, bytes_out = 0;          // of Data.db
+  std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the SSTables
+};
+
+enum class CommitLogSync { kPeriodic, kBatch, kGroup };
+enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
+
+struct EngineOptions {
+  std::vector<std::string> data_directories;
+  std::string commitlog_directory;
+  CommitLogSync commitlog_sync = CommitLogSync::kPeriodic;
+  Duration commitlog_sync_period = std::chrono::seconds(10);
+  Duration commitlog_group_window = std::chrono::milliseconds(1000);
+  uint64_t commitlog_segment_bytes = 32u << 20;
+  uint64_t commitlog_total_bytes = 8192ull << 20;  // of all shards
+  FailurePolicy commit_failure_policy = FailurePolicy::kStop;
+  FailurePolicy disk_failure_policy = FailurePolicy::kStop;
+  uint64_t memtable_bytes = 1024ull << 20;    // of all shards
+  uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
+  // On average half of this is passed over before a slice begins. Cassandra's 16 KiB make a smaller row index.
+  uint32_t column_index_bytes = 4096;
+  bool auto_snapshot = true;
+  int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
+  // The statements that make a table again, for the snapshots that DROP and TRUNCATE leave.
+  std::function<std::string(const Schema&, const TableMetadata&)> schema_text;
+  uint64_t tombstone_warn_threshold = 1000;
+  uint64_t tombstone_failure_threshold = 100000;
+  Uuid host_id;
+  // Called once when a failure policy decides that the node must stop serving (stop) or end (die).
+  std::function<void(FailurePolicy, const Error&)> on_failure;
+  // Keeps what compactions were, on their shard. One that cannot be kept does not undo the compaction.
+  std::function<Task<Status>(CompactionRecord)> record_compaction;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,34 @@
+// Packing a shard into the node bytes of a uuid.
+#include "storage/sstable/sstable_ids.h"
+
+#include <algorithm>
+
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+namespace {
+constexpr uint64_t kMagic = 0xC34C4B;
+}
+
+std::optional<SSTableOwner> sstable_owner(std::string_view id) {
+  auto uuid = SSTableDescriptor::uuid_of(id);
+  if (!uuid) return std::nullopt;
+  auto node = load_be<uint64_t>(uuid->view().data() + 8) & 0xFFFFFFFFFFFFULL;
+  if (node >> 24 != kMagic || (node & 0xFF) != 0) return std::nullopt;
+  return SSTableOwner{static_cast<unsigned>(node >> 8 & 0xFF), static_cast<unsigned>(node >> 16 & 0xFF)};
+}
+
+SSTableIds::SSTableIds(Clock& clock, Random& random, SSTableOwner owner) : clock_(clock) {
+  uint64_t sequence = random.next() & 0x3FFF;
+  clock_and_node_ =
+      uint64_t{1} << 63 | sequence << 48 | kMagic << 24 | uint64_t{owner.shards} << 16 | uint64_t{owner.shard} << 8;
+}
+
+std::string SSTableIds::next() {
+  uint64_t now = static_cast<uint64_t>(clock_.wall_micros()) * 10 + kUuidEpochOffset;
+  last_ = std::max(now, last_ + 1);
+  return SSTableDescriptor::id_of(Uuid::time_based(last_, clock_and_node_));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,79 @@
+// One table on one shard: its memtables, its SSTables, its directories, its indexes. Also the hidden table of an index,
+// whose store belongs to the base table's.
+//
+// A store outlives its table's removal from the schema as long as an operation under way holds it; dropped is then set.
+// Memtables that are being flushed stay readable until their SSTable is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/histogram.h"
+#include "storage/commitlog/commit_log.h"
+#include "storage/memtable/memtable.h"
+#include "storage/options.h"
+#include "storage/sstable/sstable_ids.h"
+#include "storage/table/async_mutex.h"
+
+namespace cassandra_like {
+
+struct IndexStore;
+
+struct LiveSSTable {
+  SSTablePtr sstable;
+  std::optional<SSTableOwner> owner;  // nullopt: Cassandra
+  bool foreign = false;               // shared with other shards; only this shard's keys count
+};
+
+// What reads record, of a table and of nothing else.
+struct TableCounters {
+  uint64_t reads = 0, writes = 0, memtable_switches = 0;
+  Histogram read_micros, range_micros, write_micros, sstables_per_read, tombstones_per_read, live_rows_per_read;
+};
+
+class TableStore {
+ public:
+  // directory: below each data directory, ks/table-id or ks/table-id/.index.
+  TableStore(TablePtr table, std::string directory, CommitLogPosition lower);
+
+  // Makes directories, loads the SSTables of this shard and those that every shard shares.
+  Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
+              FailurePolicy policy, ChunkCache* cache);
+  void use_table(TablePtr table);
+
+  // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.
+  std::shared_ptr<Memtable> switch_memtable(const CommitLogPosition& at);
+  void add_sstable(SSTablePtr sstable, const SSTableOwner& self);
+  void remove_sstables(const std::vector<SSTablePtr>& gone);
+  void forget_flushed(const std::shared_ptr<Memtable>& memtable);
+  // The first error; what could not be removed is tried again next time.
+  Status remove_leftovers(Disk& disk);
+  // Everything written is void: memtables and SSTables, also on disk.
+  Status discard(Disk& disk, const CommitLogPosition& at);
+
+  size_t memtable_bytes() const;  // also of those being flushed; 0 when nothing is in them
+  bool is_dirty() const { return !memtable->empty() || !flushing.empty(); }
+
+  TablePtr table;
+  std::string directory;
+  std::vector<std::string> paths;  // one per data directory
+  bool paths_synced = false;       // the directories' own entries are on the disk
+  bool dropped = false;
+  bool flush_requested = false;  // a flush is on its way to the memtable
+  bool needs_rebuild = false;    // of an index whose SSTables Cassandra wrote
+  bool durable = true;           // its keyspace wants the commit log
+  LogTable log;
+  std::shared_ptr<Memtable> memtable;
+  std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
+  std::vector<LiveSSTable> sstables;                // newest max_timestamp first
+  // On the disk, but not read from: of a flush or a compaction that failed at its end, or of a removal that failed. The next
+  // start would find them, so what voids the table voids them.
+  std::vector<SSTableDescriptor> leftovers;
+  std::vector<std::unique_ptr<IndexStore>> indexes;
+  TableCounters counters;
+  AsyncMutex flush_mutex, compaction_mutex;
+};
+using TableStorePtr = std::shared_ptr<TableStore>;
+
+}  // namespace cassandra_like

@@ -1,0 +1,314 @@
+// What only the real world has: other processes' ports, HTTP, idle buffers.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "runtime/linux/sync_pool.h"
+#include "tests/runtime/worlds.h"
+
+namespace cassandra_like {
+namespace {
+
+class LinuxTest : public testing::Test {
+ protected:
+  void run(Task<void> (*body)(TestWorld*)) {
+    world_->run(0, [this, body] { return body(world_.get()); });
+  }
+  std::unique_ptr<TestWorld> world_ = make_world(WorldKind::kLinux, 1);
+};
+
+// A socket that listens without the runtime's knowledge, as another process would; sharing is what it would allow.
+struct Foreign {
+  Foreign() {
+    int on = 1;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    EXPECT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(fd, 1), 0);
+    EXPECT_EQ(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port = ntohs(address.sin_port);
+  }
+  ~Foreign() { ::close(fd); }
+  int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  uint16_t port = 0;
+};
+
+Task<void> port_of_another_process(TestWorld* w) {
+  Foreign foreign;
+  SocketAddress taken{"127.0.0.1", foreign.port};
+  auto listener = w->shard(0).network.listen(taken, [](Connection&) { return nullptr; });
+  EXPECT_FALSE(listener.ok());
+  EXPECT_EQ(listener.error().message(), "cannot listen on " + taken.to_string() + ": Address already in use");
+  return {};
+}
+TEST_F(LinuxTest, APortOfAnotherProcessIsRefusedThoughItWouldShare) { run(port_of_another_process); }
+
+Task<void> listen_again(TestWorld* w) {
+  auto first = w->shard(0).network.listen({"127.0.0.1", 0}, [](Connection&) { return nullptr; });
+  SocketAddress address{"127.0.0.1", (*first)->port()};
+  first->reset();
+  auto again = w->shard(0).network.listen(address, [](Connection&) { return nullptr; });
+  EXPECT_TRUE(again.ok());
+  return {};
+}
+TEST_F(LinuxTest, AClosedListenersAddressIsFreeAgain) { run(listen_again); }
+
+// Two runtimes are to each other as two processes.
+struct Race {
+  SocketAddress address;
+  std::atomic<int> arrived{0}, listening{0}, done{0};
+};
+
+Task<void> listen_at_once(TestWorld* w, Race* race) {
+  for (++race->arrived; race->arrived < 2;) continue;
+  auto listener = w->shard(0).network.listen(race->address, [](Connection&) { return nullptr; });
+  if (listener.ok()) ++race->listening;
+  for (++race->done; race->done < 2;) continue;
+  return {};
+}
+
+TEST_F(LinuxTest, OfTwoProcessesThatListenAtOnceNoTwoDo) {
+  constexpr int kRounds = 200;
+  int rounds_with_one = 0;
+  auto other = make_world(WorldKind::kLinux, 1);
+  const SocketAddress address{"127.0.77.1", Foreign().port};  // where no other program's connection may have the port
+  for (int i = 0; i < kRounds; ++i) {
+    Race race{address};
+    std::thread rival([&] { other->run(0, [&] { return listen_at_once(other.get(), &race); }); });
+    world_->run(0, [&] { return listen_at_once(world_.get(), &race); });
+    rival.join();
+    ASSERT_LE(race.listening, 1);
+    rounds_with_one += race.listening;
+  }
+  EXPECT_GT(rounds_with_one, 0);
+}
+
+struct Collector : ConnectionHandler {
+  size_t on_received(BytesView data) override {
+    received += data;
+    return data.size();
+  }
+  void on_closed(const Status&) override { closed = true; }
+  Bytes received;
+  bool closed = false;
+};
+
+Task<HttpResponse> answer(Executor* executor, HttpRequest r) {
+  co_await executor->yield();
+  HttpResponse response;
+  response.body = r.method + " " + r.path + " ? " + r.query + " | " + r.authorization + " | " + r.body;
+  if (r.path == "/missing") response.status = 404;
+  co_return response;
+}
+
+struct Exchange {
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<Collector> client = std::make_shared<Collector>();
+};
+
+Task<void> ask(TestWorld* w, Exchange* x, Bytes request) {
+  Executor* executor = &w->shard(0).executor;
+  auto listener = w->shard(0).network.serve_http({"127.0.0.1", 0},
+                                                 [executor](HttpRequest r) { return answer(executor, std::move(r)); });
+  EXPECT_TRUE(listener.ok());
+  x->listener = std::move(*listener);
+  SocketAddress to{"127.0.0.1", x->listener->port()};
+  Status status = co_await w->shard(0).network.connect(to, [x, &request](Connection& c) {
+    c.output() += request;
+    c.flush();
+    return x->client;
+  });
+  EXPECT_TRUE(status.ok());
+}
+
+Task<void> end(Exchange* x) {
+  x->listener.reset();
+  return {};
+}
+
+TEST_F(LinuxTest, ServesHttp) {
+  Exchange x;
+  Bytes request =
+      "GET /status?verbose=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Basic abc\r\n\r\n"
+      "POST /missing HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody";
+  world_->run(0, [&] { return ask(world_.get(), &x, request); });
+  world_->wait_until([&] { return x.client->closed; });
+  EXPECT_EQ(x.client->received,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 38\r\n\r\n"
+            "GET /status ? verbose=1 | Basic abc | "
+            "HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
+            "26\r\n\r\n"
+            "POST /missing ?  |  | body");
+  world_->run(0, [&] { return end(&x); });
+}
+
+TEST_F(LinuxTest, ABadHttpRequestClosesTheConnection) {
+  Exchange x;
+  world_->run(0, [&] { return ask(world_.get(), &x, "\x04\x00\x00garbage\r\n\r\n"); });
+  world_->wait_until([&] { return x.client->closed; });
+  EXPECT_EQ(x.client->received, "");
+  world_->run(0, [&] { return end(&x); });
+}
+
+struct Threads {
+  std::thread::id own, piece, left_over, timer;
+  std::atomic<int> missing = 2;
+};
+
+Task<void> work_for_a_sleeper(TestWorld* w, Threads* threads) {
+  Executor& here = w->shard(0).executor;
+  Executor& there = w->shard(1).executor;
+  threads->own =
+      co_await run_on<std::thread::id>(here, there, [] { return Task<std::thread::id>(std::this_thread::get_id()); });
+  auto work = [&there, threads] {
+    EXPECT_TRUE(there.is_current());
+    threads->piece = std::this_thread::get_id();
+    there.post([threads] {
+      threads->left_over = std::this_thread::get_id();
+      --threads->missing;
+    });
+    there.schedule(std::chrono::milliseconds(2), [threads] {
+      threads->timer = std::this_thread::get_id();
+      --threads->missing;
+    });
+  };
+  while (!there.run_if_asleep(work)) co_await here.sleep(std::chrono::milliseconds(1));
+  EXPECT_TRUE(here.is_current());
+  EXPECT_EQ(threads->piece, std::this_thread::get_id());
+}
+
+TEST(LinuxShards, ASleepersWorkIsDoneByTheThreadThatHasItAndTheRestByItsOwn) {
+  auto world = make_world(WorldKind::kLinux, 2);
+  Threads threads;
+  world->run(0, [&] { return work_for_a_sleeper(world.get(), &threads); });
+  world->wait_until([&] { return threads.missing == 0; });
+  EXPECT_NE(threads.piece, threads.own);
+  EXPECT_EQ(threads.left_over, threads.own);
+  EXPECT_EQ(threads.timer, threads.own);
+}
+
+// Answers a part at once and, if `there` is given, the rest when that shard has answered.
+struct Halves : Collector {
+  Halves(Connection& c, Executor& h, Executor& t, bool both) : connection(c), here(h), there(t), both(both) {}
+  size_t on_received(BytesView data) override {
+    connection.output() += "here";
+    there.post([this, answers = both] {
+      if (!answers) return;
+      here.post([this] {
+        connection.output() += "there";
+        connection.flush();
+      });
+    });
+    return data.size();
+  }
+  Connection& connection;
+  Executor& here;
+  Executor& there;
+  const bool both;
+};
+struct Pieces : Collector {
+  size_t on_received(BytesView data) override {
+    ++pieces;
+    return Collector::on_received(data);
+  }
+  int pieces = 0;
+};
+struct Asked {
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<Pieces> client = std::make_shared<Pieces>();
+  bool both = false;
+};
+
+Task<void> ask_for_halves(TestWorld* w, Asked* asked) {
+  Executor& here = w->shard(0).executor;
+  auto accept = [asked, &here, w](Connection& c) {
+    return std::make_shared<Halves>(c, here, w->shard(1).executor, asked->both);
+  };
+  auto listener = w->shard(0).network.listen({"127.0.0.1", 0}, accept);
+  EXPECT_TRUE(listener.ok());
+  asked->listener = std::move(*listener);
+  Connection* connection = nullptr;
+  SocketAddress to{"127.0.0.1", asked->listener->port()};
+  Acceptor connected = [asked, &connection](Connection& c) {
+    connection = &c;
+    return asked->client;
+  };
+  Status status = co_await w->shard(0).network.connect(to, connected);
+  EXPECT_TRUE(status.ok());
+  for (int i = 0; i < 20; ++i) {
+    const size_t wanted = asked->client->received.size() + std::string_view(asked->both ? "herethere" : "here").size();
+    connection->output() += "?";
+    connection->flush();
+    while (asked->client->received.size() < wanted) co_await here.sleep(std::chrono::milliseconds(1));
+  }
+  connection->close();
+  asked->listener.reset();
+}
+
+// One send serves both, unless the other shard takes longer than answers wait.
+TEST(LinuxShards, AnswersWaitALittleForThoseOfOtherShards) {
+  auto world = make_world(WorldKind::kLinux, 2);
+  Asked asked;
+  asked.both = true;
+  world->run(0, [&] { return ask_for_halves(world.get(), &asked); });
+  EXPECT_LT(asked.client->pieces, 30) << "of 40 halves";
+}
+
+TEST(LinuxShards, AnswersDoNotWaitLongForThoseOfOtherShards) {
+  auto world = make_world(WorldKind::kLinux, 2);
+  Asked asked;
+  world->run(0, [&] { return ask_for_halves(world.get(), &asked); });
+  EXPECT_EQ(asked.client->pieces, 20);
+}
+
+Task<void> randomness(TestWorld* w) {
+  Random& random = w->shard(0).random;
+  char a[16] = {};
+  char b[16] = {};
+  random.fill(a, sizeof a);
+  random.fill(b, sizeof b);
+  EXPECT_FALSE(std::equal(a, a + 16, b));
+  EXPECT_NE(random.next(), random.next());
+  EXPECT_LT(random.below(10), 10u);
+  return {};
+}
+TEST_F(LinuxTest, DrawsFromTheKernel) { run(randomness); }
+
+// Stopping with connections, timers and coroutines in flight ends cleanly and frees what the callbacks hold.
+TEST(LinuxStop, DropsWhatIsInFlight) {
+  auto held = std::make_shared<Collector>();
+  {
+    auto world = make_world(WorldKind::kLinux, 2);
+    Exchange x;
+    world->run(0, [&] { return ask(world.get(), &x, "GET /unfinished HTTP/1.1\r\n"); });
+    world->shard(1).executor.post([&] {
+      world->shard(1).executor.schedule(std::chrono::hours(1), [held] { ADD_FAILURE(); });
+      world->shard(0).executor.post([] {});
+    });
+    bool scheduled = false;
+    world->wait_until([&] { return std::exchange(scheduled, true) && held.use_count() == 2; });
+    world->run(0, [&] { return end(&x); });
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(SyncPoolTest, RunsIdleWorkAtTheLatestWhenItStops) {
+  std::atomic<int> ran = 0;
+  SyncPool pool;
+  for (int i = 0; i < 100; ++i) pool.run_idle([&ran] { ++ran; });
+  pool.stop();
+  EXPECT_EQ(ran, 100);
+  pool.run_idle([&ran] { ++ran; });
+  EXPECT_EQ(ran, 101);
+}
+
+}  // namespace
+}  // namespace cassandra_like
