@@ -258,7 +258,7 @@ Result<std::string> QueryProcessorImpl::keyspace_of(std::string_view keyspace, c
   return std::string(keyspace);
 }
 
-// Of a request that has its statement.
+// Runs a request that has its statement.
 Task<Result<QueryResult>> QueryProcessorImpl::start(Request* request, const QueryOptions& options,
                                                     const RequestContext& context, std::string warning) {
   Status status = begin(*request, options, context.client, context.trace);
@@ -327,7 +327,7 @@ BytesView value_at(BytesView values, size_t index) {
   }
 }
 
-// Of the partition that the values name.
+// The partition that the values name.
 std::optional<Token> token_of(const Statement& statement, BytesView values) {
   absl::InlinedVector<BytesView, 4> components;
   for (uint16_t index : statement.partition_key_indexes()) {
@@ -488,7 +488,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = cache_.find(id)->statement;
   std::string use_warning;
-  // Of a keyspace that came with the request, Cassandra warns each time.
+  // Cassandra warns each time of a keyspace that came with the request.
   bool was_warned = keyspace_of_query.empty() && context.client.was_warned_of_use;
   if (!fully_qualified) use_warning = warn_of_use(was_warned, keyspace_id, keyspace, keyspace);
   if (keyspace_of_query.empty()) context.client.was_warned_of_use = was_warned;

@@ -60,7 +60,7 @@ class QueryProcessor : public QueryServices {
   virtual Task<Status> load_prepared() = 0;
   // nullptr when the id is not known. For transport, which needs the statement's result metadata id (v5).
   virtual StatementPtr prepared(BytesView id) const = 0;
-  // What the client sent to prepare it; empty when the id is not known.
+  // The text that the client sent to prepare it; empty when the id is not known.
   virtual std::string prepared_text(BytesView id) const = 0;
 
   virtual const QueryStatistics& statistics() const = 0;

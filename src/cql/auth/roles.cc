@@ -1,5 +1,5 @@
 // CREATE, ALTER, DROP, GRANT, REVOKE and LIST of roles, kept in system_auth.roles and role_members and written with CQL.
-// What a role may do is not: every authorizer but AllowAllAuthorizer is refused when the node starts.
+// Permissions are not checked: every authorizer but AllowAllAuthorizer is refused when the node starts.
 #include "cql/auth/roles.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a connection remembers between requests.
+// The state that a connection keeps between requests.
 #pragma once
 
 #include <string>

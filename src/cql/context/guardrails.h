@@ -1,7 +1,7 @@
 // Guardrails: limits on what schemas and requests may ask for, with Cassandra's names and texts (db.guardrails.Guardrails). They
 // hold for ordinary users only: not for superusers, nor for anybody where nobody has to log in.
 //
-// What they look at in a statement is taken from its syntax tree when it is prepared (guard_of), and compared when it runs.
+// The numbers that they compare are taken from the syntax tree when a statement is prepared (guard_of); they compare when it runs.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace ast {
 struct Statement;
 }
 
-// As cassandra.yaml has them; -1 or no value switches one off.
+// The keys of cassandra.yaml; -1 or no value switches one off.
 struct Guardrails {
   int keyspaces_warn_threshold = -1, keyspaces_fail_threshold = -1;
   int tables_warn_threshold = -1, tables_fail_threshold = -1;
@@ -60,7 +60,7 @@ struct Guardrails {
   bool operator==(const Guardrails&) const = default;
 };
 
-// What was taken from one statement: run in order, each may add a warning or refuse.
+// The checks of one statement: run in order, each may add a warning or refuse.
 using GuardCheck = std::function<Status(ExecutionContext& context)>;
 using StatementGuard = std::vector<GuardCheck>;
 

@@ -58,7 +58,7 @@ Status check_frozen(const ast::TypeName& outer, const ast::TypeName& inner) {
   }
 }
 
-// What a list, set or map may not be made of; in the order in which Cassandra complains.
+// Element types that a list, set or map may not have, in the order in which Cassandra complains.
 Status check_collection(const ast::TypeName& type) {
   const ast::TypeName& value = type.parameters.back();
   const ast::TypeName* key = type.kind == ast::TypeName::Kind::kMap ? &type.parameters.front() : nullptr;
@@ -179,7 +179,7 @@ Status PrepareContext::finish(Statement& statement) const {
   if (primary_table == nullptr) return {};
   std::vector<uint16_t> indexes;
   for (const ColumnPtr& column : primary_table->partition_key) {
-    // Of several markers for one column, Cassandra reports the last.
+    // Cassandra reports the last of several markers for one column.
     auto last = std::find(targets_.rbegin(), targets_.rend(), column->name);
     if (last == targets_.rend()) return {};
     indexes.push_back(static_cast<uint16_t>(targets_.rend() - last - 1));

@@ -1,4 +1,4 @@
-// What comes with a statement: values, consistency, paging. All views borrow the frame that the request arrived in.
+// The options of a request: values, consistency, paging. All views borrow the frame that the request arrived in.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// What a statement answers with; transport/ turns it into a RESULT frame.
+// The answer of a statement; transport/ turns it into a RESULT frame.
 #pragma once
 
 #include <memory>

@@ -47,7 +47,7 @@ class Statement {
   // Ready at once when no waiting is needed. The context and all it refers to live until completion.
   virtual Task<Result<QueryResult>> execute(ExecutionContext& context) const = 0;
 
-  // What this client is refused before any value is bound, already when it prepares the statement.
+  // Refuses this client before any value is bound, already when it prepares the statement.
   virtual Status validate(const ClientState&) const { return {}; }
 
   virtual const char* kind() const = 0;  // "SELECT", "UPDATE", … for metrics and the audit log
@@ -58,7 +58,7 @@ class Statement {
 
   // The table whose partition key clients may compute from the bound values; nullptr: none.
   virtual const TableMetadata* key_table() const { return nullptr; }
-  // Of INSERT, UPDATE and DELETE, which can be part of a batch.
+  // Only for INSERT, UPDATE and DELETE, which can be part of a batch.
   virtual const Modification* as_modification() const { return nullptr; }
 
   const std::vector<ColumnSpec>& bind_variables() const { return bind_variables_; }
@@ -108,7 +108,7 @@ class PrepareContext {
   size_t bind_count() const { return variables_.size(); }
   // Fills in the Statement's bind variables; kInvalid for a marker that was never assigned. prepare_statement() calls it.
   Status finish(Statement& statement) const;
-  // What is told of a statement that cannot be prepared.
+  // The error of a statement that cannot be prepared.
   Error failure(Error found) const { return refused_array_ ? *refused_array_ : std::move(found); }
 
  private:

@@ -7,7 +7,7 @@ namespace cassandra_like::functions {
 
 FunctionPtr min_aggregate(const TypePtr& type);
 FunctionPtr max_aggregate(const TypePtr& type);
-// Of a numeric type.
+// The aggregates of a numeric type.
 FunctionPtr sum_aggregate(const TypePtr& type);
 FunctionPtr avg_aggregate(const TypePtr& type);
 FunctionPtr count_rows_aggregate(std::string name, std::vector<TypePtr> arguments);

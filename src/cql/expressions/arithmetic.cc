@@ -24,7 +24,7 @@ constexpr OperatorName kOperators[] = {{Op::kAdd, '+', "_add"},
                                        {Op::kModulo, '%', "_modulo"}};
 constexpr const char* kNegation = "_negate";
 
-// What went wrong, in Java's words.
+// The fault, in Java's words.
 using Computed = std::variant<Bytes, const char*>;
 
 // Wraps around, as Java's integers do.

@@ -120,7 +120,7 @@ Result<TypePtr> inferred_type(const ast::Term& term, PrepareContext& context) {
 
 Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
   auto function = resolve(term, receiver, context);
-  // What is wrong with the call itself is said when it is prepared.
+  // Faults of the call itself are told when it is prepared.
   if (!function.ok()) return Assignable::kWeak;
   return assignable_type((*function)->return_type()->base(), receiver.type->base());
 }

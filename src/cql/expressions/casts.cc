@@ -66,7 +66,7 @@ void add_number_casts(Registry& registry) {
   }
 }
 
-// As the value's literal without quotes.
+// The value's literal without quotes.
 void add_text_casts(Registry& registry) {
   std::vector<TypePtr> sources = numeric_types();
   for (const TypePtr& type : {types::inet(), types::boolean(), types::timeuuid(), types::timestamp(), types::date(),

@@ -101,7 +101,7 @@ class Resolver {
   Resolver(std::string name, std::span<const CallArgument> arguments, TypePtr receiver_type, PrepareContext& context)
       : name_(std::move(name)), arguments_(arguments), receiver_type_(std::move(receiver_type)), context_(context) {}
 
-  // Of a name with a single signature: errors say what is wrong with the arguments.
+  // A name with a single signature: errors say what is wrong with the arguments.
   Result<FunctionPtr> check(const FunctionPtr& function) const;
   Result<FunctionPtr> make(const Factory& factory) const;
   // nullptr: none fits. The exact one, else the one that can be assigned; several of these are `ambiguous`.
@@ -254,7 +254,7 @@ TypePtr Resolver::infer(const Parameter& parameter, size_t i, const std::vector<
   return type;
 }
 
-// What is wrong with an argument's type, or nothing.
+// The fault of an argument's type, or nothing.
 const char* complaint(Parameter::Kind kind, const Type& type) {
   using K = Parameter::Kind;
   TypeKind t = type.kind();

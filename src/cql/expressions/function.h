@@ -65,7 +65,7 @@ struct CallArgument {
   TypePtr type;                     // nullptr when it has none by itself: a marker, null
   const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
   std::string text;                 // as error messages show it
-  // Of a SELECT clause, whose literals have columns and calls in them: whether it fits. Else `term` or `type` tells.
+  // For a SELECT clause, whose literals contain columns and calls: whether it fits. Else `term` or `type` tells.
   std::function<Result<Assignable>(const TypePtr&)> fits = nullptr;
   // The elements of `[a, b, …]`, which is a list or a vector, as it is wanted.
   std::optional<size_t> array_size = std::nullopt;

@@ -1,4 +1,4 @@
-// What the files of native functions share: how a function is declared, and the table that names are looked up in.
+// Shared by the files of native functions: how a function is declared, and the table that names are looked up in.
 //
 // A name has overloads with fixed argument types, or a factory that makes the one function that fits the arguments of a
 // call (cql3.functions.FunctionFactory), for functions that take collections or any type.
@@ -38,7 +38,7 @@ class NativeFunction : public ScalarFunction {
   bool pure_;
 };
 
-// What a factory's argument may be (FunctionParameter).
+// The kinds of a factory's argument (FunctionParameter).
 struct Parameter {
   enum class Kind : uint8_t {
     kAny,

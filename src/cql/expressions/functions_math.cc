@@ -28,7 +28,7 @@ double on_double(Op op, double x) {
     case Op::kLog:
       return std::log(x);
     case Op::kLog10:
-      // As that of Java, with the sign that x86 gives a NaN.
+      // Java's NaN, with the sign that x86 gives it.
       return x < 0 ? -std::numeric_limits<double>::quiet_NaN() : std::log10(x);
     case Op::kRound:
       return static_cast<double>(saturated_long(round_half_up(x)));
@@ -64,7 +64,7 @@ Result<Decimal> on_decimal(Op op, const Decimal& x) {
     case Op::kAbs:
       return Decimal{x.unscaled.abs(), x.scale};
     case Op::kRound:
-      // What is whole already may have more zeros than memory.
+      // A number that is whole already may have more zeros than there is memory.
       return x.scale < -kMaxZeros ? x : x.rescaled(0, Rounding::kHalfUp);
     case Op::kExp:
       return checked_exponential(x);

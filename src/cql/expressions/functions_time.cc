@@ -77,7 +77,7 @@ Result<int64_t> floor_millis(int64_t millis, const CqlDuration& duration, int64_
   // Estimated by the months alone, which may be too much.
   int64_t multiplier = months_between(start, millis) / duration.months;
   int64_t moved = add_months(start, multiplier * duration.months);
-  // As Cassandra has it, months alone are not checked: from the 31st, this may be after millis.
+  // Cassandra does not check months alone either: from the 31st, this may be after millis.
   if (step == 0) return moved;
   while (moved + multiplier * step > millis) {
     --multiplier;

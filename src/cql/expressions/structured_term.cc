@@ -32,7 +32,7 @@ class StructuredTerm : public Term {
   bool all_constant() const {
     return std::all_of(parts_.begin(), parts_.end(), [](const TermPtr& part) { return part->is_constant(); });
   }
-  // Of constant parts.
+  // The elements, when all parts are constant.
   Result<Bytes> evaluate() const {
     std::vector<BytesView> values;
     for (size_t i = 0; i < parts_.size(); ++i) {

@@ -68,7 +68,7 @@ Assignable of_literal(const ast::Literal& literal, const Type& type) {
   if (type.is_collection() || type.is_udt()) return Assignable::kNo;
   T t = type.kind();
   if (t == T::kVector) return Assignable::kNo;
-  // Of tuples and custom types their fromString decides.
+  // For tuples and custom types, fromString decides.
   if (t == T::kTuple || t >= T::kEmpty) return Assignable::kWeak;
   if (preferred_type(literal)->kind() == t) return Assignable::kExact;
   auto any = [t](std::initializer_list<T> kinds) {

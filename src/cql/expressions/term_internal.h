@@ -1,4 +1,4 @@
-// What the files that implement terms share: term.cc (literals, markers), structured_term.cc (collections, tuples, UDTs)
+// Shared by the files that implement terms: term.cc (literals, markers), structured_term.cc (collections, tuples, UDTs)
 // and call_term.cc (functions, casts, arithmetic).
 #pragma once
 

@@ -111,7 +111,7 @@ Result<std::vector<ClusteringPrefix>> Modification::clusterings(ExecutionContext
 
 namespace {
 
-// Of several operations that fail, that which the statement names first is told.
+// When several operations fail, the one that the statement names first is told.
 Error first_error(std::span<const OperationPtr> operations, RowBuilder& scratch, Error found) {
   std::vector<const Operation*> as_written;
   for (const OperationPtr& operation : operations) as_written.push_back(operation.get());

@@ -67,7 +67,7 @@ class Modification : public Statement {
 
   Kind statement_kind_ = Kind::kInsert;
   TablePtr table_;
-  // Of INSERT: the key's values; otherwise restrictions_ has them.
+  // INSERT's values of the key; for other statements restrictions_ has them.
   std::vector<TermPtr> key_terms_, clustering_terms_;
   std::unique_ptr<Restrictions> restrictions_;
   std::vector<OperationPtr> regular_operations_, static_operations_;  // in column order

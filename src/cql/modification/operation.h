@@ -1,4 +1,4 @@
-// What an INSERT, UPDATE or DELETE does to one column of a row (cql3.Operation, Constants, Lists, Sets, Maps, UserTypes).
+// The effect of an INSERT, UPDATE or DELETE on one column of a row (cql3.Operation, Constants, Lists, Sets, Maps, UserTypes).
 #pragma once
 
 #include <map>

@@ -28,7 +28,7 @@ std::span<const BytesView> copy(const Values& values, Arena& arena) {
   return span;
 }
 
-// What two lists of sorted, disjoint bounds have in common.
+// The intersection of two lists of sorted, disjoint bounds.
 using BoundPair = Restrictions::BoundPair;
 using BoundPairs = Restrictions::BoundPairs;
 BoundPairs intersect(const BoundPairs& a, const BoundPairs& b) {
@@ -83,7 +83,7 @@ Result<Token> bind_token(const TermPtr& term, ExecutionContext& context) {
 
 }  // namespace
 
-// Of the keys that are given, those that the relations on the token allow. A range may go around the ring's end.
+// The given keys that the relations on the token allow. A range may go around the ring's end.
 Result<std::span<BytesView>> RestrictionsImpl::keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const {
   if (token_.empty()) return keys;
   Token start = 0, end = 0;
@@ -153,7 +153,7 @@ Result<KeyRange> RestrictionsImpl::key_range(ExecutionContext& context) const {
   }
   if (token_.end) {
     ASSIGN_OR_RETURN(Token token, bind_token(token_.end->value, context));
-    // As an end, the minimum token means the end of the ring.
+    // The minimum token as an end means the end of the ring.
     if (token != kMinimumToken) {
       range.end = token_.end->inclusive ? RingPosition::after(token) : RingPosition::before(token);
     }

@@ -52,13 +52,13 @@ struct Restriction {
   bool is_slice() const { return kind == Kind::kSlice; }
   bool covers(const Column* column) const;
 
-  // Of kEq and kIn: the allowed tuples, checked for unset, and for null unless that may pass. Without repetition is the
+  // For kEq and kIn: the allowed tuples, checked for unset, and for null unless that may pass. Without repetition is the
   // caller's business.
   enum class Nulls { kRefuse, kPass };
   Result<Tuples> bind_tuples(ExecutionContext& context, Nulls nulls = Nulls::kRefuse) const;
   Status check_tuple(const Values& values, Nulls nulls) const;
   Result<Values> bind_bound(const Bound& bound, ExecutionContext& context) const;
-  // As conditions on rows.
+  // The relation as conditions on rows.
   Status add_to_filter(RowFilter& filter, ExecutionContext& context) const;
   // The index that answers it, among the table's.
   const IndexMetadata* supporting_index(const TableMetadata& table) const;

@@ -14,7 +14,7 @@ namespace cassandra_like {
 
 // Errors: the key is empty, or longer than Cassandra's files allow.
 Status check_partition_key(const TableMetadata& table, BytesView key);
-// Of a partition key, or of all values of a clustering.
+// The values of a partition key, or all values of a clustering.
 Status check_key_length(size_t length);
 
 class Restrictions {
@@ -49,7 +49,7 @@ class Restrictions {
   virtual bool clustering_has_in() const = 0;
   // For has_full_clusterings(): the values of each row, in clustering order without repetition.
   virtual Result<std::vector<std::span<const BytesView>>> clusterings(ExecutionContext& context) const = 0;
-  // What the clustering columns allow; one slice that is all() when they are not restricted (or only by filtering).
+  // The slices that the clustering columns allow; one slice, all(), when they are not restricted (or only by filtering).
   virtual Result<Slices> slices(ExecutionContext& context) const = 0;
   // For DELETE of ranges: the bounds of the same slices with their kinds, in clustering order.
   struct BoundPair {

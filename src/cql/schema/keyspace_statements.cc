@@ -12,7 +12,7 @@ constexpr const char* kFactor = "replication_factor";
 constexpr const char* kSimple = "SimpleStrategy";
 constexpr const char* kNetworkTopology = "NetworkTopologyStrategy";
 
-// What the statement gives; none: it has no replication.
+// The replication that the statement gives; none: it gives none.
 Result<std::optional<StringPairs>> read_replication(const ast::Properties& properties) {
   PropertyReader in(properties);
   TRY(in.check_names({"durable_writes", "replication"}));

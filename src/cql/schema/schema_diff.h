@@ -1,4 +1,4 @@
-// What is told of the step from one schema to the next.
+// The difference between one schema and the next, as events.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What all schema statements share: who may run them, how they reach shard 0, and what they answer.
+// The common part of all schema statements: who may run them, how they reach shard 0, and their answers.
 #include "cql/schema/schema_statement.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cassandra_like {
 namespace {
 
-// What a statement is about, for its event and for the rights to run it.
+// The subject of a statement, for its event and for the rights to run it.
 struct Subject {
   enum class Resource : uint8_t { kNone, kKeyspace, kAllTables, kTable };
 

@@ -1,6 +1,6 @@
 // CREATE, ALTER and DROP of keyspaces, tables, types and indexes.
 //
-// What a statement makes of a schema is a function of that schema and a SchemaChangeInput alone, so it runs on shard 0
+// The schema that follows is a function of the given schema and a SchemaChangeInput alone. So a statement runs on shard 0
 // inside SchemaStore::change() whatever shard the client talks to, and can be tried without a node.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace cassandra_like {
 
-// What the functions below use besides the schema, and what they tell besides the next schema.
+// The input of the functions below besides the schema, and their output besides the next schema.
 struct SchemaChangeInput {
   const CqlOptions* options = nullptr;
   std::map<std::string, int> nodes;  // of the ring, by data center
@@ -53,7 +53,7 @@ SchemaResult apply_change(SchemaChange<ast::AlterType> c);
 SchemaResult apply_change(SchemaChange<ast::DropType> c);
 SchemaResult apply_change(SchemaChange<ast::CreateIndex> c);  // schema_statements_index.cc
 SchemaResult apply_change(SchemaChange<ast::DropIndex> c);
-// Of what this node never has: IF EXISTS is all that can succeed.
+// This node never has views, triggers and functions: only IF EXISTS can succeed.
 SchemaResult apply_change(SchemaChange<ast::DropView> c);  // schema_statements_absent.cc
 SchemaResult apply_change(SchemaChange<ast::DropTrigger> c);
 SchemaResult apply_change(SchemaChange<ast::DropFunction> c);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kAutoRepair = "auto_repair";
 constexpr int kMaxTtl = 20 * 365 * 24 * 60 * 60;
-// What the smallest of Cassandra's bloom filter tables reaches.
+// The smallest chance that Cassandra's tables of bloom filters reach.
 constexpr double kMinBloomFilterFpChance = 6.71E-5;
 
 std::string lower(std::string_view text) {

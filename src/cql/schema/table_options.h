@@ -1,4 +1,4 @@
-// What follows WITH in CREATE and ALTER: properties as they are written to the parameters that the schema keeps, in
+// The part behind WITH in CREATE and ALTER: properties as they are written to the parameters that the schema keeps, in
 // Cassandra's normal forms (full class names, all thresholds), checked as TableParams, CompactionParams,
 // CompressionParams, CachingParams and SpeculativeRetryPolicy do.
 #pragma once
@@ -40,14 +40,14 @@ class PropertyReader {
   const ast::Properties& properties_;
 };
 
-// What may follow WITH, in order of name (TableAttributes.allKeywords).
+// The names that may follow WITH, in order (TableAttributes.allKeywords).
 std::span<const std::string_view> table_properties();
-// What a new table has where its statement says nothing.
+// The parameters of a new table where its statement says nothing.
 TableParams default_table_params(const CqlOptions& options);
 // `base` with the properties' changes, of which each by itself is well-formed.
 Result<TableParams> apply_table_options(const ast::Properties& properties, const TableParams& base,
                                         const CqlOptions& options);
-// Of a new table: bloom_filter_fp_chance depends on the compaction strategy unless it is given.
+// For a new table: bloom_filter_fp_chance depends on the compaction strategy unless it is given.
 Result<TableParams> new_table_params(const ast::Properties& properties, const CqlOptions& options);
 // Unknown names, then values out of bounds when the properties are taken over the defaults.
 Status check_table_options(const ast::Properties& properties, const CqlOptions& options);

@@ -52,7 +52,7 @@ class GroupCollector {
   std::optional<Row> row_;
   std::vector<BytesView> results_;
 
-  // What the last row was grouped by.
+  // The group of the last row.
   bool seen_any_ = false;
   Bytes last_key_;
   std::optional<std::vector<Bytes>> last_clustering_;  // none: of the static row

@@ -85,7 +85,7 @@ struct SelectStatement::Execution {
 
 namespace {
 
-// What a client sends may become a bound of slices only if it is a clustering of the table.
+// Bytes of a client may become a bound of slices only if they are a clustering of the table.
 bool is_of_table(const PagingState& state, const TableMetadata& table) {
   if (state.clustering.empty()) return true;
   Arena arena(256);
@@ -154,7 +154,7 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   return {};
 }
 
-// What is only seen when the values are there.
+// Checks that need the values.
 Status SelectStatement::check_execution(ExecutionContext& context, const ReadCommand& command) const {
   if (has_groups() && !restrictions_->restricts_partition_key()) {
     context.warnings.push_back("Aggregation query used without partition key");
@@ -182,7 +182,7 @@ uint64_t SelectStatement::most_rows(const ReadCommand& command) const {
   return command.keys.size() * std::max<size_t>(command.slices.size(), 1);
 }
 
-// What is sorted is read as a whole, whatever its LIMIT.
+// Rows that are sorted are read as a whole, whatever the LIMIT.
 Status SelectStatement::check_order(ExecutionContext& context, const ReadCommand& command) const {
   bool reads = command.range || !command.keys.empty() || has_groups();
   if (orders_afterwards_ && context.options.page_size > 0 && reads) {
@@ -312,7 +312,7 @@ void SelectStatement::order_rows(Execution& execution) const {
   rows = std::move(sorted);
 }
 
-// What came too late for the client is no answer.
+// A result that came too late for the client is no answer.
 Status SelectStatement::check_timeout(const Execution& e) const {
   if (!timeout_nanos_ || e.context.runtime.clock.monotonic_nanos() <= e.deadline_nanos) return {};
   ErrorInfo timeout;
@@ -351,7 +351,7 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
       state.remaining_in_partition = e.sink.left_in_partition();
       if (state.remaining_in_partition == 0) state.partition_done = true;
     }
-    // Of a partition that is done, or can have one row only, nothing is left when it was the last.
+    // A last partition that is done, or that can have one row only, leaves nothing.
     bool one_row = table_->clustering.empty() || distinct_;
     bool last = !e.command.range && e.command.index == nullptr &&
                 (e.command.keys.empty() || e.command.keys.back().key == state.partition_key);
@@ -388,7 +388,7 @@ class SelectBuilder {
       statement_->selection_ = std::move(*selection);
       only_static = statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
     } else if (table().has_static_columns()) {
-      // What WHERE lacks is told first, but for names: static columns make Cassandra look at those before.
+      // The lack of a condition is told first, but for names: static columns make Cassandra look at names before.
       ASSIGN_OR_RETURN(only_static, resolves_to_static_columns());
     }
     Restrictions::Options options;
@@ -449,7 +449,7 @@ class SelectBuilder {
     return !any_other;
   }
 
-  // Of the first selector that cannot be prepared: first of its names.
+  // The error of the first selector that cannot be prepared, first that of its names.
   Error selection_error(Error found) const {
     for (const ast::Selector& selector : select_.selectors) {
       SelectorBuilder builder(table(), context_);

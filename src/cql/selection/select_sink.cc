@@ -74,7 +74,7 @@ inline char* SelectSink::extend(size_t n) {
   return out_.data() + begin;
 }
 
-// As append_element() would.
+// Writes as append_element() would.
 inline void SelectSink::append_value(BytesView value) {
   char* p = extend(sizeof(int32_t) + value.size());
   store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));

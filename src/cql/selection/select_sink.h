@@ -45,7 +45,7 @@ class SelectSink : public RowSink {
   // An error of a function stops the read; it is asked for afterwards.
   Status take_status() { return std::move(status_); }
   uint64_t row_count() const { return rows_; }
-  // What is left of PER PARTITION LIMIT in the partition of the last row.
+  // The rest of PER PARTITION LIMIT in the partition of the last row.
   uint64_t left_in_partition() const { return left_in_partition_; }
   bool page_full() const { return rows_ >= limits_.page; }
   bool limit_reached() const { return rows_ >= limits_.rows; }

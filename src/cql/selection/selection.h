@@ -45,7 +45,7 @@ class Selector {
   virtual ~Selector() = default;
   const TypePtr& type() const { return type_; }
   virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
-  // Of a column, a field, an element or a slice.
+  // A column, a field, an element or a slice.
   virtual Result<CellTimes> cell_times(const InputRow&, bool /*ttl*/) const { return CellTimes(); }
 
  protected:
@@ -64,7 +64,7 @@ struct SelectedColumn {
 
   void set_column(const TableMetadata& table, const Column& c);
 };
-// Of a plain column.
+// The selection of a plain column.
 inline BytesView column_value(const SelectedColumn& selected, const InputRow& input) {
   const Row* row = selected.column->kind == ColumnKind::kStatic ? input.static_row : input.row;
   if (row != nullptr && selected.usual_cell < row->cells.size()) {
@@ -80,7 +80,7 @@ struct AggregateCall {
   std::vector<SelectorPtr> arguments;
 };
 
-// What names elements of a collection: m[bound], m[bound..].
+// The bounds that name elements of a collection: m[bound], m[bound..].
 struct SelectedBound {
   const Term* term;
   std::string what;   // "element selection on m"
@@ -100,10 +100,10 @@ class Selection {
   bool is_json() const { return is_json_; }
   bool has_aggregates() const { return !aggregates_.empty(); }
   const std::vector<AggregateCall>& aggregates() const { return aggregates_; }
-  // What is wrong with the bound values is told also where no row is read.
+  // Faults of the bound values are told also where no row is read.
   Status check_bounds(ExecutionContext& context) const;
   bool is_wildcard() const { return is_wildcard_; }
-  // Of the columns that occur anywhere in the clause.
+  // The columns that occur anywhere in the clause.
   const std::vector<const Column*>& used_columns() const { return used_; }
   bool uses(ColumnKind kind) const;
   bool only_static_and_key() const;  // at least one static, no clustering or regular column

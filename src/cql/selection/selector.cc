@@ -500,7 +500,7 @@ struct BuildSelector {
     ASSIGN_OR_RETURN(SelectorPtr argument, builder.build(*s.argument, nullptr));
     ASSIGN_OR_RETURN(TypePtr to, builder.context().type(s.type, builder.table().keyspace));
     ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(argument->type(), to));
-    // Of text to its other name there is only what changes nothing.
+    // Text and its other name differ in nothing: the cast changes nothing.
     const bool same_text = s.type.name == "varchar" && argument->type()->base().kind() == TypeKind::kText;
     if (function == nullptr || (s.type.name != to->cql_name() && !same_text)) return cannot_cast(s);
     std::vector<SelectorPtr> arguments;

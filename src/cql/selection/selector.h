@@ -29,13 +29,13 @@ class SelectorBuilder {
   Result<TypePtr> type_of(const ast::Selectable& selectable);
   // The only type that it can be of: nullptr for literals, too, and for what is made of nothing else.
   Result<TypePtr> exact_type(const ast::Selectable& selectable);
-  // Of what is of no other type, wherever it stands.
+  // The type of a selectable that has the same one wherever it stands.
   Result<TypePtr> type_when_built(const ast::Selectable& selectable);
   // kInvalid when such a selectable cannot be of that kind of type at all.
   Result<Assignable> assignable(const ast::Selectable& selectable, const TypePtr& receiver);
   // The same for an argument of a function. Their parameters are frozen here, which columns need not be.
   Result<Assignable> passable(const ast::Selectable& selectable, const TypePtr& parameter);
-  // As the resolution of functions wants them.
+  // The arguments as the resolution of functions wants them.
   Result<std::vector<CallArgument>> call_arguments(const std::vector<const ast::Selectable*>& selectables);
   Result<FunctionPtr> resolve(const ast::QualifiedName& name, const std::vector<const ast::Selectable*>& arguments);
   Result<std::vector<SelectorPtr>> arguments(const Function& function,
@@ -45,7 +45,7 @@ class SelectorBuilder {
   std::vector<AggregateCall> take_aggregates() { return std::move(aggregates_); }
   void add_bound(SelectedBound bound) { bounds_.push_back(std::move(bound)); }
   std::vector<SelectedBound> take_bounds() { return std::move(bounds_); }
-  // As Cassandra prints it: what the result column is called without an alias, and in error messages.
+  // Cassandra's text for it: the name of the result column without an alias, and in error messages.
   std::string name(const ast::Selectable& selectable);
 
  private:

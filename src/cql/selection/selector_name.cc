@@ -1,4 +1,4 @@
-// What a result column is called when it has no alias (Selectable.toString, Function.columnName).
+// The name of a result column without an alias (Selectable.toString, Function.columnName).
 #include <algorithm>
 #include <cctype>
 
@@ -38,7 +38,7 @@ struct NameOf {
            ")";
   }
   std::string operator()(const ast::CastSelectable& s) const {
-    // What is of the type already is itself. A descending column is of another to Cassandra.
+    // A value that has the type already stays. To Cassandra a descending column has another type.
     auto type = builder.type_of(*s.argument);
     const std::string& to = s.type.name == "varchar" ? "text" : s.type.name;
     if (type.ok() && *type != nullptr && !(*type)->is_reversed() && (*type)->cql_name() == to)

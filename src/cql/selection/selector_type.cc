@@ -13,7 +13,7 @@ Error unsupported_array(const TypePtr& wanted) { return invalid("Unsupported tar
 
 namespace {
 
-// What is not frozen is not taken for what is; the other way round it is.
+// A type that is not frozen does not fit a frozen one; the other way round it does.
 Assignable fits(const TypePtr& type, const TypePtr& receiver) {
   const bool several_cells = type->is_multi_cell();
   return assignable_type(several_cells ? type->base() : *functions::value_type(type),
@@ -45,7 +45,7 @@ struct TypeOf {
     ASSIGN_OR_RETURN(TypePtr type, builder.context().type(s.type, builder.table().keyspace));
     return types::freeze(type);
   }
-  // Of one element it cannot be known whether it is in parentheses or a tuple.
+  // A single element may be in parentheses or be a tuple: nobody can tell.
   Result<TypePtr> operator()(const ast::ParenthesesSelectable& s) const {
     if (s.elements.size() == 1) return TypePtr();
     std::vector<TypePtr> fields;
@@ -67,7 +67,7 @@ struct TypeOf {
   }
   Result<TypePtr> operator()(const ast::MapOrUdtSelectable&) const { return TypePtr(); }
 
-  // What is wrong with the selection of a part is told when it is built: a function is resolved first.
+  // Faults in the selection of a part are told when it is built: a function is resolved first.
   Result<TypePtr> operator()(const ast::ElementSelectable& s) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(*s.receiver));
     return type != nullptr && type->is_collection() ? element_type(type->base()) : nullptr;
@@ -82,7 +82,7 @@ struct TypeOf {
     auto index = static_cast<const UserType&>(type->base()).field_index(s.field);
     return index ? type->elements()[*index] : nullptr;
   }
-  // What has no literals in it has one type.
+  // A selectable without literals has one type.
   template <class Other>
   Result<TypePtr> operator()(const Other&) const {
     return builder.type_when_built(selectable);
@@ -151,7 +151,7 @@ struct AssignabilityOf {
     }
     return all;
   }
-  // Of no other type than that of the hint, frozen as it is.
+  // Only the hint's own type fits, frozen as it is.
   Result<Assignable> operator()(const ast::TypeHintSelectable&) const {
     ASSIGN_OR_RETURN(TypePtr type, builder.exact_type(selectable));
     return assignable_type(*type, receiver->base());

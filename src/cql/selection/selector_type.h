@@ -1,4 +1,4 @@
-// What files that work with the types of selectables share.
+// Shared by the files that work with the types of selectables.
 #pragma once
 
 #include "cql/selection/selector.h"

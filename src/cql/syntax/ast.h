@@ -1,4 +1,4 @@
-// What a CQL text says, before anything is known of the schema: one plain struct per statement of CQL 3.4.7.
+// The syntax tree of a CQL text, without any knowledge of the schema: one plain struct per statement of CQL 3.4.7.
 //
 // Invariants:
 // - Unquoted identifiers are folded to lower case, quoted ones are as written without their quotes; both are
@@ -258,7 +258,7 @@ struct Selector {
 
 enum class Operator : uint8_t { kEq, kNeq, kLt, kLte, kGt, kGte, kIn, kContains, kContainsKey, kLike, kIsNot };
 
-// What an IN is compared with: a list of terms, or one marker that stands for the whole list.
+// The right side of an IN: a list of terms, or one marker that stands for the whole list.
 using InValues = std::variant<std::vector<Term>, BindMarker>;
 
 // column op value, token(columns) op value, (columns) op value, column[key] op value.

@@ -26,7 +26,7 @@ constexpr Keyword kKeywords[] = {
 constexpr size_t kLongestKeyword = 14;
 constexpr size_t kTableSize = 1024;
 
-// Of upper-case words of at least two characters.
+// A hash of upper-case words of at least two characters.
 constexpr size_t hash_of(const char* word, size_t size) {
   size_t h = size * 31 + uint8_t(word[0]) * 7 + uint8_t(word[size - 1]) * 131 + uint8_t(word[size / 2]) * 1021 +
              uint8_t(word[1]) * 257;

@@ -129,11 +129,11 @@ static_assert(size_t(Tok::kTokCount) <= 256);
 inline constexpr TokenSet kNativeTypes = {CQL_NATIVE_KEYWORDS(X)};
 inline constexpr TokenSet kFunctionKeywords = TokenSet{CQL_UNRESERVED_KEYWORDS(X)} | kNativeTypes;
 inline constexpr TokenSet kUnreservedKeywords = kFunctionKeywords | TokenSet{CQL_COLUMN_KEYWORDS(X)};
-// What may name a user type.
+// Whether the token may name a user type.
 inline constexpr TokenSet kTypeNames =
     TokenSet{CQL_UNRESERVED_KEYWORDS(X)} | TokenSet{Tok::kKey, Tok::kIdent, Tok::kQuotedName};
 #undef X
-// What may name a keyspace, a table, an alias; and a column, which may also be "".
+// Whether the token may name a keyspace, a table, an alias; and a column, which may also be "".
 inline constexpr TokenSet kNames = kUnreservedKeywords | TokenSet{Tok::kIdent, Tok::kQuotedName};
 inline constexpr TokenSet kColumnNames = kNames | TokenSet{Tok::kEmptyQuotedName};
 inline constexpr TokenSet kFunctionNames =
@@ -142,7 +142,7 @@ inline constexpr TokenSet kFunctionNames =
 // The keyword which `word` is in any case, else kIdent. true, false, nan and infinity are literals, not keywords.
 Tok classify_word(std::string_view word);
 
-// What error messages call a token: `K_SELECT`, `IDENT`, `'('`, `EOF`.
+// The name of a token in error messages: `K_SELECT`, `IDENT`, `'('`, `EOF`.
 std::string_view token_name(Tok token);
 
 }  // namespace cassandra_like

@@ -25,7 +25,7 @@ class Lexer {
   // The same with kHidden tokens.
   Token next_with_hidden();
 
-  // Of the kLexicalError: what is wrong, without its place, and the byte at which it was noticed.
+  // For kLexicalError: the fault, without its place, and the byte at which it was noticed.
   const std::string& error() const { return error_; }
   uint32_t error_offset() const { return error_offset_; }
 

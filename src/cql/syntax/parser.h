@@ -16,7 +16,7 @@ namespace cassandra_like {
 inline constexpr int kMaxNesting = 256;
 inline constexpr int kMaxOperators = 1000;
 
-// What is taken beyond Cassandra's grammar.
+// Extensions of Cassandra's grammar.
 struct Dialect {
   // SELECT … USING TIMEOUT 2s: ScyllaDB's drivers write so to a server that tells them its shards.
   bool using_timeout = false;

@@ -78,7 +78,7 @@ std::string header(std::string_view text, uint32_t offset) {
   return "line " + std::to_string(at.line + 1) + ":" + std::to_string(at.column) + " ";
 }
 
-// As Java's split("\n"): without empty lines at the end.
+// Java's split("\n"): without empty lines at the end.
 std::vector<std::u16string> split_lines(std::string_view text) {
   std::vector<std::u16string> lines;
   size_t from = 0;

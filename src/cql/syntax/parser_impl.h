@@ -21,7 +21,7 @@
 
 namespace cassandra_like {
 
-// What an ANTLR parser says of a token that does not fit.
+// The complaint of an ANTLR parser about a token that does not fit.
 struct SyntaxError {
   enum class Kind : uint8_t { kNoViableAlternative, kMismatched, kMismatchedSet };
   Kind kind = Kind::kNoViableAlternative;

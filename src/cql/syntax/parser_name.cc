@@ -8,7 +8,7 @@ namespace {
 
 constexpr TokenSet kQuestionMark = {Tok::kQuestionMark};
 
-// What can follow a table's name in some statement; after another token its parts are not read at all.
+// The tokens that can follow a table's name in some statement; after another token its parts are not read at all.
 constexpr TokenSet kTableFollow = {
     Tok::kAdd,   Tok::kAllow, Tok::kAlter, Tok::kAs,   Tok::kDrop,      Tok::kFrom,        Tok::kGroup,  Tok::kJson,
     Tok::kLimit, Tok::kOf,    Tok::kOrder, Tok::kPer,  Tok::kPrimary,   Tok::kNorecursive, Tok::kRename, Tok::kSet,

@@ -18,7 +18,7 @@ constexpr const char* kBadUserName =
     "Quoted strings are are not supported for user names and USER is deprecated, please use ROLE";
 constexpr const char* kBadIdentity = "Quoted strings are are not supported for identity";
 
-// What Cassandra calls the class of a resource.
+// Cassandra's name for the class of a resource.
 const char* resource_class(ast::Resource::Kind kind) {
   using Kind = ast::Resource::Kind;
   switch (kind) {

@@ -14,7 +14,7 @@ constexpr TokenSet kSelectableStart =
                       Tok::kToken,          Tok::kQuestionMark,    Tok::kLeftParen,
                       Tok::kMinus,          Tok::kColon,           Tok::kLeftBracket,
                       Tok::kLeftBrace};
-// What can follow a selectable in some statement.
+// The tokens that can follow a selectable in some statement.
 constexpr TokenSet kSelectableFollow = {
     Tok::kAllow, Tok::kAs,    Tok::kFrom,        Tok::kLimit,        Tok::kOrder,     Tok::kPer,   Tok::kPercent,
     Tok::kPlus,  Tok::kComma, Tok::kRightParen,  Tok::kMinus,        Tok::kSlash,     Tok::kColon, Tok::kSemicolon,

@@ -10,11 +10,11 @@ constexpr TokenSet kConstants = {Tok::kBooleanLiteral, Tok::kDurationLiteral, To
                                  Tok::kHexLiteral,     Tok::kIntegerLiteral,  Tok::kNegativeInfinity,
                                  Tok::kNegativeNan,    Tok::kInfinity,        Tok::kNan,
                                  Tok::kStringLiteral,  Tok::kUuidLiteral};
-// What can only be the start of a term: no identifiers, which can also name a column or a type.
+// The tokens that can only start a term: no identifiers, which can also name a column or a type.
 constexpr TokenSet kTermStart = kConstants | TokenSet{Tok::kNull,  Tok::kToken, Tok::kQuestionMark, Tok::kLeftParen,
                                                       Tok::kMinus, Tok::kColon, Tok::kLeftBracket,  Tok::kLeftBrace};
 constexpr TokenSet kSimpleTermStart = (kTermStart | kNames);
-// What can follow a whole term in some statement.
+// The tokens that can follow a whole term in some statement.
 constexpr TokenSet kTermFollow = {Tok::kAllow,     Tok::kAnd,          Tok::kApply,     Tok::kAsc,    Tok::kDelete,
                                   Tok::kDesc,      Tok::kGroup,        Tok::kIf,        Tok::kInsert, Tok::kLimit,
                                   Tok::kOrder,     Tok::kPer,          Tok::kPrimary,   Tok::kUpdate, Tok::kWhere,
@@ -40,7 +40,7 @@ ArithmeticOperator arithmetic_operator(Tok token) {
 
 }  // namespace
 
-// Of the tokens from `first_token` up to the last one read.
+// The text of the tokens from `first_token` up to the last one read.
 void Parser::locate(size_t first_token, uint32_t& offset, uint32_t& length) const {
   offset = tokens_[first_token].offset;
   const Token& last = tokens_[pos_ > first_token ? pos_ - 1 : first_token];

@@ -173,7 +173,7 @@ bool Parser::tuple_of_identifiers(std::vector<std::string>& out) {
   return expect(Tok::kLeftParen) && list([&] { return column_ident(out.emplace_back()); }) && expect(Tok::kRightParen);
 }
 
-// What follows IF: EXISTS, which may also be a column, or conditions.
+// The part behind IF: EXISTS, which may also be a column, or conditions.
 bool Parser::update_conditions(ast::UpdateConditions& out) {
   if (at(Tok::kExists)) {
     constexpr TokenSet kStatementEnd = {Tok::kEnd,    Tok::kApply,  Tok::kDelete,

@@ -149,7 +149,7 @@ void align(Decimal& a, Decimal& b) {
   Decimal& fine = a.scale < b.scale ? b : a;
   int64_t gap = fine.scale - coarse.scale;
   if (gap > fine.digits() + coarse.digits() + kMaxDigits + 2 && coarse.sign() != 0) {
-    // What is left of the finer one only decides how the result is rounded.
+    // The rest of the finer one only decides how the result is rounded.
     fine = {BigInt(fine.sign()), coarse.scale + kMaxDigits + 3};
     gap = kMaxDigits + 3;
   }

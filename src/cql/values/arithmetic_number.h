@@ -24,7 +24,7 @@ struct Number {
   double to_double() const;
   float to_float() const;
   BigInt to_big_integer() const;
-  // As arithmetic does it: by way of a double unless the number is a varint or decimal. Not of NaN and infinities.
+  // Conversion as arithmetic does it: by way of a double unless the number is a varint or decimal. Not for NaN and infinities.
   Result<Decimal> to_decimal() const;
 };
 

@@ -1,4 +1,4 @@
-// What Cassandra makes of a bound collection: it reads the elements into Java's collections and writes them again. Of that,
+// Cassandra's form of a bound collection: it reads the elements into Java's collections and writes them again. Hence
 // tuples and user types inside are untouched, for they stay bytes. Of a tuple by itself it writes the sizes of fields again.
 #include "cql/values/bound_collection.h"
 

@@ -241,7 +241,7 @@ std::string java_text(const JsonValue& value) {
 }
 
 void fold_keys(JsonValue& map) {
-  // As Cassandra removes and puts again what it renames, renamed keys go to the end and replace what is there.
+  // Cassandra removes a renamed key and puts it again: it goes to the end and replaces an equal key there.
   auto before = map.entries;
   for (const auto& [key, value] : before) {
     std::string folded = key;

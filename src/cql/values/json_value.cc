@@ -215,7 +215,7 @@ Result<Bytes> value_from_json(const Type& type, const JsonValue& given) {
   bool structured = base.is_collection() || base.is_tuple() || base.kind() == TypeKind::kVector;
   if (!structured) return of_simple(base, given);
   JsonValue decoded;
-  // As a map's key, or in the older form, the JSON of a structure stands in a string.
+  // In a map's key, or in the older form, the JSON of a structure stands in a string.
   if (given.kind == Kind::kString) {
     auto parsed = parse_json(given.text);
     if (!parsed.ok()) return invalid("Error decoding JSON string: " + parsed.error().message());
