@@ -1,7 +1,7 @@
 // The admin interface of a node: HTTP/JSON for nodetool (docs/ADMIN.md), Prometheus metrics, and the virtual tables that
 // show the same facts to CQL.
 //
-// What lies above this folder (clients' connections, the order of stopping, configuration) is reached through AdminHooks.
+// AdminHooks reaches the parts above this folder (clients' connections, the order of stopping, configuration).
 #pragma once
 
 #include <functional>
@@ -58,7 +58,7 @@ struct AdminHooks {
   std::function<std::vector<std::pair<std::string, std::string>>()> settings;  // cassandra.yaml keys and values in use
 };
 
-// What one node consists of, by shard.
+// The parts of one node, by shard.
 struct AdminNode {
   Runtime* runtime = nullptr;
   std::vector<Replica*> replicas;

@@ -35,7 +35,7 @@ struct Answer {
 };
 Answer refuse(int status, std::string text);
 Answer not_supported(const std::string& what);
-// What an operation of the node failed with; `invalid` is the status for one that was not allowed.
+// The error of an operation of the node; `invalid` is the status for one that was not allowed.
 Answer failure(const Error& error, int invalid = 500);
 Answer done_or_failure(const Status& status, int invalid = 500);
 HttpResponse to_http(Answer answer);

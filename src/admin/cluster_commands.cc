@@ -33,7 +33,7 @@ double share(const KeyspaceMetadata& keyspace, const LocalNode& local) {
   return count_replicas(keyspace.replication, local.data_center).local_alive > 0 ? 1 : 0;
 }
 
-// Of all keyspaces of users together: what each of them says when they agree.
+// For all keyspaces of users together: the answer of each of them, when they agree.
 Ownership common_ownership(const Schema& schema, const LocalNode& local) {
   KeyspacePtr first;
   for (const auto& [name, keyspace] : schema.keyspaces()) {

@@ -1,4 +1,4 @@
-// What every admin command works with: the parts of the node, the hooks to what lies above, and the shard it runs on.
+// The context of every admin command: the parts of the node, the hooks to the parts above, and the shard it runs on.
 //
 // Commands run on one shard (HTTP: 0) and visit the others by hops. A hop that is posted before the node begins to
 // destroy its parts arrives before they are gone, so whoever hops asks `stopped` first and gives up when it is set.

@@ -1,4 +1,4 @@
-// What this node would tell others of itself: Cassandra's application states, in their order, TOKENS last.
+// The facts that this node would tell others of itself: Cassandra's application states, in their order, TOKENS last.
 //
 // The ring has one node, which nobody asks: its heartbeat stands still, and versions only tell the order in which a starting
 // node sets its states.

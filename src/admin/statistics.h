@@ -11,7 +11,7 @@ struct TableReport {
   TablePtr table;
   TableStatistics statistics;
   TableLatencies coordinator;
-  // Of its SSTables.
+  // The numbers of its SSTables.
   uint64_t max_sstable_bytes = 0;
   uint64_t old_sstables = 0;        // of a version that the node no longer writes
   uint64_t compressed_bytes = 0;    // of compressed Data.db files,
@@ -45,7 +45,7 @@ struct Percentiles {
 };
 Percentiles percentiles(const Histogram& histogram);
 
-// What shards do under the name of one of Cassandra's thread pools.
+// The work of shards under the name of one of Cassandra's thread pools.
 struct ThreadPool {
   const char* name;
   uint64_t active = 0, pending = 0, completed = 0;

@@ -26,7 +26,7 @@ class SystemView : public VirtualTable {
   Fill fill_;
 };
 
-// As Cassandra does for readers of cqlsh: three decimals.
+// Cassandra rounds for readers of cqlsh, too: three decimals.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Bytes inet(const std::string& address) {

@@ -57,7 +57,7 @@ void add_storage(Json& json, const TableReport& report, uint64_t snapshot_bytes)
   json["memtable_switch_count"] = s.memtable_switches;
 }
 
-// What only SSTables know is null until there is one that tells.
+// Facts that only SSTables know are null until there is one.
 Json or_null(const Histogram& histogram, uint64_t value) {
   return histogram.count() == 0 ? Json(nullptr) : Json(value);
 }
@@ -73,7 +73,7 @@ void add_partitions(Json& json, const TableStatistics& s) {
   json["tombstones_max"] = percentiles(s.tombstones_per_read).max;
 }
 
-// What only snapshots hold, by keyspace and table.
+// Bytes that only snapshots hold, by keyspace and table.
 using SnapshotBytes = std::map<std::pair<std::string, std::string>, uint64_t>;
 
 Json table_json(const TableReport& report, uint64_t snapshot_bytes) {

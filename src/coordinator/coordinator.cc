@@ -23,7 +23,7 @@ Error unavailable(Consistency consistency, int required, int alive, const std::s
   return Error(std::move(info));
 }
 
-// What a client is told of a read that its replica gave up (ReadFailureException). The replica logs the details.
+// The client's error for a read that its replica gave up (ReadFailureException). The replica logs the details.
 Error read_failure(Consistency consistency, int required, const LocalNode& node) {
   constexpr uint16_t kReadTooManyTombstones = 1;  // RequestFailureReason
   ErrorInfo info;
@@ -79,7 +79,7 @@ class CoordinatorImpl : public Coordinator {
   }
 
  private:
-  // What is known of a table while a schema snapshot is current.
+  // Facts of a table while a schema snapshot is current.
   struct TableState {
     ReplicaCounts counts;
     TableLatencies* latencies;

@@ -23,7 +23,7 @@ struct CoordinatorOptions {
   Duration truncate_timeout = std::chrono::seconds(60);
 };
 
-// What a consistency level asks of a keyspace's replicas, and how many of them there are and live.
+// The replicas of a keyspace: how many there are, and how many live.
 struct ReplicaCounts {
   int replication_factor = 0;
   int local_replication_factor = 0;  // in this data center
@@ -42,7 +42,7 @@ struct CoordinatorStatistics {
   uint64_t unavailables = 0, timeouts = 0, failures = 0;
 };
 
-// Of the requests to one table.
+// Latencies of the requests to one table.
 struct TableLatencies {
   Histogram read_micros, range_micros, write_micros;
 };

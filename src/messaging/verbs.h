@@ -1,4 +1,4 @@
-// What one node asks of another, or of itself: the requests of the internode protocol (net.Verb) as calls.
+// The requests of one node to another, or to itself: those of the internode protocol (net.Verb), as calls.
 //
 // The coordinator knows replicas only through this interface. The local node's implementation (replica/) finds the
 // owning shard; a peer's sends a message. Calls complete at once (Task::ready) when the answer needs no waiting.

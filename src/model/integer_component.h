@@ -7,19 +7,19 @@
 
 namespace cassandra_like {
 
-// Of an int or a bigint: its separator and its encoding (clustering.h tells the form).
+// The component of an int or a bigint: its separator and its encoding (clustering.h tells the form).
 class IntegerComponent {
  public:
   static constexpr size_t kMaxSize = 1 + types_internal::kMaxVariableInteger;
 
   IntegerComponent() = default;  // of a bigint
-  // Of another type: nullopt.
+  // nullopt for another type.
   static std::optional<IntegerComponent> of(const Type& type) {
     const bool is_bigint = type.kind() == TypeKind::kBigint;
     if (!is_bigint && type.kind() != TypeKind::kInt) return std::nullopt;
     return IntegerComponent(is_bigint, type.is_reversed());
   }
-  // Of a value that is neither null nor empty, in bytes.
+  // The size of a value that is neither null nor empty, in bytes.
   size_t width() const { return is_bigint_ ? sizeof(int64_t) : sizeof(int32_t); }
   // Writes at most kMaxSize bytes; returns one past the last. value has width() bytes.
   char* write(char* p, const char* value) const {

@@ -1,4 +1,4 @@
-// What a write changes. A PartitionUpdate is to one partition of one table; a Mutation groups updates of several
+// The changes of a write. A PartitionUpdate is for one partition of one table; a Mutation groups updates of several
 // tables with the same key in one keyspace, and is applied and logged as a whole.
 //
 // Both borrow: everything they point to must outlive the call they are passed to. A callee that has to keep one
@@ -33,7 +33,7 @@ struct PartitionUpdate {
   std::span<const RangeTombstone> range_tombstones;  // sorted by start, disjoint
 };
 
-// What is written before a partition's rows, gathered from them.
+// The header before a partition's rows, gathered from them.
 struct UpdateHeader {
   explicit UpdateHeader(const PartitionUpdate& update);
   SerializationHeader get(const TableMetadata& table) const;

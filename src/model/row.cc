@@ -48,7 +48,7 @@ Cell merge_cells(const Cell& a, const Cell& b, Arena& arena) {
   return reconcile(a, b) >= 0 ? a : b;
 }
 
-// What covers the cells of a row: its own or an enclosing deletion, and those of its complex columns that go further.
+// The deletions over the cells of a row: its own or an enclosing one, and those of its complex columns that go further.
 class ActiveDeletions {
  public:
   ActiveDeletions(const DeletionTime& row, std::span<const ComplexDeletion> complex) : row_(row), complex_(complex) {}
@@ -93,7 +93,7 @@ std::span<const ComplexDeletion> merge_complex_deletions(std::span<const Complex
   return {out, n};
 }
 
-// Those that delete more than `active` does.
+// The deletions that delete more than `active` does.
 std::span<const ComplexDeletion> superseding(std::span<const ComplexDeletion> deletions, const DeletionTime& active,
                                              Arena& arena) {
   auto goes_further = [&](const ComplexDeletion& d) { return d.deletion.supersedes(active); };

@@ -19,7 +19,7 @@ inline constexpr int32_t kNoTtl = 0;
 inline constexpr int64_t kNoDeletionTime = std::numeric_limits<int64_t>::max();
 // Largest local deletion or expiration time, seconds: 2106-02-07.
 inline constexpr int64_t kMaxDeletionTime = 4294967293LL;
-// What Cassandra reads an impossible one as.
+// Cassandra's reading of an impossible one.
 inline constexpr int64_t kInvalidDeletionTime = kMaxDeletionTime + 1;
 // The ttl of a row that a materialized view has removed: never live.
 inline constexpr int32_t kExpiredLivenessTtl = std::numeric_limits<int32_t>::max();
@@ -118,7 +118,7 @@ int reconcile(const Cell& a, const Cell& b);
 // or the row's own deletion covers is dropped. Spans of the result are in the arena, values are borrowed.
 Row merge_rows(std::span<const Row* const> rows, const DeletionTime& deletion, Arena& arena);
 
-// What a reader at now_seconds sees: no tombstones, no expired cells. Cells are compacted in the arena only when
+// The row that a reader at now_seconds sees: no tombstones, no expired cells. Cells are compacted in the arena only when
 // something has to go.
 Row live_row(const Row& row, int64_t now_seconds, Arena& arena);
 

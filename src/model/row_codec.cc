@@ -17,7 +17,7 @@ using row_codec::RowFlag;
 
 constexpr uint8_t kLiveDeletion = 0x80;
 
-// Of a UniformRow, with an end or without.
+// Whether the flags are those of a UniformRow, with an end or without.
 bool is_plain(uint8_t flags) {
   return (flags & ~RowFlag::kHasTtl) == (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns);
 }

@@ -68,7 +68,7 @@ struct HeaderColumn {
   bool complex = false;
   int64_t dropped_at = kNoTimestamp;  // cells and complex deletions that are not newer were dropped with the column
 
-  // As the table has it now; for writing, and for messages.
+  // The columns that the table has now; for writing, and for messages.
   static HeaderColumn of(const Column* column);
   bool operator==(const HeaderColumn&) const = default;
 };
@@ -149,7 +149,7 @@ class RowDecoder {
   RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena);
   void set_arena(Arena& arena) { arena_ = &arena; }
 
-  // Of a partition whose header says that it has one (SSTables: whose table has static columns).
+  // Only for a partition whose header says that it has one (SSTables: whose table has static columns).
   Row read_static_row(Reader& in);
   void skip_static_row(Reader& in);  // only SSTables
 
@@ -163,17 +163,17 @@ class RowDecoder {
   bool next_uniform(Reader& in);
   bool is_row() const { return (flags_ & 0x02) == 0; }
   bool has_row_deletion() const { return (flags_ & 0x10) != 0; }
-  // Of what next() found; valid until the following next().
+  // The place of the unfiltered that next() found; valid until the following next().
   const ClusteringPrefix& position() const { return position_; }
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
-  // Of an SSTable: a row that is all there and nothing but values of one age that live then (UniformRow). values: one for
+  // For an SSTable: a row that is all there and nothing but values of one age that live then (UniformRow). values: one for
   // each regular column of the header, none of which is complex. False when it is another one, which read_body() reads
   // from where this one began.
   bool read_plain_body(Reader& in, int64_t now_seconds, BytesView* values);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
-  // Of an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops
+  // For an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops
   // before everything else, also what is malformed.
   void skip_rows(Reader& in, BytesView bound);
 
@@ -191,7 +191,7 @@ class RowDecoder {
   void read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row);
   // Fills in all of the cell; false when the table no longer has it.
   bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
-  // Of an expiring cell or a tombstone: when.
+  // Reads when a cell expires or was deleted, and its TTL.
   void read_cell_end(Reader& in, uint8_t flags, const Liveness& liveness, Cell* cell);
   ClusteringPrefix keep_position();
 
@@ -202,7 +202,7 @@ class RowDecoder {
   uint8_t flags_ = 0;
   uint8_t extended_ = 0;
   ClusteringPrefix position_;
-  // Of clusterings that are integers only, and at most kMaxIntegers; else there are none.
+  // For clusterings that are integers only, and at most kMaxIntegers; else there are none.
   static constexpr size_t kMaxIntegers = 4;
   size_t integer_count_ = 0;
   size_t integers_width_ = 0;

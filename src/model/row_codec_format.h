@@ -1,4 +1,4 @@
-// What the two halves of the row codec and the mutation codec share: flag bits and inlined vints.
+// Shared by the two halves of the row codec and the mutation codec: flag bits and inlined vints.
 #pragma once
 
 #include "base/bytes.h"

@@ -87,7 +87,7 @@ class HeaderCursor {
   size_t next_ = 0;
 };
 
-// What has to be known of a row before its first byte is written.
+// Facts of a row that are needed before its first byte is written.
 struct RowShape {
   RowShape(const SerializationHeader& header, const Row& row)
       : is_static(row.clustering.kind == ClusteringKind::kStaticClustering),

@@ -52,7 +52,7 @@ struct IndexMetadata {
   bool operator==(const IndexMetadata&) const = default;
 };
 
-// What the index indexes, parsed from options["target"]: `v`, `keys(m)`, `values(m)`, `entries(m)`, `full(f)`.
+// The target of an index, parsed from options["target"]: `v`, `keys(m)`, `values(m)`, `entries(m)`, `full(f)`.
 enum class IndexTargetType : uint8_t { kSimple, kKeys, kValues, kEntries, kFull };
 struct IndexTarget {
   std::string column;

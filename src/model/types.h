@@ -75,7 +75,7 @@ class Type {
   virtual bool is_empty_meaningless() const { return false; }
   virtual bool allows_empty() const { return true; }
 
-  // As in CQL, UDTs without keyspace: `frozen<map<text, list<int>>>`. with_frozen=false drops the outermost frozen<>.
+  // The type in CQL, UDTs without keyspace: `frozen<map<text, list<int>>>`. with_frozen=false drops the outermost frozen<>.
   virtual std::string cql_name(bool with_frozen = true) const = 0;
   // org.apache.cassandra.db.marshal.…, as in Statistics.db, system tables, and the protocol's custom type. With
   // ignore_freezing, as Cassandra writes a type inside one that is already frozen: without FrozenType(…).

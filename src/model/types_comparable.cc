@@ -58,7 +58,7 @@ void append_component(Bytes& out, const Type& type, BytesView value) {
   }
 }
 
-// Of n bytes, the first n bits are ones, the next is a zero, then come the value's bits; only of nine bytes, all but
+// In n bytes, the first n bits are ones, the next is a zero, then come the value's bits; only in nine bytes, all but
 // nine bits are the value's. Negative numbers are the complement of their complement's encoding.
 void append_variable_integer(Bytes& out, int64_t v) {
   char buffer[kMaxVariableInteger];

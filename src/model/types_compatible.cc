@@ -29,7 +29,7 @@ bool extends(const Type& now, const Type& before, Predicate compatible) {
 bool is_serialization_compatible(const Type& now, const Type& before) {
   if (!is_value_compatible(now, before)) return false;
   if (now.is_collection() && !now.is_reversed()) {
-    // Of sets, the values of the cells are always empty.
+    // The cells of a set have empty values.
     return now.kind() == TypeKind::kSet ||
            is_serialization_compatible(*now.elements().back(), *before.elements().back());
   }
@@ -146,7 +146,7 @@ bool Type::is_serialization_compatible_with(const Type& previous) const {
   return is_serialization_compatible(*this, previous);
 }
 
-// As Cassandra's referencesDuration, which does not look into vectors.
+// Cassandra's referencesDuration does not look into vectors either.
 bool contains_duration(const Type& type) {
   if (type.kind() == TypeKind::kDuration) return true;
   if (!type.is_collection() && !type.is_tuple()) return false;

@@ -1,4 +1,4 @@
-// What the classes behind types.h share: the table of kinds, the pieces of the byte-comparable encoding, and the base
+// Shared by the classes behind types.h: the table of kinds, the pieces of the byte-comparable encoding, and the base
 // of all types that need no parameters. Private to types_*.cc.
 #pragma once
 

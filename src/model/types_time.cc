@@ -7,7 +7,7 @@ namespace cassandra_like::types_internal {
 
 namespace {
 
-// Of a fixed size and ordered by their unsigned bytes, which are the comparable form too: date, time, DateType.
+// Types of a fixed size, ordered by their unsigned bytes, which are the comparable form too: date, time, DateType.
 template <size_t kSize>
 class ByteOrderedType : public SimpleType {
  public:

@@ -99,7 +99,7 @@ class FieldsType : public Base {
 
   const std::vector<TypePtr>& fields() const { return this->elements_; }
 
-  // What one of the fields is called in the errors of validate().
+  // The name of a field in the errors of validate().
   virtual std::string size_of_field(size_t i) const = 0;
   virtual std::string field(size_t i) const = 0;
   virtual Status describe(size_t, Status status) const { return status; }

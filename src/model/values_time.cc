@@ -145,7 +145,7 @@ std::optional<int64_t> parse_offset(std::string_view s, int forms) {
   return s[0] == '-' ? -offset : offset;
 }
 
-// What may follow a date or a time: nothing, X, XXX, or a space and X, z or zzzz.
+// The zone behind a date or a time: nothing, X, XXX, or a space and X, z or zzzz.
 std::optional<int64_t> parse_zone(std::string_view s) {
   if (s.empty() || s == "Z") return 0;
   if (s[0] != ' ') return parse_offset(s, kColons | kPlain);

@@ -1,6 +1,6 @@
 // Merging of what memtables and SSTables hold of the same partitions (db.rows.UnfilteredRowIterators.merge).
 //
-// What comes out is reconciled: rows and cells that any deletion covers are gone, range tombstones that the partition's
+// The result is reconciled: rows and cells that any deletion covers are gone, range tombstones that the partition's
 // deletion or a newer range covers are gone, and markers pair up, also when reading from the end. So it makes sense for
 // a single source, too, whose rows may be covered by its own deletions.
 #pragma once

@@ -22,7 +22,7 @@ class RangeTombstones {
   void add(const RangeTombstone& range);
   bool empty() const { return ranges_.empty(); }
   std::span<const RangeTombstone> ranges() const { return ranges_; }
-  // What covers a row; live when nothing does.
+  // The deletion that covers a row; live when nothing does.
   DeletionTime covering(BytesView comparable) const;
   // The parts inside a slice. The slice's own ends, where they cut, get their values in the arena.
   void clip(const TableMetadata& table, const Slice& slice, Arena& arena, std::vector<RangeTombstone>& out) const;

@@ -29,7 +29,7 @@ std::span<const Cell> cells_of(const Row& row, const Column& column) {
   return {first, last};
 }
 
-// What one expression is evaluated on.
+// The row on which an expression is evaluated.
 struct Subject {
   const TableMetadata& table;
   const DecoratedKey& key;
@@ -39,7 +39,7 @@ struct Subject {
 
   const Row& row_of(const Column& column) const { return column.kind == ColumnKind::kStatic ? static_row : row; }
 
-  // Of a column with one value; null when there is none.
+  // The value of a column with one value; null when there is none.
   BytesView value(const Column& column) const {
     switch (column.kind) {
       case ColumnKind::kPartitionKey:

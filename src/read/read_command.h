@@ -1,4 +1,4 @@
-// What a read asks of a replica, and how the rows come back.
+// The request of a read to a replica, and the way in which rows come back.
 #pragma once
 
 #include <memory>
@@ -97,7 +97,7 @@ class RowSink {
   virtual Next end_partition() { return Next::kContinue; }
 };
 
-// What the read cost, for tracing, warnings, metrics and tombstone thresholds.
+// The cost of a read, for tracing, warnings, metrics and tombstone thresholds.
 struct ReadStatistics {
   uint64_t rows = 0;
   uint64_t tombstones = 0;

@@ -128,7 +128,7 @@ ReadPipeline::Step ReadPipeline::uniform_row(const UniformRow& row) {
   return looked_at(emitted(sink_.uniform_row(row)), row.clustering);
 }
 
-// What the sink said of a row.
+// Counts a row that the sink took, and follows its answer.
 ReadPipeline::Step ReadPipeline::emitted(RowSink::Next next) {
   ++rows_;
   ++partition_rows_;

@@ -19,7 +19,7 @@ class ReadPipeline {
   static constexpr uint64_t kTurn = 1024;  // rows and partitions
   enum class Step { kContinue, kPartitionDone, kStop, kPause };
 
-  // Of rows of this table, of which the command may have another version. Everything outlives this; the arena is reset for
+  // Rows are of this table; the command may have another version of it. Everything outlives this; the arena is reset for
   // each row that needs it.
   ReadPipeline(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
                const TombstoneThresholds& thresholds, Arena& arena);

@@ -7,7 +7,7 @@
 namespace cassandra_like {
 namespace {
 
-// What orders the elements of a multi-cell collection: a list's are ordered by time.
+// The order of the elements of a multi-cell collection: a list's are ordered by time.
 const Type& path_type(const Column& column) {
   static const TypePtr kTimeuuid = types::timeuuid();
   return column.type->kind() == TypeKind::kList ? *kTimeuuid : *column.type->elements()[0];

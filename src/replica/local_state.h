@@ -1,4 +1,4 @@
-// What the node remembers of itself and of its peers in the system keyspace.
+// The node's memory of itself and of its peers in the system keyspace.
 #pragma once
 
 #include "replica/replica.h"

@@ -54,7 +54,7 @@ class CountingSink : public RowSink {
   bool stopped_ = false;
 };
 
-// What a shard has of a range.
+// A shard's part of a range.
 struct Part {
   Status status;
   ReadStatistics statistics;

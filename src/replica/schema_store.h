@@ -14,7 +14,7 @@
 
 namespace cassandra_like {
 
-// As a SCHEMA_CHANGE event names it.
+// The names of a SCHEMA_CHANGE event.
 struct SchemaEvent {
   std::string change;  // CREATED UPDATED DROPPED
   std::string target;  // KEYSPACE TABLE TYPE FUNCTION AGGREGATE

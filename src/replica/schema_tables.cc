@@ -384,7 +384,7 @@ Uuid schema_version(const Schema& schema) {
     }
     for (const auto& [table_name, table] : keyspace->tables) {
       Arena arena;
-      // What system_schema holds of it, at a fixed time, is what identifies a table.
+      // The rows of system_schema, at a fixed time, identify a table.
       KeyspaceMetadata only;
       only.name = name;
       only.tables.emplace(table_name, table);

@@ -195,7 +195,7 @@ Task<Status> ShardedReplicaImpl::save_builtin_schema(std::vector<std::string> sa
   co_return Status();
 }
 
-// What other numbers of shards, or Cassandra, had logged is flushed everywhere before its segments go.
+// Writes that Cassandra, or another number of shards, had logged are flushed everywhere before their segments go.
 Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();

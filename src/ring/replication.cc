@@ -172,7 +172,7 @@ std::vector<EndpointIndex> ReplicationStrategy::simple_replicas(const TokenRing&
 }
 
 std::vector<EndpointIndex> ReplicationStrategy::network_topology_replicas(const TokenRing& ring, size_t entry) const {
-  // What a datacenter still needs, and how many of these may be in racks that already have a replica: as many as
+  // The replicas that a datacenter still needs, and how many of them may be in racks that already have one: as many as
   // there are more replicas than racks.
   struct Need {
     int replicas;

@@ -54,7 +54,7 @@ class ReplicaMap {
   bool is_local_;
 };
 
-// What a statement's replication options become: the class gets its full name, replication_factor of
+// The stored form of a statement's replication options: the class gets its full name, replication_factor of
 // NetworkTopologyStrategy becomes one for each datacenter, what is left out is filled in.
 struct ReplicationRequest {
   std::string keyspace;

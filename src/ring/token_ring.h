@@ -62,15 +62,15 @@ class TokenRing {
   std::span<const Endpoint> endpoints() const { return endpoints_; }
   const Endpoint& endpoint(EndpointIndex i) const { return endpoints_[i]; }
   EndpointIndex local() const { return local_; }
-  // Those with endpoints that own tokens, by name.
+  // The datacenters with endpoints that own tokens, by name.
   const std::map<std::string, Datacenter>& datacenters() const { return datacenters_; }
 
   // Sorted by token.
   std::span<const Entry> entries() const { return entries_; }
-  // Of the range that a token is in; the ring must not be empty.
+  // The entry of the range that a token is in; the ring must not be empty.
   size_t entry_of(Token token) const;
   TokenRange range_of(size_t entry) const;
-  // Those that end at the endpoint's tokens, in ring order.
+  // The ranges that end at the endpoint's tokens, in ring order.
   std::vector<TokenRange> primary_ranges(EndpointIndex endpoint) const;
 
  private:

@@ -32,7 +32,7 @@ class ChunkCache {
   explicit ChunkCache(uint64_t capacity_bytes) : chunks_(capacity_bytes) {}
 
   bool is_enabled() const { return chunks_.capacity() > 0; }
-  // Of a file that is opened; chunks of files that are gone are never asked for again, and so go first.
+  // An id for a file that is opened. Chunks of files that are gone are never asked for again, and so go first.
   uint64_t new_file() { return ++last_file_; }
   // For a chunk that is to be put.
   std::shared_ptr<char[]> allocate(size_t size) { return memory_.allocate(size); }

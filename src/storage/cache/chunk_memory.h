@@ -11,7 +11,7 @@ namespace cassandra_like {
 
 class ChunkMemory {
  public:
-  // What tables take for a chunk unless they say otherwise; others come from the heap.
+  // The chunk length of tables that do not say otherwise; chunks of other lengths come from the heap.
   static constexpr size_t kPiece = 16 * 1024;
 
   std::shared_ptr<char[]> allocate(size_t size) {

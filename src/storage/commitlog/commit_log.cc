@@ -147,7 +147,7 @@ void CommitLog::mark_clean(LogTable& table, const CommitLogPosition& upper) {
   for (const SegmentPtr& segment : segments_) {
     if (segment->id > upper.segment) break;
     bool newest = segment->id == table.last_segment;
-    // Of a segment that the table has left since, it is not known whether it wrote behind `upper` there: the next flush
+    // The table may have written behind `upper` to a segment that it has left since: the next flush
     // cleans it.
     bool has_more =
         segment->id == upper.segment && (!newest || table.last_position > static_cast<uint32_t>(upper.position));

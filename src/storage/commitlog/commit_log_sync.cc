@@ -44,7 +44,7 @@ void CommitLog::start_sync() {
   spawn(run_syncs());
 }
 
-// Of what is there now, at once or when the sync under way has ended.
+// Syncs the bytes that are there now, at once or when the sync under way has ended.
 void CommitLog::sync_now() {
   if (sync_running_) {
     sync_again_ = true;
@@ -84,7 +84,7 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
     if (!synced.ok()) co_return synced;
     store_marker(segment.memory.data(), segment.id, section.marker, section.end);
     segment.sync_from = section.marker;
-    // Of this only a restart reads; the marker's page is yet to be synced again.
+    // Only a restart reads these pages again; the marker's page is yet to be synced once more.
     segment.file->forget(section.marker + kMarkerSize, section.end - section.marker - kMarkerSize);
   }
   co_return Status();

@@ -11,7 +11,7 @@ namespace {
 
 enum class RecordState { kWhole, kEnd, kBadSize, kBadMutation };
 
-// Of a marker whose section was on the disk, or was not when the power failed.
+// Whether a marker's section was on the disk when the power failed.
 enum class MarkerState { kStored, kTorn, kDamaged };
 
 struct Record {

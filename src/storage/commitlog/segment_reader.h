@@ -1,6 +1,6 @@
 // Reads the records of a segment that a stopped, killed or crashed node left behind.
 //
-// What the last marker covers was on the disk before the marker was stored: a record there that is not whole is
+// Bytes that the last marker covers were on the disk before the marker was stored: a record there that is not whole is
 // damage. Behind it, records are taken one after the other until the first that is not whole: what a kill left in the
 // page cache, or the torn tail that a power failure left. Markers that are zeros or stored by half, which separate
 // sections that were not yet acknowledged from others, are stepped over there.

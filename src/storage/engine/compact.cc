@@ -1,6 +1,6 @@
 // Major compaction: all SSTables of a table on this shard become one in each data directory.
 //
-// What is shadowed goes; tombstones stay. Files that all shards share are left alone: no shard may remove them. The new
+// Shadowed data goes; tombstones stay. Files that all shards share are left alone: no shard may remove them. The new
 // file is complete on the disk before the old ones are removed, and holding both is harmless.
 #include <algorithm>
 
@@ -65,7 +65,7 @@ SSTableWriterOptions options_for(const std::vector<SSTablePtr>& inputs, const Ta
     options.estimated_partitions += info.partitions;
     for (const auto& interval : info.commit_log_intervals) options.commit_log_intervals.push_back(interval);
   }
-  // As EncodingStats.merge: the epochs stand for what does not occur.
+  // EncodingStats.merge does the same: the epochs stand for values that do not occur.
   if (options.stats.min_local_deletion_time == kNoDeletionTime) {
     options.stats.min_local_deletion_time = EncodingStats::kDeletionTimeEpoch;
   }

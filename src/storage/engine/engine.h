@@ -66,7 +66,7 @@ struct SnapshotInfo {
   int64_t expires_millis = 0;  // 0: never
 };
 
-// What a snapshot is to be.
+// The properties of a snapshot to take.
 struct SnapshotRequest {
   // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
   SnapshotRequest() = default;
@@ -160,7 +160,7 @@ class Engine {
 
 // Node-wide, by any shard: they only look at directories.
 Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options);
-// Those whose time has come.
+// Removes the snapshots whose time has come.
 Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis);
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag);
 

@@ -59,7 +59,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
     store->flush_requested = false;
     CommitLogPosition upper = log_position();
     std::vector<std::pair<TableStorePtr, std::shared_ptr<Memtable>>> work;
-    // What an earlier flush failed to write is still there.
+    // Files of an earlier flush that failed are still there.
     auto collect = [&](const TableStorePtr& s) {
       s->switch_memtable(upper);
       for (const auto& full : s->flushing) work.emplace_back(s, full);
@@ -100,7 +100,7 @@ Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
   if (store->paths_synced) co_return Status();
   for (const std::string& path : store->paths) {
     std::string parent = path;
-    // Of a table: its keyspace's directory and the data directory; of an index: the table's, too.
+    // For a table: its keyspace's directory and the data directory; for an index: the table's, too.
     for (int levels = store->table->is_index ? 3 : 2; levels > 0; --levels) {
       parent = parent.substr(0, parent.rfind('/'));
       Status synced = co_await runtime_.disk.sync_directory(parent);
@@ -111,7 +111,7 @@ Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
   co_return Status();
 }
 
-// What SSTables hold is not replayed, and its segments may go: so the names that a killed process gave them must last.
+// Writes in SSTables are not replayed, and their segments may go: so the names that a killed process gave must last.
 Task<Status> EngineImpl::sync_names_of_sstables() {
   std::vector<TableStorePtr> stores;
   for (const TableStorePtr& store : select(Selection())) {

@@ -51,7 +51,7 @@ void EngineImpl::prefetch(std::span<const PrefetchKey> partitions) {
   }
 }
 
-// What a read that was not done in its first turn goes on with.
+// The state of a read that was not done in its first turn.
 struct EngineImpl::LongRead {
   LongRead(const ReadCommand& c, TablePtr table, ReadPipeline&& paused, ReadStatistics n, int64_t b, int64_t d)
       : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
@@ -352,7 +352,7 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open(const Tab
   std::vector<std::unique_ptr<PartitionReader>> readers;
   readers.reserve(sources.memtables.size() + sources.sstables.size());
   for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
-  // What a newer partition deletion covers altogether need not be read.
+  // An SSTable that a newer partition deletion covers altogether need not be read.
   int64_t deleted_until = kNoTimestamp;
   for (const auto& reader : readers) {
     deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);

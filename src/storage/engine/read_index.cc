@@ -130,7 +130,7 @@ Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, c
                                    ReadStatistics& statistics, StaleEntries& stale_entries) {
   const TableMetadata& base = *store.table;
   DecoratedKey key = DecoratedKey::of(hits[0].base_key);
-  // Of SSTables that all shards share each reads the entries of its own base keys.
+  // Each shard reads the entries of its own base keys from SSTables that all shards share.
   if (!is_mine(key.token) || (command.range && !command.range->contains(key))) return {};
   Arena arena;
   bool is_static = index.is_static(base);

@@ -1,4 +1,4 @@
-// What the commit log of the last run holds, applied to the memtables.
+// Applies the commit log of the last run to the memtables.
 //
 // Segments of this shard are adopted: they stay in the log until the tables that they hold writes of have flushed. A
 // record is passed over when an SSTable of its table says that it holds everything up to there, or when the table was
@@ -75,7 +75,7 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     Status status = replay_segment(segment, wanted, truncated, segment.descriptor.id == newest_of_cassandra);
     if (!status.ok()) co_return status;
     if (is_own(segment.descriptor)) {
-      // What a killed process had stored is in the page cache: acknowledged then, on the disk only now.
+      // Writes that a killed process had stored are in the page cache: acknowledged then, on the disk only now.
       Status synced = co_await runtime_.disk.sync_file(segment.path);
       if (!synced.ok()) co_return synced;
       replayed_ = {segment.descriptor.id, std::numeric_limits<int32_t>::max()};

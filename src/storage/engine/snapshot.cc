@@ -167,7 +167,7 @@ Status visit_tables(Disk& disk, const EngineOptions& options,
   return {};
 }
 
-// Of its oldest part, when it has several.
+// The time of its oldest part, when it has several.
 Status add_times(Disk& disk, const std::string& path, SnapshotInfo& info) {
   ASSIGN_OR_RETURN(auto file, disk.open(path));
   std::string manifest(file->size(), '\0');

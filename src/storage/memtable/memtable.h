@@ -1,7 +1,7 @@
-// What was written to one table since its last flush: partitions ordered by key, their rows by clustering, all in one
+// The writes to one table since its last flush: partitions ordered by key, their rows by clustering, all in one
 // arena that is freed whole.
 //
-// What replaces values of the same or a larger size is written over them; what is replaced otherwise stays unused in the
+// A value that is not larger than the one it replaces is written over it. Otherwise the replaced one stays unused in the
 // arena. Readers therefore must not keep views across a return to the event loop, except of a memtable that is being
 // flushed and takes no more writes.
 #pragma once
@@ -48,7 +48,7 @@ class Memtable {
   uint64_t row_count() const { return row_count_; }
   const CommitLogPosition& lower() const { return lower_; }
   EncodingStats stats() const { return stats_.get(); }
-  // Those that occur, in cell order.
+  // The columns that occur, in cell order.
   std::vector<ColumnPtr> columns(bool is_static) const;
 
  private:

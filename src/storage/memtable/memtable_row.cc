@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMostPacked = size_t{1} << 29;  // bytes of values
 
-// What all of a packed row has in common. It is that of a cell where the row has no liveness, and the other way round.
+// The age that all of a packed row has. It is a cell's where the row has no liveness, and the other way round.
 Liveness age_of(const Row& row) {
   if (!row.liveness.is_empty()) return row.liveness;
   const Cell& cell = row.cells[0];
@@ -32,7 +32,7 @@ bool can_pack(const TableMetadata& table, const Row& row) {
   if (row.clustering.kind != ClusteringKind::kClustering) return false;
   if (row.clustering.values.size() != table.clustering.size()) return false;
   if (row.liveness.is_empty() && row.cells.empty()) return false;
-  // Of many columns that have no value, the sizes alone would take more than a cell.
+  // With many columns without a value, the sizes alone would take more than a cell.
   const auto& columns = table.regular_columns;
   if (columns.size() * sizeof(uint32_t) > (row.cells.size() + 1) * sizeof(Cell)) return false;
   if (std::any_of(row.clustering.values.begin(), row.clustering.values.end(), is_null)) return false;
@@ -238,7 +238,7 @@ bool MemtableRow::is_all_in(const Row& row) const {
   return true;
 }
 
-// As a write that is repeated is. The clustering is known to be the same.
+// Whether the write repeats the row. The clustering is known to be the same.
 bool MemtableRow::is_same(const Row& row) const {
   const Liveness age = age_of(row);
   if (age.timestamp != timestamp_ || age.is_expiring() != expires_ || row.liveness.is_empty() == has_liveness_)

@@ -38,17 +38,17 @@ class MemtableRow {
 
   BytesView comparable() const { return {bytes(), comparable_size_}; }
   bool is_packed() const { return table_ != nullptr; }
-  // Of a packed row: its columns are this table's. Null of others.
+  // A packed row has this table's columns. Null: it is not packed.
   const TableMetadata* table() const { return table_; }
 
   // In the model's form, borrowed. What it needs beside this row is made in the arena.
   Row row(Arena& arena) const;
-  // Of a packed row: whether all of it lives then.
+  // For a packed row: whether all of it lives then.
   bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
-  // Of a packed row that lives. The vector holds the views that the result refers to.
+  // For a packed row that lives. The vector holds the views that the result refers to.
   UniformRow plain(std::vector<BytesView>& views) const;
 
-  // Of a packed row: the row that is in its place when it is merged with another of the same clustering. Null if that is
+  // For a packed row: the row in its place after a merge with another of the same clustering. Null if that is
   // not one of the two; then nothing has changed.
   MemtableRow* replaced_by(const TableMetadata& table, const Row& row, Arena& arena);
   // If it is packed, its values stay where they are.

@@ -24,7 +24,7 @@ void prefetch_lines(const void* at, size_t lines) {
 // A partition, its key and the first lines of what it has follow each other in the arena, mostly.
 constexpr size_t kPartitionLines = 5;
 
-// As many as can wait for memory at once.
+// The number of loads that the processor has under way at once.
 constexpr size_t kPrefetchedTogether = 16;
 
 // So few that looking at all of them is faster than being wrong about where to look.

@@ -36,7 +36,7 @@ struct CompressionParams {
   uint32_t max_compressed_length = 0x7FFFFFFF;
 
   bool enabled() const { return !class_name.empty(); }
-  // Of a table's `compression` option.
+  // From a table's `compression` option.
   static Result<CompressionParams> of(const StringPairs& table_option);
 };
 

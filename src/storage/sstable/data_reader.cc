@@ -141,7 +141,7 @@ Status DataCursor::seek(uint64_t position) {
 Status DataCursor::extend() {
   const uint64_t end = window_start_ + window_.size();
   if (end >= file_->size()) return file_->corrupt(position_, "the data ends in the middle of something");
-  // What lies behind what was put together is read where it is.
+  // Bytes behind those that were put together are read where they are.
   if (!pinned_ && chunk_.contains(position_) && chunk_.contains(end)) {
     window_ = chunk_.data;
     window_start_ = chunk_.start;

@@ -16,7 +16,7 @@ class DataWriter {
 
   // Position in the uncompressed data.
   uint64_t position() const { return position_of_buffer_ + buffer_.size(); }
-  // What to append to, directly; call flush_chunks() now and then.
+  // The buffer to append to, directly; call flush_chunks() now and then.
   Bytes& buffer() { return buffer_; }
   Status flush_chunks() { return buffer_.size() >= 4 * chunk_length_ ? write_chunks(false) : Status(); }
   // Bytes in the file, or about to be.

@@ -16,7 +16,7 @@ class FileWriter {
   static Result<std::unique_ptr<FileWriter>> create(Disk& disk, const std::string& path);
 
   const std::string& path() const { return file_->path(); }
-  // Of the next byte, counting what is still in the buffer.
+  // The position of the next byte, bytes in the buffer included.
   uint64_t position() const { return flushed_ + buffer_.size(); }
   void append(BytesView data) {
     buffer_.append(data);

@@ -37,7 +37,7 @@ struct SSTableDescriptor {
   static std::optional<Uuid> uuid_of(std::string_view id);
 };
 
-// What is known of an SSTable without reading its data (Statistics.db and the files' sizes).
+// Facts of an SSTable that need no read of its data (from Statistics.db and the files' sizes).
 struct SSTableInfo {
   SSTableDescriptor descriptor;
   uint64_t data_bytes = 0;  // of Data.db, on disk
@@ -109,7 +109,7 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
   virtual const SSTableInfo& info() const = 0;
   // False: the partition is certainly not here (bloom filter, key bounds).
   virtual bool may_contain(const HashedKey& key) const = 0;
-  // Of a partition that may be here; nullptr when it is not. The table is the current version of the schema: cells of columns that it
+  // Reads a partition that may be here; nullptr when it is not. The table is the schema's current version: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
   // reader; the selection's slices must outlive it.
   virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,

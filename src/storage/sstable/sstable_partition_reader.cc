@@ -138,7 +138,7 @@ Status SSTablePartitionReader::read_static_row() {
 
 Result<bool> SSTablePartitionReader::read_head() {
   DataCursor& cursor = state_->cursor;
-  // What stands before the size: clustering values of at most 64 KiB.
+  // The bytes before the size: clustering values of at most 64 KiB.
   uint64_t head_limit = (header_->header.clustering_types.size() + 1) << 17;
   for (;;) {
     body_ = cursor.reader();
@@ -184,7 +184,7 @@ Status SSTablePartitionReader::skip_unfiltered() {
   return {};
 }
 
-// As far as the rows lie in the cursor's window, which is most of the way.
+// Goes as far as the rows lie in the cursor's window, which is most of the way.
 void SSTablePartitionReader::skip_rows_to_slice() {
   if (slice().start.empty()) return;
   Reader in = state_->cursor.reader();

@@ -23,7 +23,7 @@ struct ResolvedHeader {
   bool has_plain_rows = false;  // the regular columns are the table's, and of one cell each
 };
 
-// What reading needs memory for. Taken from and returned to a small pool of the thread, so that a read allocates little.
+// The scratch memory of a reader. A small pool of the thread lends it, so that a read allocates little.
 struct ReadState {
   DataCursor cursor;
   Arena partition_arena, row_arena;
@@ -106,7 +106,7 @@ class SSTablePartitionReader final : public PartitionReader {
   Step step_ = Step::kDone;
   size_t slice_ = 0;
   DeletionTime open_;  // the range tombstone that is open at the cursor
-  // What read_head() found.
+  // The findings of read_head().
   bool have_head_ = false;
   bool at_end_ = false;
   Reader body_{BytesView()};

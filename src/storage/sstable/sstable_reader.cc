@@ -250,7 +250,7 @@ class BtiScanner final : public PartitionScanner {
       }
       TRY(sstable_->begin(reader_, position, nullptr));
       if (range_.contains(reader_.key())) return &reader_;
-      // Of a prefix of the range's start it is not known whether it lies before or after it.
+      // A prefix of the range's start may lie before or after it.
       done_ = range_.start.compare(reader_.key()) < 0;
     }
     if (walk_.failed()) return sstable_->corrupt_index(walk_.failed_at());

@@ -32,7 +32,7 @@ class EstimatedHistogram {
   void add(uint64_t value);
   Bytes serialize() const;
   static bool skip(Reader& in);
-  // Of what serialize() wrote: the upper bounds of the buckets that are not empty, and their counts.
+  // Parses the bytes of serialize(): the upper bounds of the buckets that are not empty, and their counts.
   static std::vector<std::pair<uint64_t, uint64_t>> points(BytesView serialized);
 
  private:

@@ -1,4 +1,4 @@
-// What is counted of every partition, row and cell.
+// Counts partitions, rows and cells while they are written.
 #include "storage/sstable/statistics_collector.h"
 
 #include <algorithm>

@@ -19,7 +19,7 @@ void append_sized_int(Bytes& out, int64_t value, int size) {
   for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
 }
 
-// Of a million keys, tens of thousands of nodes remain until the end: small ones, which end with the arena.
+// A million keys leave tens of thousands of small nodes until the end: they end with the arena.
 struct TrieWriter::Node {
   static constexpr int64_t kUnplaced = -1;
 

@@ -50,7 +50,7 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
     std::string path = data_directory + "/" + directory;
     paths.push_back(path);
     if (!disk.exists(path)) {
-      // As Cassandra: a table has backups/ from the start.
+      // Cassandra gives a table its backups/ from the start, too.
       TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
       continue;
     }

@@ -26,7 +26,7 @@ struct LiveSSTable {
   bool foreign = false;               // shared with other shards; only this shard's keys count
 };
 
-// What reads record, of a table and of nothing else.
+// Counters of the reads of one table.
 struct TableCounters {
   uint64_t reads = 0, writes = 0, memtable_switches = 0;
   Histogram read_micros, range_micros, write_micros, sstables_per_read, tombstones_per_read, live_rows_per_read;
