@@ -5,7 +5,7 @@
 #include "admin/api.h"
 #include "admin/statistics.h"
 #include "model/values.h"
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like::admin {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "admin/api.h"
-#include "cql/schema/schema_text.h"
+#include "model/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like::admin {

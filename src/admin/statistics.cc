@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "replica/gather.h"
+#include "runtime/gather.h"
 
 namespace cassandra_like {
 namespace {

@@ -6,7 +6,7 @@
 #include "admin/endpoint_state.h"
 #include "admin/statistics.h"
 #include "admin/view_rows.h"
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {

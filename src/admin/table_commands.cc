@@ -4,7 +4,7 @@
 
 #include "admin/api.h"
 #include "admin/statistics.h"
-#include "replica/gather.h"
+#include "runtime/gather.h"
 
 namespace cassandra_like::admin {
 namespace {

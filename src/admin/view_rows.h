@@ -5,7 +5,7 @@
 #include <string>
 
 #include "model/values.h"
-#include "replica/virtual_table.h"
+#include "schema/virtual_table.h"
 
 namespace cassandra_like {
 

@@ -7,7 +7,7 @@
 #include "cql/context/tracing.h"
 #include "cql/prepared_cache.h"
 #include "cql/syntax/parser.h"
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {

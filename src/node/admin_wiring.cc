@@ -2,7 +2,7 @@
 
 #include "node/logging.h"
 #include "node/options.h"
-#include "replica/gather.h"
+#include "runtime/gather.h"
 
 namespace cassandra_like {
 namespace {

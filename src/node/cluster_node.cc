@@ -8,7 +8,7 @@
 #include "cql/auth/roles.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
-#include "replica/gather.h"
+#include "runtime/gather.h"
 
 namespace cassandra_like {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cql/schema/schema_text.h"
-
 namespace cassandra_like {
 namespace {
 
@@ -42,11 +40,6 @@ std::string qualified(const std::string& package, const std::string& name) {
   return name.find('.') == std::string::npos ? package + "." + name : name;
 }
 
-std::string schema_text_of(const Schema& schema, const TableMetadata& table) {
-  KeyspacePtr keyspace = schema.keyspace(table.keyspace);
-  return keyspace == nullptr ? "" : snapshot_schema_text(*keyspace, table);
-}
-
 // As CREATE TABLE would complete the options: all strategies but Unified's have thresholds.
 StringPairs compaction_options(const ClassConfig& config) {
   StringPairs options(config.parameters.begin(), config.parameters.end());
@@ -80,7 +73,6 @@ EngineOptions engine_options(const Config& config) {
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
   options.auto_snapshot = config.auto_snapshot;
   if (config.auto_snapshot_ttl) options.auto_snapshot_ttl_millis = Millis(*config.auto_snapshot_ttl).count();
-  options.schema_text = &schema_text_of;
   options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));
   options.tombstone_failure_threshold = static_cast<uint64_t>(std::max(config.tombstone_failure_threshold, 0));
   return options;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
-#include "replica/gather.h"
-#include "replica/internal_table.h"
 #include "replica/replica_impl.h"
+#include "runtime/gather.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {
@@ -76,7 +76,10 @@ Task<Part> read_part(Engine* engine, const ReadCommand* command, int64_t deadlin
 }  // namespace
 
 ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
-    : shared_(shared), shard_(shard), shard_count_(shared.runtime.shard_count()), store_(shared.changes, shard) {}
+    : shared_(shared),
+      shard_(shard),
+      shard_count_(shared.runtime.shard_count()),
+      store_(&shared.schema_updates, shard) {}
 
 // Shards that sleep will be asked in their place (run_briefly_on): so it is this thread that will wait for memory.
 void ReplicaImpl::prefetch(std::span<const PrefetchKey> partitions) {

@@ -7,27 +7,13 @@
 #include <vector>
 
 #include "messaging/verbs.h"
-#include "replica/schema_store.h"
-#include "replica/virtual_table.h"
 #include "runtime/runtime.h"
+#include "schema/local_state.h"
+#include "schema/schema_store.h"
+#include "schema/virtual_table.h"
 #include "storage/engine/engine.h"
 
 namespace cassandra_like {
-
-struct LocalNode {
-  std::string cluster_name;
-  std::string data_center, rack;
-  std::string listen_address, broadcast_address, rpc_address;
-  uint16_t storage_port = 7000, native_port = 9042;
-  std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
-  Uuid host_id;               // kept in system.local; chosen at the first start
-  std::vector<Token> tokens;  // likewise; num_tokens of them
-};
-
-// The versions in system.local.
-inline constexpr std::string_view kReleaseVersion = "5.0.9";
-inline constexpr std::string_view kCqlVersion = "3.4.7";
-inline constexpr std::string_view kNativeProtocolVersion = "5";
 
 // Reads and writes by key that this shard was asked for: whether it owned the keys or had to ask the shard that does.
 struct ReplicaStatistics {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "read/row_buffer.h"
-#include "replica/local_state.h"
-#include "replica/schema_store_impl.h"
+#include "replica/replica.h"
+#include "schema/schema_update_handler.h"
 
 namespace cassandra_like {
 
@@ -14,12 +14,12 @@ class ReplicaImpl;
 
 // Filled while the node opens, constant afterwards.
 struct NodeShared {
-  explicit NodeShared(Runtime& r) : runtime(r), changes(r) {}
+  explicit NodeShared(Runtime& r) : runtime(r), schema_updates(r) {}
 
   Runtime& runtime;
   EngineOptions engine_options;
   LocalNode node;
-  SchemaChanges changes;
+  SchemaUpdateHandler schema_updates;
   std::vector<std::unique_ptr<Engine>> engines;        // by shard; made, used and destroyed there
   std::vector<std::unique_ptr<ReplicaImpl>> replicas;  // by shard
 };
@@ -44,7 +44,6 @@ class ReplicaImpl : public Replica {
   Task<Status> truncate(TablePtr table) override;
 
   SchemaStore& schema() override { return store_; }
-  SchemaStoreImpl& store() { return store_; }
   VirtualTables& virtual_tables() override { return virtual_tables_; }
   Engine& engine() override { return *shared_.engines[shard_]; }
   const LocalNode& local_node() const override { return shared_.node; }
@@ -71,7 +70,7 @@ class ReplicaImpl : public Replica {
   unsigned shard_;
   unsigned shard_count_;
   ReplicaStatistics statistics_;
-  SchemaStoreImpl store_;
+  SchemaStore store_;
   VirtualTablesImpl virtual_tables_;
 };
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "replica/gather.h"
-#include "replica/internal_table.h"
 #include "replica/replica_impl.h"
-#include "replica/schema_tables.h"
-#include "replica/virtual_schema.h"
+#include "runtime/gather.h"
+#include "schema/internal_table.h"
+#include "schema/schema_tables.h"
+#include "schema/system_tables.h"
+#include "schema/virtual_schema.h"
 
 namespace cassandra_like {
 namespace {
@@ -19,13 +20,12 @@ class ShardedReplicaImpl : public ShardedReplica {
     shared_.engine_options = std::move(options);
     shared_.node = std::move(node);
     shared_.engines.resize(runtime.shard_count());
+    std::vector<SchemaStore*> stores;
     for (unsigned i = 0; i < runtime.shard_count(); ++i) {
       shared_.replicas.push_back(std::make_unique<ReplicaImpl>(shared_, i));
-      shared_.changes.stores.push_back(&shared_.replicas[i]->store());
+      stores.push_back(&shared_.replicas[i]->schema());
     }
-    shared_.changes.engines.resize(runtime.shard_count());
-    shared_.changes.verbs = shared_.replicas[0].get();
-    shared_.changes.save_version = [this](Uuid version) { return save_version(version); };
+    shared_.schema_updates.attach(schema_node(), std::move(stores));
   }
 
   Task<Status> open(size_t num_tokens);
@@ -34,6 +34,7 @@ class ShardedReplicaImpl : public ShardedReplica {
   Task<void> stop() override;
 
  private:
+  SchemaNode schema_node();
   Executor& home() { return shared_.runtime.shard(0).executor; }
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Task<Status> create_engines();
@@ -57,7 +58,7 @@ Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema,
                            TruncationRecords truncated) {
   Engine& engine = *shared->engines[shard];
   CO_TRY(co_await engine.set_schema(schema));
-  shared->replicas[shard]->store().set(schema);
+  shared->replicas[shard]->schema().use(schema);
   auto wanted = [system_only](const TableMetadata& table) {
     return is_local_system_keyspace(table.keyspace) == system_only;
   };
@@ -84,8 +85,8 @@ Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
     return record_compaction(shared, shard, std::move(record));
   };
   shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), std::move(options));
-  shared->changes.engines[shard] = shared->engines[shard].get();
-  add_virtual_schema_tables(*shared->replicas[shard]);
+  Replica& replica = *shared->replicas[shard];
+  add_virtual_schema_tables(replica.schema(), replica.virtual_tables());
   co_return Status();
 }
 
@@ -99,6 +100,21 @@ Task<Status> stop_on(NodeShared* shared, unsigned shard) {
   co_await shared->engines[shard]->stop();
   shared->engines[shard].reset();
   co_return Status();
+}
+
+SchemaNode ShardedReplicaImpl::schema_node() {
+  auto* shared = &shared_;
+  SchemaNode node;
+  node.write = [shared](const Mutation& mutation) { return shared->replicas[0]->mutate(mutation); };
+  node.read = [shared](const ReadCommand& command, RowSink& sink) { return shared->replicas[0]->read(command, sink); };
+  node.sync = [shared] {
+    return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
+  };
+  node.save_version = [this](Uuid version) { return save_version(version); };
+  node.use_schema = [shared](unsigned shard, SchemaPtr schema, int64_t at_millis) {
+    return shared->engines[shard]->set_schema(std::move(schema), at_millis);
+  };
+  return node;
 }
 
 Task<Status> ShardedReplicaImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {

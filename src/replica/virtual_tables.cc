@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "replica/internal_table.h"
 #include "replica/replica_impl.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {
@@ -114,10 +114,6 @@ class PartitionFeeder {
 };
 
 }  // namespace
-
-Status VirtualTable::truncate() {
-  return invalid("Truncation is not supported by table " + metadata()->qualified_name());
-}
 
 void VirtualTablesImpl::add(std::unique_ptr<VirtualTable> table) {
   Uuid id = table->metadata()->id;

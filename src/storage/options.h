@@ -40,8 +40,6 @@ struct EngineOptions {
   uint32_t column_index_bytes = 4096;
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
-  // The statements that make a table again, for the snapshots that DROP and TRUNCATE leave.
-  std::function<std::string(const Schema&, const TableMetadata&)> schema_text;
   uint64_t tombstone_warn_threshold = 1000;
   uint64_t tombstone_failure_threshold = 100000;
   Uuid host_id;

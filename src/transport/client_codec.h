@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "base/uuid.h"
 #include "cql/context/query_options.h"
-#include "replica/schema_store.h"
 #include "runtime/network.h"
+#include "schema/schema_diff.h"
 #include "transport/compression.h"
 #include "transport/frame.h"
 

@@ -16,8 +16,8 @@
 #include "base/result.h"
 #include "cql/context/tracing.h"
 #include "cql/query_processor.h"
-#include "replica/schema_store.h"
 #include "runtime/runtime.h"
+#include "schema/schema_store.h"
 
 namespace cassandra_like {
 

@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cql/schema/schema_text.h"
+#include "model/schema_text.h"
+#include "schema/system_tables.h"
 #include "schema_session.h"
 
 namespace cassandra_like {

@@ -9,6 +9,7 @@
 #include "cql/schema/schema_statement.h"
 #include "cql/syntax/parser.h"
 #include "model/values.h"
+#include "schema/system_tables.h"
 
 namespace cassandra_like {
 
@@ -99,16 +100,18 @@ class SchemaSession {
     input.nodes = {{"datacenter1", 1}};
     input.timestamp_micros = 1700000000000000;
     input.table_id = Uuid::random(7, ++last_id_);
-    auto diff = statement.apply(schema_, input);
-    if (!diff.ok()) return error(diff.error());
+    auto next = statement.apply(schema_, input);
+    if (!next.ok()) return error(next.error());
     Lines lines{"VOID"};
-    if (!diff->events.empty()) {
-      events_ = diff->events;
-      const SchemaEvent& event = diff->events[0];
+    std::vector<SchemaEvent> events = schema_events(*schema_, **next);
+    if (!events.empty()) {
+      statement.put_own_first(events);
+      events_ = std::move(events);
+      const SchemaEvent& event = events_[0];
       lines[0] = "CHANGED " + event.change + " " + event.target + " " + event.keyspace;
       if (!event.name.empty()) lines[0] += " " + event.name;
     }
-    schema_ = diff->schema;
+    schema_ = *next;
     for (const std::string& warning : input.warnings) lines.push_back("WARNING " + warning);
     return lines;
   }

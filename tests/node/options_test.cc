@@ -53,10 +53,6 @@ TEST(OptionsTest, GuardrailsReachCql) {
 TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
   EngineOptions options = engine_options(parsed("auto_snapshot_ttl: 2h\n"));
   EXPECT_EQ(options.auto_snapshot_ttl_millis, 7'200'000);
-  ASSERT_TRUE(options.schema_text);
-  SchemaPtr schema = builtin_schema();
-  std::string text = options.schema_text(*schema, *schema->table("system_traces", "sessions"));
-  EXPECT_NE(text.find("CREATE TABLE IF NOT EXISTS system_traces.sessions ("), std::string::npos) << text;
 }
 
 TEST(OptionsTest, KeysWithoutEffectAreNamed) {

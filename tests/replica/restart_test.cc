@@ -70,11 +70,6 @@ std::string snapshot_of(ReplicaNode& node) {
 TEST(Restart, TruncateAndDropLeaveASnapshotWithTheSchema) {
   for (bool drop : {false, true}) {
     ReplicaNode node(2);
-    node.drain();
-    node.options.schema_text = [](const Schema& schema, const TableMetadata& table) {
-      return "CREATE TABLE " + schema.keyspace("ks")->name + "." + table.name;
-    };
-    node.boot(2);
     ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
     fill(node, "x", 1);
     TablePtr table = node.table("t");

@@ -173,17 +173,7 @@ inline Disk& no_disk() {
 
 class FakeSchemaStore : public SchemaStore {
  public:
-  const SchemaPtr& current() const override { return schema_; }
-  Task<Result<SchemaDiff>> change(SchemaTransformation) override { return Result<SchemaDiff>(invalid("change")); }
-  void add_listener(Listener listener) override { listeners_.push_back(std::move(listener)); }
-  void publish(std::vector<SchemaEvent> events) {
-    SchemaDiff diff{.schema = nullptr, .events = std::move(events)};
-    for (auto& listener : listeners_) listener(diff);
-  }
-
- private:
-  SchemaPtr schema_;
-  std::vector<Listener> listeners_;
+  void publish(std::vector<SchemaEvent> events) { SchemaStore::publish({nullptr, std::move(events), {}}); }
 };
 
 // Answers VOID and writes down what it was asked, unless the test gives it something to do.

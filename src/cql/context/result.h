@@ -8,7 +8,7 @@
 
 #include "base/pooled_bytes.h"
 #include "model/schema.h"
-#include "replica/schema_store.h"
+#include "schema/schema_diff.h"
 
 namespace cassandra_like {
 

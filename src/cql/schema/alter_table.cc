@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "cql/schema/schema_statement.h"
-#include "cql/schema/schema_text.h"
 #include "cql/schema/table_options.h"
+#include "model/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like {

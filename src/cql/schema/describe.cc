@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cql/context/statement.h"
-#include "cql/schema/schema_text.h"
+#include "model/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cql/context/query_services.h"
-#include "cql/schema/schema_diff.h"
+#include "schema/schema_diff.h"
 
 namespace cassandra_like {
 namespace {
@@ -96,15 +96,12 @@ Status check_keyspace_name(const std::string& name) {
                  std::to_string(name.size()) + " characters for \"" + name + "\")");
 }
 
-// Puts the statement's own event first.
-std::vector<SchemaEvent> order_events(std::vector<SchemaEvent> events, const Subject& subject,
-                                      const std::string& keyspace) {
+void put_first(std::vector<SchemaEvent>& events, const Subject& subject, const std::string& keyspace) {
   auto own = std::find_if(events.begin(), events.end(), [&](const SchemaEvent& event) {
     return event.change == subject.change && event.target == subject.target && event.keyspace == keyspace &&
            (subject.name.empty() || event.name == subject.name);
   });
   if (own != events.end()) std::rotate(events.begin(), own, own + 1);
-  return events;
 }
 
 SchemaChangeInput make_input(ExecutionContext& context) {
@@ -145,6 +142,7 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   };
   Result<SchemaDiff> diff = co_await store.change(std::move(transformation));
   if (!diff.ok()) co_return std::move(diff.error());
+  statement->put_own_first(diff->events);
   for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
   CO_TRY(co_await context->services.remove_stale_prepared());
   for (const auto& [keyspace, index] : input.dropped_indexes) {
@@ -177,13 +175,13 @@ class ChangeStatement : public SchemaStatement {
     return check_keyspace_name(keyspace_);
   }
 
-  Result<SchemaDiff> apply(const SchemaPtr& schema, SchemaChangeInput& input) const override {
+  Result<SchemaPtr> apply(const SchemaPtr& schema, SchemaChangeInput& input) const override {
     ASSIGN_OR_RETURN(SchemaPtr next, apply_change(SchemaChange<Change>{change_, keyspace_, schema, input}));
-    auto events = next == schema ? std::vector<SchemaEvent>() : schema_events(*schema, *next);
-    if (events.empty()) return SchemaDiff{schema, {}};
-    input.dropped_indexes = dropped_indexes(*schema, *next);
-    return SchemaDiff{std::move(next), order_events(std::move(events), subject_, keyspace_)};
+    if (next != schema) input.dropped_indexes = dropped_indexes(*schema, *next);
+    return next;
   }
+
+  void put_own_first(std::vector<SchemaEvent>& events) const override { put_first(events, subject_, keyspace_); }
 
  private:
   Change change_;

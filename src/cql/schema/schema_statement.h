@@ -28,7 +28,10 @@ class SchemaStatement : public Statement {
  public:
   // Before anything is read: who may not do this, and what this node cannot do.
   virtual Status check(bool is_internal, const Schema& schema) const = 0;
-  virtual Result<SchemaDiff> apply(const SchemaPtr& schema, SchemaChangeInput& input) const = 0;
+  // The next schema; the given one when there is nothing to do.
+  virtual Result<SchemaPtr> apply(const SchemaPtr& schema, SchemaChangeInput& input) const = 0;
+  // Puts the event that the statement is about, its answer, before all others.
+  virtual void put_own_first(std::vector<SchemaEvent>& events) const = 0;
 };
 
 // --- Each statement: the next schema; the given one when there is nothing to do ---

@@ -9,6 +9,7 @@
 
 #include "base/containers.h"
 #include "base/log.h"
+#include "model/schema_text.h"
 #include "storage/engine/engine_impl.h"
 
 namespace cassandra_like {
@@ -104,7 +105,8 @@ Task<Status> EngineImpl::snapshot(Selection selection, SnapshotRequest request) 
 
 SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& schema,
                                                const TableMetadata& table) const {
-  SnapshotRequest request(std::move(tag), options_.schema_text ? options_.schema_text(schema, table) : "");
+  KeyspacePtr keyspace = schema.keyspace(table.keyspace);
+  SnapshotRequest request(std::move(tag), keyspace == nullptr ? "" : snapshot_schema_text(*keyspace, table));
   request.ttl_millis = options_.auto_snapshot_ttl_millis;
   return request;
 }

@@ -1,9 +1,28 @@
 // The node's memory of itself and of its peers in the system keyspace.
 #pragma once
 
-#include "replica/replica.h"
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
+
+struct LocalNode {
+  std::string cluster_name;
+  std::string data_center, rack;
+  std::string listen_address, broadcast_address, rpc_address;
+  uint16_t storage_port = 7000, native_port = 9042;
+  std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
+  Uuid host_id;               // kept in system.local; chosen at the first start
+  std::vector<Token> tokens;  // likewise; num_tokens of them
+};
+
+// What release_version and friends say.
+inline constexpr std::string_view kReleaseVersion = "5.0.9";
+inline constexpr std::string_view kCqlVersion = "3.4.7";
+inline constexpr std::string_view kNativeProtocolVersion = "5";
 
 // system.local's row for this node; written at every start.
 std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode& node, const Uuid& schema_version,

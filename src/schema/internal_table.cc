@@ -1,4 +1,4 @@
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 #include <algorithm>
 

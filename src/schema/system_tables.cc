@@ -1,8 +1,6 @@
-#include "replica/system_tables.h"
+#include "schema/system_tables.h"
 
 #include <algorithm>
-
-#include "replica/schema_store.h"
 
 namespace cassandra_like {
 namespace {

@@ -1,6 +1,6 @@
 // The columns of Cassandra 5.0's system tables, as its system_schema describes them: `name type [key|clustering|static]
 // [desc]`, in key order and then by name.
-#include "replica/system_tables.h"
+#include "schema/system_tables.h"
 
 namespace cassandra_like {
 

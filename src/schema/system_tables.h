@@ -22,4 +22,7 @@ std::span<const SystemTableText> system_table_texts();
 // TableId of a system table: name-based on keyspace and name together, so the same on every node.
 Uuid system_table_id(std::string_view keyspace, std::string_view name);
 
+// The snapshot that every node starts from: all system keyspaces, real and virtual.
+SchemaPtr builtin_schema();
+
 }  // namespace cassandra_like

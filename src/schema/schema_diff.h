@@ -5,9 +5,27 @@
 #include <utility>
 #include <vector>
 
-#include "replica/schema_store.h"
+#include "model/schema.h"
 
 namespace cassandra_like {
+
+// As a SCHEMA_CHANGE event names it.
+struct SchemaEvent {
+  std::string change;  // CREATED UPDATED DROPPED
+  std::string target;  // KEYSPACE TABLE TYPE FUNCTION AGGREGATE
+  std::string keyspace;
+  std::string name;  // empty for KEYSPACE
+  std::vector<std::string> arg_types;
+
+  bool operator==(const SchemaEvent&) const = default;
+};
+
+struct SchemaDiff {
+  SchemaPtr schema;                 // the next one
+  std::vector<SchemaEvent> events;  // empty: nothing changed
+  // What was written to system_schema, each as MutationSerializer writes it: for other nodes.
+  std::vector<Bytes> mutations;
+};
 
 // Whether the tables are the same in all that system_schema keeps of them.
 bool is_same_table(const TableMetadata& a, const TableMetadata& b);

@@ -1,4 +1,4 @@
-#include "replica/schema_tables.h"
+#include "schema/schema_tables.h"
 
 #include <algorithm>
 #include <set>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 

@@ -1,4 +1,4 @@
-#include "cql/schema/schema_text.h"
+#include "model/schema_text.h"
 
 #include <algorithm>
 

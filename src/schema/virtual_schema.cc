@@ -1,6 +1,7 @@
-#include "replica/virtual_schema.h"
+#include "schema/virtual_schema.h"
 
 #include "model/values.h"
+#include "schema/system_tables.h"
 
 namespace cassandra_like {
 namespace {
@@ -13,20 +14,20 @@ const char* kind_name(ColumnKind kind) {
 class VirtualSchemaTable : public VirtualTable {
  public:
   using Describe = void (*)(const KeyspaceMetadata&, VirtualRows&);
-  VirtualSchemaTable(Replica& replica, TablePtr metadata, Describe describe)
-      : replica_(replica), metadata_(std::move(metadata)), describe_(describe) {}
+  VirtualSchemaTable(const SchemaStore& store, TablePtr metadata, Describe describe)
+      : store_(store), metadata_(std::move(metadata)), describe_(describe) {}
 
   const TablePtr& metadata() const override { return metadata_; }
   Task<VirtualRows> rows() override {
     VirtualRows rows;
-    for (const auto& [name, keyspace] : replica_.schema().current()->keyspaces()) {
+    for (const auto& [name, keyspace] : store_.current()->keyspaces()) {
       if (keyspace->is_virtual) describe_(*keyspace, rows);
     }
     return rows;
   }
 
  private:
-  Replica& replica_;
+  const SchemaStore& store_;
   TablePtr metadata_;
   Describe describe_;
 };
@@ -52,11 +53,11 @@ void describe_columns(const KeyspaceMetadata& keyspace, VirtualRows& rows) {
 
 }  // namespace
 
-void add_virtual_schema_tables(Replica& replica) {
+void add_virtual_schema_tables(const SchemaStore& store, VirtualTables& tables) {
   SchemaPtr schema = builtin_schema();
   auto add = [&](const char* name, VirtualSchemaTable::Describe describe) {
     auto metadata = schema->table("system_virtual_schema", name);
-    replica.virtual_tables().add(std::make_unique<VirtualSchemaTable>(replica, metadata, describe));
+    tables.add(std::make_unique<VirtualSchemaTable>(store, metadata, describe));
   };
   add("keyspaces", describe_keyspace);
   add("tables", describe_tables);

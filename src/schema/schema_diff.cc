@@ -1,4 +1,4 @@
-#include "cql/schema/schema_diff.h"
+#include "schema/schema_diff.h"
 
 #include <algorithm>
 

@@ -23,7 +23,7 @@ class VirtualTable {
   // All rows, in any order; runs on the shard that reads.
   virtual Task<VirtualRows> rows() = 0;
   // For writable ones; default refuses with kInvalid "Modification is not supported by table ks.t".
-  virtual Status truncate();
+  virtual Status truncate() { return invalid("Truncation is not supported by table " + metadata()->qualified_name()); }
 };
 
 class VirtualTables {

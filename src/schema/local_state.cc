@@ -1,9 +1,9 @@
-#include "replica/local_state.h"
+#include "schema/local_state.h"
 
 #include <algorithm>
 
 #include "model/values.h"
-#include "replica/internal_table.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {

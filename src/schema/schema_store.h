@@ -1,0 +1,43 @@
+// The node's schema as one shard sees it: an immutable snapshot, and listeners for the next one.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/task.h"
+#include "schema/schema_diff.h"
+
+namespace cassandra_like {
+
+class SchemaUpdateHandler;
+
+// The next schema, as a function of the latest. It returns the one that it was given when there is nothing to do (IF NOT
+// EXISTS). Runs on shard 0.
+using SchemaTransformation = std::function<Result<SchemaPtr>(const SchemaPtr&)>;
+
+class SchemaStore {
+ public:
+  // Without a handler, nothing can be changed here: kInvalid.
+  explicit SchemaStore(SchemaUpdateHandler* handler = nullptr, unsigned shard = 0) : handler_(handler), shard_(shard) {}
+
+  const SchemaPtr& current() const { return current_; }
+  // SchemaUpdateHandler::change(), from this shard.
+  Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
+
+  // Called on this shard after the snapshot changed here. Listeners live as long as the store.
+  using Listener = std::function<void(const SchemaDiff&)>;
+  void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
+
+  // At the start: listeners are told nothing.
+  void use(SchemaPtr schema) { current_ = std::move(schema); }
+  void publish(const SchemaDiff& diff);
+
+ private:
+  SchemaUpdateHandler* handler_;
+  unsigned shard_;
+  SchemaPtr current_;
+  std::vector<Listener> listeners_;
+};
+
+}  // namespace cassandra_like
