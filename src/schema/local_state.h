@@ -19,7 +19,7 @@ struct LocalNode {
   std::vector<Token> tokens;  // likewise; num_tokens of them
 };
 
-// What release_version and friends say.
+// The versions in system.local.
 inline constexpr std::string_view kReleaseVersion = "5.0.9";
 inline constexpr std::string_view kCqlVersion = "3.4.7";
 inline constexpr std::string_view kNativeProtocolVersion = "5";

@@ -41,7 +41,9 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transf
     co_await turn;
   }
   busy_ = true;
-  Result<SchemaPtr> next = transformation(stores_[0]->current());
+  // Two changes in one microsecond must not tie: the later one has to win.
+  last_timestamp_ = std::max(last_timestamp_ + 2, runtime_.shard(0).clock.wall_micros());
+  Result<SchemaPtr> next = transformation(stores_[0]->current(), last_timestamp_);
   Result<SchemaDiff> diff = SchemaDiff{stores_[0]->current(), {}, {}};
   if (!next.ok()) {
     diff = std::move(next.error());
@@ -69,8 +71,6 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(SchemaPtr next) {
 }
 
 Task<Status> SchemaUpdateHandler::write(const SchemaPtr* before, const SchemaPtr* after) {
-  // Two changes in one microsecond must not tie: the later one has to win.
-  last_timestamp_ = std::max(last_timestamp_ + 2, runtime_.shard(0).clock.wall_micros());
   Arena arena;
   std::vector<std::string> names;
   for (const auto& [name, keyspace] : (*before)->keyspaces()) names.push_back(name);

@@ -73,7 +73,7 @@ TEST(SchemaChanges, OneThatChangesNothingTellsNobody) {
   bool told = false;
   node.on(0).schema().add_listener([&](const SchemaDiff&) { told = true; });
   SchemaPtr before = node.on(0).schema().current();
-  auto same = node.change(1, [](const SchemaPtr& schema) -> Result<SchemaPtr> { return schema; });
+  auto same = node.change(1, [](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> { return schema; });
   ASSERT_TRUE(same.ok());
   EXPECT_EQ(node.on(1).schema().current(), before);
   EXPECT_FALSE(told);

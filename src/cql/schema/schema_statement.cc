@@ -108,7 +108,6 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   SchemaChangeInput input;
   input.options = &context.config;
   input.nodes[context.coordinator.replica().local_node().data_center] = 1;
-  input.timestamp_micros = context.runtime.clock.wall_micros();
   input.table_id = context.services.next_time_uuid();
   return input;
 }
@@ -137,7 +136,8 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   CO_TRY(statement->check(context->client.is_internal, *store.current()));
   SchemaChangeInput input = make_input(*context);
   auto* in = &input;
-  SchemaTransformation transformation = [statement, in](const SchemaPtr& schema) {
+  SchemaTransformation transformation = [statement, in](const SchemaPtr& schema, int64_t timestamp) {
+    in->timestamp_micros = timestamp;
     return statement->apply(schema, *in);
   };
   Result<SchemaDiff> diff = co_await store.change(std::move(transformation));
