@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cql/context/paging_state.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -141,8 +142,8 @@ void decode_options(BodyReader& in, Request& request) {
   if ((flags & kPageSize) != 0) options.page_size = in.i32();
   if ((flags & kPagingState) != 0) {
     options.paging_state = in.value();
-    if (!is_null(options.paging_state) && !is_paging_state(options.paging_state)) {
-      in.fail("Invalid value for the paging state");
+    if (!is_null(options.paging_state) && !is_paging_state(options.paging_state, request.version())) {
+      in.fail(kInvalidPagingState);
     }
   }
   if ((flags & kSerialConsistency) != 0) options.serial_consistency = in.consistency();

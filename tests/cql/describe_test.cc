@@ -29,18 +29,25 @@ Lines names(const RowsResult& rows) {
   return names;
 }
 
+Result<RowsResult> page(const Schema& schema, int32_t size, BytesView state = kNull) {
+  QueryOptions options;
+  options.page_size = size;
+  options.paging_state = state;
+  return describe_page(describe_keyspaces(), schema, "", options);
+}
+
 TEST(Describe, ComesInPages) {
   SchemaPtr schema = builtin_schema();
-  auto all = describe_page(describe_keyspaces(), *schema, "", -1, kNull);
+  auto all = page(*schema, -1);
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(names(*all), (Lines{"system", "system_auth", "system_distributed", "system_schema", "system_traces",
                                 "system_views", "system_virtual_schema"}));
   EXPECT_TRUE(all->paging_state.empty());
 
-  auto first = describe_page(describe_keyspaces(), *schema, "", 4, kNull);
+  auto first = page(*schema, 4);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(names(*first), (Lines{"system", "system_auth", "system_distributed", "system_schema"}));
-  auto second = describe_page(describe_keyspaces(), *schema, "", 4, first->paging_state);
+  auto second = page(*schema, 4, first->paging_state);
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(names(*second), (Lines{"system_traces", "system_views", "system_virtual_schema"}));
   EXPECT_TRUE(second->paging_state.empty());
@@ -48,16 +55,15 @@ TEST(Describe, ComesInPages) {
 
 TEST(Describe, DoesNotContinueInAnotherSchema) {
   SchemaPtr schema = builtin_schema();
-  auto first = describe_page(describe_keyspaces(), *schema, "", 4, kNull);
+  auto first = page(*schema, 4);
   ASSERT_TRUE(first.ok());
-  auto second =
-      describe_page(describe_keyspaces(), *schema->with_version(Uuid::random(1, 2)), "", 4, first->paging_state);
+  auto second = page(*schema->with_version(Uuid::random(1, 2)), 4, first->paging_state);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(
       second.error().message(),
       "The schema has changed since the previous page of the DESCRIBE statement result. Please retry the DESCRIBE "
       "statement.");
-  auto garbage = describe_page(describe_keyspaces(), *schema, "", 4, "garbage");
+  auto garbage = page(*schema, 4, "garbage");
   ASSERT_FALSE(garbage.ok());
   EXPECT_EQ(garbage.error().message(), "Invalid value for the paging state");
 }

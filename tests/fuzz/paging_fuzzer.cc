@@ -1,9 +1,10 @@
 // Paging states that this node never gave out, in queries to a whole node (simulated): each is refused, or the page that
 // it asks for is one of rows that are there.
 //
-//   input := query:u8 page size:u8 paging state
+//   input := query:u8 page size:u8 protocol version:u8 paging state
 #include <fmt/format.h>
 
+#include "cql/context/paging_state.h"
 #include "node/cluster_node.h"
 #include "runtime/sim/sim_runtime.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -99,17 +100,18 @@ class World {
 
 FUZZ_TARGET(paging) {
   static auto& world = *new World;
-  if (input.size() < 2) return;
+  if (input.size() < 3) return;
   QueryOptions options;
   options.page_size = 1 + static_cast<uint8_t>(input[1]) % 8;
-  options.paging_state = input.substr(2);
+  options.protocol_version = 3 + static_cast<uint8_t>(input[2]) % 3;
+  options.paging_state = input.substr(3);
   const char* text = kQueries[static_cast<uint8_t>(input[0]) % std::size(kQueries)];
   auto result = world.query(text, options);
   if (!result.ok()) return CHECK(!result.error().message().empty());
   const auto* rows = std::get_if<RowsResult>(&result->value);
   CHECK(rows != nullptr && rows->row_count <= options.page_size);
   if (!is_null(BytesView(rows->paging_state)) && !rows->paging_state.empty()) {
-    CHECK(parse_paging_state(rows->paging_state).has_value());
+    CHECK(is_paging_state(rows->paging_state, options.protocol_version));
   }
 }
 

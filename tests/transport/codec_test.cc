@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cql/context/paging_state.h"
 #include "tests/transport/harness.h"
 #include "transport/request.h"
 #include "transport/response.h"
@@ -226,7 +227,7 @@ TEST(Compression, DoesNotAllocateWhatAFewBytesClaim) {
 
 TEST(Requests, ThatAreTruncatedAnywhereAreRefused) {
   const BytesView value = "value";
-  const Bytes state = serialize_paging_state({});
+  const Bytes state = serialize_paging_state({}, 5);
   const ClientQueryOptions all{.consistency = Consistency::kTwo,
                                .values = {value, kNull, kUnset},
                                .names = {"a", "b", "c"},
@@ -271,7 +272,7 @@ TEST(Requests, CarryEveryOption) {
   append_string(request.body, "key");
   append_value(request.body, "payload");
   const BytesView value = "value";
-  const Bytes state = serialize_paging_state({});
+  const Bytes state = serialize_paging_state({}, 5);
   request.body += query_body(5, "SELECT",
                              {.consistency = Consistency::kTwo,
                               .values = {value, kNull, kUnset},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cql/context/query_options.h"
 #include "cql/context/result.h"
 #include "cql/syntax/ast.h"
 #include "model/schema.h"
@@ -27,8 +28,8 @@ struct SchemaElement {
 Result<std::vector<SchemaElement>> described_elements(const ast::Describe& describe, const Schema& schema,
                                                       const std::string& session_keyspace);
 
-// The rows of one page of them, and the state that the next page starts from. page_size <= 0: all in one.
+// The rows of one page of them, and the state that the next page starts from. options.page_size <= 0: all in one.
 Result<RowsResult> describe_page(const ast::Describe& describe, const Schema& schema,
-                                 const std::string& session_keyspace, int32_t page_size, BytesView paging_state);
+                                 const std::string& session_keyspace, const QueryOptions& options);
 
 }  // namespace cassandra_like

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cql/context/paging_state.h"
 #include "cql/context/statement.h"
 #include "cql/schema/describe.h"
 #include "model/values.h"
@@ -36,20 +37,20 @@ ResultMetadataPtr elements_metadata(bool listing) {
   return make_result_metadata(std::move(columns));
 }
 
-Bytes make_paging_state(uint64_t rows, const Uuid& schema_version) {
+Bytes make_paging_state(uint64_t rows, const Uuid& schema_version, int protocol_version) {
   PagingState state;
   Bytes& key = state.partition_key;
   append_be(key, kPagingVersion);
   append_be(key, static_cast<uint16_t>(kReleaseVersion.size()));
   key.append(kReleaseVersion).append(schema_version.view());
   append_be(key, static_cast<int64_t>(rows));
-  return serialize_paging_state(state);
+  return serialize_paging_state(state, protocol_version);
 }
 
-Result<size_t> rows_before(BytesView paging_state, const Uuid& schema_version) {
-  if (is_null(paging_state) || paging_state.empty()) return size_t{0};
-  auto state = parse_paging_state(paging_state);
-  if (!state) return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
+Result<size_t> rows_before(const QueryOptions& options, const Uuid& schema_version) {
+  if (is_null(options.paging_state)) return size_t{0};
+  auto state = parse_paging_state(options.paging_state, options.protocol_version);
+  if (!state) return Error(ErrorCode::kProtocolError, kInvalidPagingState);
   Reader in(state->partition_key);
   if (in.u16() != kPagingVersion || in.failed()) return invalid("Incompatible paging state");
   BytesView release = in.take(in.u16());
@@ -60,7 +61,7 @@ Result<size_t> rows_before(BytesView paging_state, const Uuid& schema_version) {
   BytesView version = in.take(16);
   int64_t rows = in.i64();
   if (in.failed()) return invalid("Invalid paging state.");
-  if (version == schema_version.view()) return static_cast<size_t>(rows);
+  if (version == schema_version.view()) return static_cast<size_t>(std::max(rows, int64_t{0}));
   return invalid(
       "The schema has changed since the previous page of the DESCRIBE statement result. Please retry the DESCRIBE "
       "statement.");
@@ -97,8 +98,7 @@ class DescribeStatement : public Statement {
         context.options.keyspace.empty() ? context.client.keyspace : std::string(context.options.keyspace);
     auto rows = describe_.kind == Kind::kCluster
                     ? cluster(context, keyspace)
-                    : describe_page(describe_, *context.coordinator.schema().current(), keyspace,
-                                    context.options.page_size, context.options.paging_state);
+                    : describe_page(describe_, *context.coordinator.schema().current(), keyspace, context.options);
     if (!rows.ok()) return Result<QueryResult>(std::move(rows.error()));
     return Result<QueryResult>(QueryResult{std::move(*rows), {}, {}});
   }
@@ -125,11 +125,11 @@ class DescribeStatement : public Statement {
 }  // namespace
 
 Result<RowsResult> describe_page(const ast::Describe& describe, const Schema& schema,
-                                 const std::string& session_keyspace, int32_t page_size, BytesView paging_state) {
-  ASSIGN_OR_RETURN(size_t start, rows_before(paging_state, schema.version()));
+                                 const std::string& session_keyspace, const QueryOptions& options) {
+  ASSIGN_OR_RETURN(const size_t start, rows_before(options, schema.version()));
   ASSIGN_OR_RETURN(auto elements, described_elements(describe, schema, session_keyspace));
   size_t end = elements.size();
-  if (page_size > 0) end = std::min(end, start + static_cast<size_t>(page_size));
+  if (options.page_size > 0) end = std::min(end, start + static_cast<size_t>(options.page_size));
   bool listing = is_listing(describe.kind);
   RowsResult result;
   result.metadata = elements_metadata(listing);
@@ -142,8 +142,8 @@ Result<RowsResult> describe_page(const ast::Describe& describe, const Schema& sc
     ++result.row_count;
   }
   // A full page may be the last one: only the next request tells.
-  if (result.row_count > 0 && result.row_count == page_size) {
-    result.paging_state = make_paging_state(end, schema.version());
+  if (result.row_count > 0 && result.row_count == options.page_size) {
+    result.paging_state = make_paging_state(end, schema.version(), options.protocol_version);
   }
   return result;
 }

@@ -41,6 +41,7 @@ class SelectStatement : public Statement {
   bool checks_without_rows() const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
+  Status start_page(Execution& execution, const std::optional<PagingState>& state) const;
   Status check_timeout(const Execution& execution) const;
   Result<QueryResult> finish(Execution& execution) const;
   void order_rows(Execution& execution) const;
@@ -72,41 +73,90 @@ struct SelectStatement::Execution {
   SelectSink sink;
   ReadCommand command;
   std::optional<ReadCommand> partial;  // the rest of the partition that the last page ended in
-  bool done = false;
+  uint64_t left_in_partial = 0;        // of PER PARTITION LIMIT
+  bool pages = false;
+  bool reads_range = false;
+  bool reads_one_partition = false;
   uint64_t tombstones = 0;
   int64_t deadline_nanos = 0;  // with a timeout
 
-  // Continues behind the place a page ended at.
-  void resume(const Bytes& key, const Bytes& clustering);
+  // Continues where a page ended.
+  Status resume(const PagingState& state);
+  // Continues behind a row of a partition, or behind the partition when the comparable clustering is empty.
+  void resume_behind(const Bytes& key, const Bytes& clustering, uint64_t left);
+  // Where the next page starts; nothing when this one is the last.
+  std::optional<PagingState> next_page() const;
 
  private:
+  std::optional<PagingState> next_partition(PagingState state) const;
+
   Bytes resume_key_;
 };
 
-namespace {
-
-// Bytes of a client may become a bound of slices only if they are a clustering of the table.
-bool is_of_table(const PagingState& state, const TableMetadata& table) {
-  if (state.clustering.empty()) return true;
-  Arena arena(256);
-  ClusteringPrefix clustering;
-  return split_comparable(table, state.clustering, arena, &clustering) &&
-         clustering.kind == ClusteringKind::kClustering;
-}
-
-}  // namespace
-
-void SelectStatement::Execution::resume(const Bytes& key, const Bytes& clustering) {
+void SelectStatement::Execution::resume_behind(const Bytes& key, const Bytes& clustering, uint64_t left) {
   resume_key_ = key;
   partial = continue_behind(command, DecoratedKey::of(resume_key_), clustering);
+  left_in_partial = left;
+}
+
+// As SinglePartitionPager, MultiPartitionPager and PartitionRangeQueryPager do, but that a range is never left.
+Status SelectStatement::Execution::resume(const PagingState& state) {
+  const Error invalid_state(ErrorCode::kProtocolError, kInvalidPagingState);
+  const bool has_more = state.remaining_in_partition > 0;
+  const bool is_marked = !state.row_mark.empty();
+  Bytes key(reads_one_partition ? command.keys[0].key : BytesView(state.partition_key));
+  const DecoratedKey at = DecoratedKey::of(key);
+  if (reads_range) {
+    if (key.empty()) return invalid_state;
+    if (command.range->end.compare(at) < 0) command.range.reset();
+    if (!command.range || command.range->start.compare(at) > 0) return {};
+  } else {
+    const auto found = std::find(command.keys.begin(), command.keys.end(), at);
+    const bool is_there = found != command.keys.end();
+    command.keys.erase(command.keys.begin(), found);
+    // The partition has not been begun.
+    if (!is_there || (has_more && !is_marked)) return {};
+  }
+  Bytes clustering;
+  if (has_more && is_marked && !command.table->clustering.empty()) {
+    auto marked = marked_clustering(state, *command.table);
+    if (!marked) return invalid_state;
+    clustering = std::move(*marked);
+  }
+  resume_behind(key, clustering, state.remaining_in_partition);
+  return {};
+}
+
+std::optional<PagingState> SelectStatement::Execution::next_page() const {
+  if (!pages || !sink.page_full() || sink.limit_reached()) return std::nullopt;
+  PagingState state;
+  state.has_legacy_mark = has_legacy_marks(context.options.protocol_version);
+  state.remaining = static_cast<uint32_t>(limits.rows - sink.row_count());
+  state.remaining_in_partition = static_cast<uint32_t>(sink.left_in_partition());
+  if (!reads_range && state.remaining_in_partition == 0) return next_partition(std::move(state));
+  if (!reads_one_partition) state.partition_key = sink.last_key();
+  state.row_mark = sink.last_mark();
+  return state;
+}
+
+// The last one of the page is done.
+std::optional<PagingState> SelectStatement::Execution::next_partition(PagingState state) const {
+  if (reads_one_partition) return std::nullopt;
+  const auto is_last = [this](const DecoratedKey& key) { return key.key == sink.last_key(); };
+  auto next = std::find_if(command.keys.begin(), command.keys.end(), is_last);
+  // When it is not there, it was resumed, and all that is there comes behind it.
+  next = next == command.keys.end() ? command.keys.begin() : next + 1;
+  if (next == command.keys.end()) return std::nullopt;
+  state.partition_key.assign(next->key);
+  state.remaining_in_partition = static_cast<uint32_t>(limits.per_partition);
+  return state;
 }
 
 Result<uint64_t> SelectStatement::bind_limit(const TermPtr& term, ExecutionContext& context) const {
-  constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-  if (term == nullptr) return kNone;
+  if (term == nullptr) return uint64_t{kNoLimit};
   ASSIGN_OR_RETURN(BytesView value, term->bind(context));
   if (is_null(value)) return invalid("Invalid null value of limit");
-  if (is_unset(value)) return kNone;
+  if (is_unset(value)) return uint64_t{kNoLimit};
   if (value.size() != 4) return invalid("Invalid limit value");
   int32_t limit = decode_int(value);
   if (limit <= 0) return invalid("LIMIT must be strictly positive");
@@ -199,20 +249,19 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
   TRY(selection_.check_bounds(context));
   if (grouping_ && grouping_->refusal) return *grouping_->refusal;
-  limits.in_first_partition = limits.per_partition;
-  std::optional<PagingState> state;
-  if (!is_null(context.options.paging_state) && !is_one_group()) {
-    state = parse_paging_state(context.options.paging_state);
-    if (!state || !is_of_table(*state, *table_)) {
-      return Error(ErrorCode::kProtocolError, "Invalid value for the paging state");
-    }
-    limits.rows = std::min(limits.rows, state->remaining);
-    limits.in_first_partition = std::min(limits.per_partition, state->remaining_in_partition);
-  }
-  bool pages = context.options.page_size > 0 && !is_one_group();
+  if (distinct_) limits.per_partition = 1;
+  const auto page_size = static_cast<uint64_t>(std::max(context.options.page_size, 0));
+  // Without groups, a LIMIT of a page or less is not paged. Groups of DISTINCT come in one page.
+  const bool has_more_pages = orders_afterwards_ || limits.rows > page_size;
+  const bool pages = page_size > 0 && (has_groups() ? grouping_ && !distinct_ : has_more_pages);
   if (is_one_group()) limits.rows = std::numeric_limits<uint64_t>::max();
-  auto page_size = static_cast<uint64_t>(std::max(context.options.page_size, 0));
   if (pages) limits.page = page_size;
+  std::optional<PagingState> state;
+  if ((pages || has_groups()) && !is_null(context.options.paging_state)) {
+    state = parse_paging_state(context.options.paging_state, context.options.protocol_version);
+    if (!state) return Error(ErrorCode::kProtocolError, kInvalidPagingState);
+    if (!is_one_group()) limits.rows = state->remaining;
+  }
   bool static_rows =
       table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
   SelectLimits of_sink = limits;
@@ -223,7 +272,10 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
-  if (finds_nothing(command)) {
+  execution->pages = pages;
+  execution->reads_range = command.range.has_value();
+  execution->reads_one_partition = command.keys.size() == 1;
+  if (finds_nothing(command) || (state && state->remaining == 0)) {
     command.keys.clear();
     command.range.reset();
   }
@@ -231,11 +283,18 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
   if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
   if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
-  if (state) {
-    bool more = !state->partition_key.empty();
-    execution->resume(state->partition_key, state->partition_done || !more ? Bytes() : state->clustering);
-  }
+  TRY(start_page(*execution, state));
   return execution;
+}
+
+// Where it begins, and what is remembered for the next one.
+Status SelectStatement::start_page(Execution& execution, const std::optional<PagingState>& state) const {
+  const int version = execution.context.options.protocol_version;
+  // The pager of a range keeps the mark of the page before when its own page ends in a static row. Nobody looks at it.
+  const bool keeps = execution.reads_range && state && state->has_legacy_mark == has_legacy_marks(version);
+  if (execution.pages) execution.sink.keep_mark(version, keeps ? state->row_mark : Bytes());
+  const bool reads = execution.command.range || !execution.command.keys.empty();
+  return state && reads ? execution.resume(*state) : Status();
 }
 
 Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) const {
@@ -274,7 +333,7 @@ Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execut
   while (true) {
     uint64_t before = e.sink.rows_seen();
     if (e.partial) {
-      e.sink.resume_partition();
+      e.sink.resume_partition(e.left_in_partial);
       CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
       e.sink.leave_partition();
       e.tombstones += statistics.tombstones;
@@ -286,7 +345,7 @@ Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execut
     }
     bool more = has_groups() && !e.sink.stopped() && e.sink.rows_seen() - before >= kGroupPage;
     if (!more) break;
-    e.resume(e.sink.last_key(), e.sink.last_clustering());
+    e.resume_behind(e.sink.last_key(), e.sink.last_clustering(), e.sink.left_in_partition());
     co_await e.context.runtime.executor.yield();
   }
   co_return finish(e);
@@ -340,22 +399,8 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
     e.context.trace->event("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
                            " tombstone cells");
   }
-  if (e.sink.page_full() && !e.sink.limit_reached()) {
-    PagingState state;
-    state.partition_key = e.sink.last_key();
-    state.clustering = e.sink.last_clustering();
-    state.partition_done = state.clustering.empty();
-    constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-    if (e.limits.rows != kNone) state.remaining = e.limits.rows - count;
-    if (e.limits.per_partition != kNone) {
-      state.remaining_in_partition = e.sink.left_in_partition();
-      if (state.remaining_in_partition == 0) state.partition_done = true;
-    }
-    // A last partition that is done, or that can have one row only, leaves nothing.
-    bool one_row = table_->clustering.empty() || distinct_;
-    bool last = !e.command.range && e.command.index == nullptr &&
-                (e.command.keys.empty() || e.command.keys.back().key == state.partition_key);
-    if (!last || !(state.partition_done || one_row)) result.paging_state = serialize_paging_state(state);
+  if (auto next = e.next_page()) {
+    result.paging_state = serialize_paging_state(*next, e.context.options.protocol_version);
   }
   result.rows = e.sink.take_rows();
   QueryResult answer;

@@ -45,22 +45,19 @@ RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& st
     static_row_ = copy_row(static_row, partition_arena_);
   }
   rows_in_partition_ = groups_in_partition_ = 0;
-  partition_limit_ = resumed_ ? limits_.in_first_partition : limits_.per_partition;
-  if (!one_row_per_partition_) return Next::kContinue;
-  Next next = emit(nullptr);
-  return next == Next::kContinue ? Next::kSkipPartition : next;
+  partition_limit_ = resumed_ ? resumed_limit_ : limits_.per_partition;
+  return Next::kContinue;
 }
 
 RowSink::Next SelectSink::row(const Row& row) {
-  if (one_row_per_partition_) return Next::kSkipPartition;
   Next next = emit(&row);
+  if (next == Next::kContinue && one_row_per_partition_) return Next::kSkipPartition;
   if (next == Next::kContinue && !groups_ && rows_in_partition_ >= partition_limit_) return Next::kSkipPartition;
   return next;
 }
 
 RowSink::Next SelectSink::end_partition() {
-  bool only_static =
-      rows_in_partition_ == 0 && static_rows_ && !resumed_ && !one_row_per_partition_ && !static_row_.cells.empty();
+  bool only_static = rows_in_partition_ == 0 && static_rows_ && !resumed_ && !static_row_.cells.empty();
   resumed_ = false;
   return only_static ? emit(nullptr) : Next::kContinue;
 }
@@ -106,17 +103,33 @@ RowSink::Next SelectSink::uniform_row(const UniformRow& row) {
         break;
     }
   }
-  const Next next = written(&row.clustering);
+  const Next next = written(&row.clustering, nullptr);
   return next == Next::kContinue && rows_in_partition_ >= partition_limit_ ? Next::kSkipPartition : next;
 }
 
-void SelectSink::keep_place(const ClusteringPrefix* clustering) {
+void SelectSink::mark(const ClusteringPrefix* clustering, const Row* row) {
+  last_mark_.clear();
+  if (clustering == nullptr) {
+    last_mark_ = mark_before_;
+  } else if (marks_ == Marks::kLegacy) {
+    append_legacy_row_mark(last_mark_, *row);
+  } else {
+    append_row_mark(last_mark_, clustering->values);
+  }
+}
+
+void SelectSink::keep_place(const ClusteringPrefix* clustering, const Row* row) {
   last_key_.assign(key_.key);
-  last_clustering_.assign(clustering == nullptr ? BytesView() : clustering->comparable);
-  if (clustering != nullptr && last_clustering_.empty()) {
+  const bool has_clustering = clustering != nullptr && !clustering->values.empty();
+  if (marks_ != Marks::kNone) mark(clustering, row);
+  left_in_partition_ = !has_clustering ? 0 : partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
+  if (!groups_) return;
+  last_clustering_.clear();
+  if (!has_clustering || one_row_per_partition_) return;
+  last_clustering_.assign(clustering->comparable);
+  if (last_clustering_.empty()) {
     append_comparable(last_clustering_, table_, clustering->values, ClusteringKind::kClustering);
   }
-  left_in_partition_ = partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
 }
 
 RowSink::Next SelectSink::emit(const Row* row) {
@@ -126,38 +139,38 @@ RowSink::Next SelectSink::emit(const Row* row) {
     status_ = std::move(next.error());
     return Next::kStop;
   }
-  Status status = write_row(input(row));
+  Status status = write_row(input(one_row_per_partition_ ? nullptr : row));
   if (!status.ok()) {
     status_ = std::move(status);
     return Next::kStop;
   }
-  return written(row == nullptr ? nullptr : &row->clustering);
+  return written(row == nullptr ? nullptr : &row->clustering, row);
 }
 
-// Counts a row that has been written.
-RowSink::Next SelectSink::written(const ClusteringPrefix* clustering) {
+RowSink::Next SelectSink::written(const ClusteringPrefix* clustering, const Row* row) {
   ++rows_;
   ++rows_in_partition_;
   if (rows_ < limits_.page && rows_ < limits_.rows) return Next::kContinue;
-  keep_place(clustering);
+  keep_place(clustering, row);
   return Next::kStop;
 }
 
 Result<RowSink::Next> SelectSink::emit_to_group(const Row* row) {
-  InputRow in = input(row);
+  InputRow in = input(one_row_per_partition_ ? nullptr : row);
   ASSIGN_OR_RETURN(bool begins, groups_->begins_group(in));
+  ++rows_in_partition_;
   if (begins) {
     if (groups_->is_open()) TRY(close_group());
     full_ = rows_ >= limits_.page || rows_ >= limits_.rows;
     if (full_) return Next::kStop;
-    drops_group_ = groups_in_partition_ >= partition_limit_;
-    if (!drops_group_) ++groups_in_partition_;
   }
   ++rows_seen_;
-  ++rows_in_partition_;
-  // Rows of groups beyond the partition's limit are read, and dropped.
-  if (!drops_group_) TRY(groups_->add(in));
-  keep_place(row == nullptr ? nullptr : &row->clustering);
+  if (begins && groups_in_partition_ >= partition_limit_) return Next::kSkipPartition;
+  if (begins) ++groups_in_partition_;
+  TRY(groups_->add(in));
+  keep_place(row == nullptr ? nullptr : &row->clustering, row);
+  // Cassandra reads groups by pages of as many rows, each of which leaves a mark.
+  if (marks_ != Marks::kNone && ++rows_of_groups_ % limits_.page == 0) mark_before_ = last_mark_;
   row_arena_.reset();
   return Next::kContinue;
 }

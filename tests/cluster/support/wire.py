@@ -19,10 +19,11 @@ class Refused(Exception):
         self.code, self.message, self.stream = code, message, stream
 
 
-def parameters(version, bound=(), page_size=None):
-    flags = (1 if bound else 0) | (4 if page_size is not None else 0)
+def parameters(version, bound=(), page_size=None, paging_state=None, skip_metadata=False):
+    flags = (1 if bound else 0) | (2 if skip_metadata else 0) | (4 if page_size is not None else 0) | (8 if paging_state is not None else 0)
     body = struct.pack(">H", ONE) + query_flags(version, flags) + (values(bound) if bound else b"")
-    return body + (struct.pack(">i", page_size) if page_size is not None else b"")
+    body += struct.pack(">i", page_size) if page_size is not None else b""
+    return body + (long_string(paging_state) if paging_state is not None else b"")
 
 
 class Client:
@@ -134,16 +135,21 @@ class Client:
 
     def rows(self, text):
         """The rows of a query without paging: lists of bytes or None, whose metadata is skipped over by query flags."""
-        body = long_string(text) + struct.pack(">H", ONE) + query_flags(self.version, 2)
-        return decode_rows(self.request(QUERY, body)[1])
+        return self.page(text)[0]
+
+    def page(self, text, page_size=None, paging_state=None, bound=()):
+        """The rows of one page, and the paging state of the next one or None."""
+        body = long_string(text) + parameters(self.version, bound, page_size, paging_state, skip_metadata=True)
+        return decode_page(self.request(QUERY, body)[1])
 
 
-def decode_rows(body):
+def decode_page(body):
     """Of a RESULT without metadata."""
     reader = Reader(body)
     kind, flags, columns = reader.int(), reader.int(), reader.int()
     assert kind == ROWS and flags & 4, (kind, flags)
-    return [[reader.bytes() for _ in range(columns)] for _ in range(reader.int())]
+    paging_state = reader.bytes() if flags & 2 else None
+    return [[reader.bytes() for _ in range(columns)] for _ in range(reader.int())], paging_state
 
 
 def number(of):
