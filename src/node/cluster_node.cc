@@ -133,6 +133,9 @@ LocalNode ClusterNodeImpl::local_node() const {
   node.storage_port = config_.storage_port;
   node.native_port = config_.native_transport_port;
   node.tokens.assign(config_.initial_token.begin(), config_.initial_token.end());
+  const CqlOptions cql = cql_options(config_);
+  node.system_keyspaces = {cql.default_compaction, cql.default_keyspace_rf};
+  node.cdc_enabled = config_.cdc_enabled;
   return node;
 }
 

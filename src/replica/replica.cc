@@ -224,7 +224,7 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
     record.of_shards.push_back(*position);
   }
   Arena arena;
-  auto updates = truncation_update(*store_.current(), table->id, record, millis * 1000, arena);
+  auto updates = truncation_update(*store_.current(), table->id, record, shared_.timestamps.next(millis * 1000), arena);
   Mutation mutation{"system", updates[0].key, updates};
   CO_TRY(co_await mutate(mutation));
   co_return co_await on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
@@ -258,7 +258,8 @@ Task<Status> ReplicaImpl::build_index(TablePtr table, std::string index) {
   };
   CO_TRY(co_await on_every_engine(std::move(build)));
   Arena arena;
-  auto update = index_built(*store_.current(), *table, index, shared_.runtime.shard(shard_).clock.wall_micros(), arena);
+  auto update = index_built(*store_.current(), *table, index,
+                            shared_.timestamps.next(shared_.runtime.shard(shard_).clock.wall_micros()), arena);
   Mutation mutation{"system", update.key, {&update, 1}};
   co_return co_await mutate(mutation);
 }

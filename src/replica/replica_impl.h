@@ -14,11 +14,12 @@ class ReplicaImpl;
 
 // Filled while the node opens, constant afterwards.
 struct NodeShared {
-  explicit NodeShared(Runtime& r) : runtime(r), schema_updates(r) {}
+  explicit NodeShared(Runtime& r) : runtime(r), schema_updates(r, timestamps) {}
 
   Runtime& runtime;
   EngineOptions engine_options;
   LocalNode node;
+  SystemTimestamps timestamps;  // of what is written to system and system_schema
   SchemaUpdateHandler schema_updates;
   std::vector<std::unique_ptr<Engine>> engines;        // by shard; made, used and destroyed there
   std::vector<std::unique_ptr<ReplicaImpl>> replicas;  // by shard

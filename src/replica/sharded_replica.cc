@@ -7,7 +7,6 @@
 #include "replica/replica_impl.h"
 #include "runtime/gather.h"
 #include "schema/internal_table.h"
-#include "schema/schema_tables.h"
 #include "schema/system_tables.h"
 #include "schema/virtual_schema.h"
 
@@ -25,7 +24,7 @@ class ShardedReplicaImpl : public ShardedReplica {
       shared_.replicas.push_back(std::make_unique<ReplicaImpl>(shared_, i));
       stores.push_back(&shared_.replicas[i]->schema());
     }
-    shared_.schema_updates.attach(schema_node(), std::move(stores));
+    shared_.schema_updates.attach(schema_node(), std::move(stores), shared_.node.cdc_enabled);
   }
 
   Task<Status> open(size_t num_tokens);
@@ -40,18 +39,17 @@ class ShardedReplicaImpl : public ShardedReplica {
   Task<Status> create_engines();
   Task<Status> use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated);
   Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
-  Task<Result<SchemaPtr>> load_schema();
+  Task<Status> note_timestamps();
   Task<Status> adopt_identity(const SavedLocalState& saved, size_t num_tokens);
   Task<Status> write(std::vector<PartitionUpdate> updates);
-  Task<Status> save_builtin_schema(std::vector<std::string> saved);
   Task<Status> save_version(Uuid version);
   Task<Status> save_built_indexes(bool built);
   Task<Status> retire_foreign_segments();
   const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
   int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
+  int64_t next_timestamp() { return shared_.timestamps.next(now_micros()); }
 
   NodeShared shared_;
-  std::vector<std::string> saved_keyspaces_;
 };
 
 Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema, bool system_only,
@@ -151,26 +149,21 @@ Task<Result<std::vector<InternalRow>>> ShardedReplicaImpl::read_table(std::strin
   co_return std::move(rows.rows);
 }
 
-// The builtin keyspaces, with the replication that system_schema says they have, and all that users made.
-Task<Result<SchemaPtr>> ShardedReplicaImpl::load_schema() {
-  SchemaRows rows;
-  for (const std::string& table : schema_table_names()) {
-    CO_ASSIGN_OR_RETURN(rows[table], co_await read_table("system_schema", table));
+// The latest write times that this shard has in the tables whose rows have the node's own times.
+Task<Status> note_timestamps_on(NodeShared* shared, unsigned shard) {
+  const SchemaPtr schema = shared->replicas[shard]->schema().current();
+  std::vector<TablePtr> tables{schema->table("system", "local"), schema->table("system", "IndexInfo")};
+  for (const auto& [name, table] : schema->keyspace("system_schema")->tables) tables.push_back(table);
+  for (const TablePtr& table : tables) {
+    CO_ASSIGN_OR_RETURN(int64_t latest, shared->engines[shard]->max_timestamp(table->id));
+    shared->timestamps.note(latest);
   }
-  CO_ASSIGN_OR_RETURN(auto keyspaces, keyspaces_from_rows(rows));
-  SchemaPtr result = schema();
-  for (auto& [name, keyspace] : keyspaces) {
-    saved_keyspaces_.push_back(name);
-    KeyspacePtr builtin = result->keyspace(name);
-    if (builtin == nullptr) {
-      result = result->with_keyspace(keyspace);
-    } else if (!is_local_system_keyspace(name)) {
-      auto merged = std::make_shared<KeyspaceMetadata>(*builtin);
-      merged->replication = keyspace->replication;
-      result = result->with_keyspace(merged);
-    }
-  }
-  co_return result->with_version(schema_version(*result));
+  co_return Status();
+}
+
+Task<Status> ShardedReplicaImpl::note_timestamps() {
+  auto* shared = &shared_;
+  return on_every_shard([shared](unsigned shard) { return note_timestamps_on(shared, shard); });
 }
 
 Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState& saved, size_t num_tokens) {
@@ -193,7 +186,7 @@ Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState& saved, si
   }
   int32_t generation = std::max(saved.gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
   Arena arena;
-  co_return co_await write(local_update(*schema(), node, schema()->version(), generation, now_micros(), arena));
+  co_return co_await write(local_update(*schema(), node, schema()->version(), generation, next_timestamp(), arena));
 }
 
 Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
@@ -201,17 +194,6 @@ Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
   co_return co_await shared_.replicas[0]->mutate(mutation);
 }
 
-Task<Status> ShardedReplicaImpl::save_builtin_schema(std::vector<std::string> saved) {
-  for (const auto& [name, keyspace] : schema()->keyspaces()) {
-    if (keyspace->is_virtual || std::find(saved.begin(), saved.end(), name) != saved.end()) continue;
-    Arena arena;
-    // At time zero, as Cassandra does, so that what users changed later wins.
-    CO_TRY(co_await write(schema_updates(*schema(), nullptr, keyspace.get(), 0, arena)));
-  }
-  co_return Status();
-}
-
-// Writes that Cassandra, or another number of shards, had logged are flushed everywhere before their segments go.
 Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();
@@ -223,7 +205,7 @@ Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
 
 Task<Status> ShardedReplicaImpl::save_version(Uuid version) {
   Arena arena;
-  co_return co_await write(schema_version_update(*schema(), version, now_micros(), arena));
+  co_return co_await write(schema_version_update(*schema(), version, next_timestamp(), arena));
 }
 
 // While the node runs, system."IndexInfo" has all indexes. In the files of a drained node it has none: Cassandra cannot
@@ -236,8 +218,8 @@ Task<Status> ShardedReplicaImpl::save_built_indexes(bool built) {
         if (metadata.kind != IndexKind::kComposites) continue;
         Arena arena;
         std::vector<PartitionUpdate> updates;
-        updates.push_back(built ? index_built(*snapshot, *table, index, now_micros(), arena)
-                                : indexes_not_built(*snapshot, name, now_micros(), arena));
+        updates.push_back(built ? index_built(*snapshot, *table, index, next_timestamp(), arena)
+                                : indexes_not_built(*snapshot, name, next_timestamp(), arena));
         CO_TRY(co_await write(updates));
       }
     }
@@ -253,10 +235,12 @@ Task<Status> ShardedReplicaImpl::drain() {
 Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
   TruncationRecords none;
-  CO_TRY(co_await use_schema(builtin_schema(), true, none));
+  SchemaPtr builtin = builtin_schema(shared_.node.system_keyspaces);
+  CO_TRY(co_await use_schema(builtin, true, none));
+  CO_TRY(co_await note_timestamps());
   CO_ASSIGN_OR_RETURN(auto local_rows, co_await read_table("system", "local"));
   SavedLocalState saved = parse_local(local_rows);
-  CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await load_schema());
+  CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await shared_.schema_updates.load(builtin));
   CO_TRY(co_await use_schema(full, false, saved.truncated));
   if (saved.found) shared_.node.host_id = saved.host_id;
   Random& random = shared_.runtime.shard(0).random;
@@ -266,7 +250,7 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   CO_TRY(co_await on_every_shard(start));
   CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(saved, num_tokens));
-  CO_TRY(co_await save_builtin_schema(std::move(saved_keyspaces_)));
+  CO_TRY(co_await shared_.schema_updates.save_system_keyspaces());
   co_return co_await save_built_indexes(true);
 }
 

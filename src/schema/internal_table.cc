@@ -80,6 +80,11 @@ UpdateBuilder& UpdateBuilder::ttl(int32_t seconds) {
   return *this;
 }
 
+UpdateBuilder& UpdateBuilder::delete_previous() {
+  rows_.back().deletion = {timestamp_ - 1, timestamp_ / 1000000};
+  return *this;
+}
+
 UpdateBuilder& UpdateBuilder::delete_partition() {
   partition_deletion_ = {timestamp_, timestamp_ / 1000000};
   return *this;

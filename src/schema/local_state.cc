@@ -72,6 +72,12 @@ PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, co
   return row.row({index}).build();
 }
 
+PartitionUpdate index_gone(const Schema& schema, const std::string& keyspace, const std::string& index,
+                           int64_t timestamp_micros, Arena& arena) {
+  UpdateBuilder row(schema.table("system", "IndexInfo"), {keyspace}, timestamp_micros, arena);
+  return row.delete_prefix({index}).build();
+}
+
 PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
                                   Arena& arena) {
   UpdateBuilder partition(schema.table("system", "IndexInfo"), {keyspace}, timestamp_micros, arena);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/runtime.h"
+#include "schema/system_tables.h"
 #include "storage/engine/engine.h"
 
 namespace cassandra_like {
@@ -17,6 +18,8 @@ struct LocalNode {
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
   Uuid host_id;               // kept in system.local; chosen at the first start
   std::vector<Token> tokens;  // likewise; num_tokens of them
+  SystemKeyspaceOptions system_keyspaces;
+  bool cdc_enabled = false;  // then system_schema says of each table whether it has change data capture
 };
 
 // The versions in system.local.
@@ -37,6 +40,9 @@ std::vector<PartitionUpdate> truncation_update(const Schema& schema, const Uuid&
 // The row of system."IndexInfo" that says that an index is built.
 PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, const std::string& index,
                             int64_t timestamp_micros, Arena& arena);
+// Removes it: an index that is made again under the same name must not pass for built.
+PartitionUpdate index_gone(const Schema& schema, const std::string& keyspace, const std::string& index,
+                           int64_t timestamp_micros, Arena& arena);
 // Removes those of a keyspace.
 PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
                                   Arena& arena);

@@ -17,31 +17,24 @@ bool is_same_dropped(const std::map<std::string, DroppedColumn>& a, const std::m
   });
 }
 
-// The names that only `in` has, or that both have with unequal values.
-template <class Map, class Same>
-void compare(const Map& in, const Map& other, Same same, std::vector<std::string>* only,
-             std::vector<std::string>* both) {
-  for (const auto& [name, value] : in) {
-    auto it = other.find(name);
-    if (it == other.end()) {
-      only->push_back(name);
-    } else if (both != nullptr && value != it->second && !same(*value, *it->second)) {
-      both->push_back(name);
-    }
-  }
-}
-
 struct KeyspaceDiff {
   std::vector<std::string> dropped_tables, dropped_types, created_tables, created_types, altered_tables, altered_types;
 };
 
 KeyspaceDiff diff_of(const KeyspaceMetadata& before, const KeyspaceMetadata& after) {
-  auto same_type = [](const UserType& a, const UserType& b) { return a.equals(b); };
   KeyspaceDiff diff;
-  compare(before.tables, after.tables, is_same_table, &diff.dropped_tables, &diff.altered_tables);
-  compare(after.tables, before.tables, is_same_table, &diff.created_tables, nullptr);
-  compare(before.types, after.types, same_type, &diff.dropped_types, &diff.altered_types);
-  compare(after.types, before.types, same_type, &diff.created_types, nullptr);
+  compare_maps(
+      before.tables, after.tables, [&](const TableMetadata& table) { diff.dropped_tables.push_back(table.name); },
+      [&](const TableMetadata& table) { diff.created_tables.push_back(table.name); },
+      [&](const TableMetadata& old, const TableMetadata& table) {
+        if (!is_same_table(old, table)) diff.altered_tables.push_back(table.name);
+      });
+  compare_maps(
+      before.types, after.types, [&](const UserType& type) { diff.dropped_types.push_back(type.name()); },
+      [&](const UserType& type) { diff.created_types.push_back(type.name()); },
+      [&](const UserType& old, const UserType& type) {
+        if (!old.equals(type)) diff.altered_types.push_back(type.name());
+      });
   return diff;
 }
 
@@ -89,14 +82,19 @@ std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after
 
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after) {
   std::vector<std::pair<std::string, std::string>> dropped;
-  for (const auto& [keyspace_name, keyspace] : before.keyspaces()) {
-    if (after.keyspace(keyspace_name) == keyspace) continue;
-    for (const auto& [table_name, table] : keyspace->tables) {
-      TablePtr now = after.table(keyspace_name, table_name);
-      for (const auto& [name, index] : table->indexes) {
-        if (now == nullptr || !now->indexes.contains(name)) dropped.emplace_back(keyspace_name, name);
-      }
+  auto compare = [&](const TableMetadata& old, const TableMetadata* now) {
+    for (const auto& [name, index] : old.indexes) {
+      if (now == nullptr || !now->indexes.contains(name)) dropped.emplace_back(old.keyspace, name);
     }
+  };
+  static const KeyspaceMetadata kNone;
+  for (const auto& [name, keyspace] : before.keyspaces()) {
+    const KeyspacePtr now = after.keyspace(name);
+    if (now == keyspace) continue;
+    compare_maps(
+        keyspace->tables, now == nullptr ? kNone.tables : now->tables,
+        [&](const TableMetadata& table) { compare(table, nullptr); }, [](const TableMetadata&) {},
+        [&](const TableMetadata& old, const TableMetadata& table) { compare(old, &table); });
   }
   return dropped;
 }

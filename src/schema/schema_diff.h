@@ -37,4 +37,23 @@ std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after
 // Keyspace and name of each index that is no longer there.
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after);
 
+// Calls removed(old), added(new) and kept(old, new) for what two sorted maps of pointers have; equal pointers are passed
+// over.
+template <class Map, class Removed, class Added, class Kept>
+void compare_maps(const Map& before, const Map& after, Removed removed, Added added, Kept kept) {
+  auto old = before.begin();
+  auto now = after.begin();
+  while (old != before.end() || now != after.end()) {
+    const int order = old == before.end() ? 1 : now == after.end() ? -1 : old->first.compare(now->first);
+    if (order < 0) {
+      removed(*old++->second);
+    } else if (order > 0) {
+      added(*now++->second);
+    } else {
+      if (old->second != now->second) kept(*old->second, *now->second);
+      ++old, ++now;
+    }
+  }
+}
+
 }  // namespace cassandra_like

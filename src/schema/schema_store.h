@@ -22,8 +22,9 @@ class SchemaStore {
   explicit SchemaStore(SchemaUpdateHandler* handler = nullptr, unsigned shard = 0) : handler_(handler), shard_(shard) {}
 
   const SchemaPtr& current() const { return current_; }
-  // SchemaUpdateHandler::change(), from this shard.
+  // SchemaUpdateHandler::change() and merge(), from this shard.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
+  Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
 
   // Called on this shard after the snapshot changed here. Listeners live as long as the store.
   using Listener = std::function<void(const SchemaDiff&)>;

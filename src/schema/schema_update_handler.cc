@@ -2,14 +2,89 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "runtime/gather.h"
-#include "schema/schema_tables.h"
+#include "schema/local_state.h"
 
 namespace cassandra_like {
 namespace {
 
+// More names than this are read with all that the keyspace has.
+constexpr size_t kMaxNames = 64;
+
+// The generations of the replicated system keyspaces' definitions: the write times of their rows, so that nodes of one
+// version agree (auth.AuthKeyspace, schema.SystemDistributedKeyspace, tracing.TraceKeyspace). In the order in which
+// Cassandra writes them.
+constexpr std::pair<const char*, int64_t> kGenerations[] = {
+    {"system_traces", 1577836800000002}, {"system_distributed", 6}, {"system_auth", 1}};
+
+bool is_replicated_system_keyspace(std::string_view name) {
+  return is_system_keyspace(name) && !is_local_system_keyspace(name) && !is_virtual_keyspace(name);
+}
+
+// Rows of one schema table, grouped by keyspace and by first clustering value.
+class GroupingSink : public RowSink {
+ public:
+  explicit GroupingSink(TablePtr table) : rows_(std::move(table)) {}
+  Next begin_partition(const DecoratedKey& key, const Row& static_row) override {
+    groups_ = &keyspaces[std::string(key.key)];
+    return rows_.begin_partition(key, static_row);
+  }
+  void continue_partition(const DecoratedKey& key) override { groups_ = &keyspaces[std::string(key.key)]; }
+  Next row(const Row& row) override {
+    const BytesView name = row.clustering.values.empty() ? BytesView("", 0) : row.clustering.values[0];
+    SchemaRowGroup& group = (*groups_)[std::string(name)];
+    append_row_digest(group.digest, row);
+    rows_.row(row);
+    group.rows.push_back(std::move(rows_.rows.back()));
+    rows_.rows.clear();
+    return Next::kContinue;
+  }
+
+  std::map<std::string, std::map<std::string, SchemaRowGroup>> keyspaces;
+
+ private:
+  InternalRows rows_;
+  std::map<std::string, SchemaRowGroup>* groups_ = nullptr;
+};
+
+// A builtin keyspace with what others added to it (schema.SchemaTransformations.updateSystemKeyspace).
+KeyspacePtr evolved(const KeyspacePtr& builtin, const KeyspacePtr& saved) {
+  if (saved == nullptr) return builtin;
+  auto result = std::make_shared<KeyspaceMetadata>(*builtin);
+  result->replication = saved->replication;
+  result->types = saved->types;
+  for (const auto& [name, table] : saved->tables) {
+    auto own = result->tables.find(name);
+    if (own == result->tables.end()) {
+      result->tables.emplace(name, table);
+      continue;
+    }
+    const TableMetadata& wanted = *own->second;
+    std::vector<ColumnPtr> others = wanted.static_columns;
+    others.insert(others.end(), wanted.regular_columns.begin(), wanted.regular_columns.end());
+    const size_t known = others.size();
+    for (const auto* columns : {&table->static_columns, &table->regular_columns}) {
+      for (const ColumnPtr& column : *columns) {
+        if (wanted.column(column->name) == nullptr) others.push_back(column);
+      }
+    }
+    if (others.size() == known) continue;
+    auto merged = std::make_shared<TableMetadata>(wanted.keyspace, wanted.name, wanted.id, wanted.partition_key,
+                                                  wanted.clustering, std::move(others));
+    merged->flags = wanted.flags;
+    merged->params = wanted.params;
+    own->second = std::move(merged);
+  }
+  return result;
+}
+
 Task<Result<SchemaDiff>> run_change(SchemaUpdateHandler* handler, SchemaTransformation transformation) {
   return handler->change(std::move(transformation));
+}
+
+Task<Result<SchemaDiff>> run_merge_there(SchemaUpdateHandler* handler, std::vector<Bytes> mutations) {
+  return handler->merge(std::move(mutations));
 }
 
 Task<Status> publish_on_shard(const SchemaNode* node, SchemaStore* store, unsigned shard, const SchemaDiff* diff,
@@ -22,9 +97,36 @@ Task<Status> publish_on_shard(const SchemaNode* node, SchemaStore* store, unsign
 
 }  // namespace
 
-void SchemaUpdateHandler::attach(SchemaNode node, std::vector<SchemaStore*> stores) {
+void SchemaUpdateHandler::Batch::add(std::vector<PartitionUpdate> of_keyspace) {
+  if (of_keyspace.empty()) return;
+  updates.push_back(std::move(of_keyspace));
+  mutations.push_back({"system_schema", updates.back()[0].key, updates.back()});
+}
+
+void SchemaUpdateHandler::attach(SchemaNode node, std::vector<SchemaStore*> stores, bool cdc_enabled) {
   node_ = std::move(node);
   stores_ = std::move(stores);
+  cdc_enabled_ = cdc_enabled;
+}
+
+// --- One after the other ---
+
+Task<void> SchemaUpdateHandler::begin() {
+  if (busy_) {
+    Promise<bool> turn;
+    waiting_.push_back(&turn);
+    co_await turn;
+  }
+  busy_ = true;
+}
+
+void SchemaUpdateHandler::end() {
+  busy_ = false;
+  if (waiting_.empty()) return;
+  auto* next = waiting_.front();
+  waiting_.pop_front();
+  busy_ = true;
+  runtime_.shard(0).executor.post([next] { next->set(true); });
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::change_from(unsigned shard, SchemaTransformation transformation) {
@@ -34,59 +136,165 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::change_from(unsigned shard, Schema
                                                 std::move(change));
 }
 
+Task<Result<SchemaDiff>> SchemaUpdateHandler::merge_from(unsigned shard, std::vector<Bytes> mutations) {
+  auto* self = this;
+  auto merge = [self, mutations = std::move(mutations)] { return run_merge_there(self, mutations); };
+  co_return co_await run_on<Result<SchemaDiff>>(runtime_.shard(shard).executor, runtime_.shard(0).executor,
+                                                std::move(merge));
+}
+
 Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transformation) {
-  if (busy_) {
-    Promise<bool> turn;
-    waiting_.push_back(&turn);
-    co_await turn;
-  }
-  busy_ = true;
-  // Two changes in one microsecond must not tie: the later one has to win.
-  last_timestamp_ = std::max(last_timestamp_ + 2, runtime_.shard(0).clock.wall_micros());
-  Result<SchemaPtr> next = transformation(stores_[0]->current(), last_timestamp_);
-  Result<SchemaDiff> diff = SchemaDiff{stores_[0]->current(), {}, {}};
-  if (!next.ok()) {
-    diff = std::move(next.error());
-  } else if (*next != stores_[0]->current()) {
-    diff = co_await apply(*next);
-  }
-  busy_ = false;
-  if (!waiting_.empty()) {
-    auto* waiter = waiting_.front();
-    waiting_.pop_front();
-    busy_ = true;
-    runtime_.shard(0).executor.post([waiter] { waiter->set(true); });
-  }
+  co_await begin();
+  Result<SchemaDiff> diff = co_await run(&transformation);
+  end();
   co_return diff;
 }
 
-Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(SchemaPtr next) {
-  SchemaPtr before = stores_[0]->current();
-  SchemaDiff diff{next, schema_events(*before, *next), {}};
-  if (diff.events.empty()) co_return SchemaDiff{before, {}, {}};
-  diff.schema = next->with_version(schema_version(*next));
-  CO_TRY(co_await write(&before, &diff.schema));
-  CO_TRY(co_await publish(&diff));
+Task<Result<SchemaDiff>> SchemaUpdateHandler::merge(std::vector<Bytes> mutations) {
+  co_await begin();
+  Result<SchemaDiff> diff = co_await run_merge(&mutations);
+  end();
   co_return diff;
 }
 
-Task<Status> SchemaUpdateHandler::write(const SchemaPtr* before, const SchemaPtr* after) {
-  Arena arena;
-  std::vector<std::string> names;
-  for (const auto& [name, keyspace] : (*before)->keyspaces()) names.push_back(name);
-  for (const auto& [name, keyspace] : (*after)->keyspaces()) {
-    if ((*before)->keyspace(name) == nullptr) names.push_back(name);
+// --- A change ---
+
+Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* transformation) {
+  const SchemaPtr before = stores_[0]->current();
+  const int64_t timestamp = next_timestamp();
+  CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, timestamp));
+  Batch batch;
+  batch.tables = before;
+  for (const auto& [name, keyspace] : before->keyspaces()) {
+    const KeyspacePtr after = next->keyspace(name);
+    if (after == keyspace) continue;
+    batch.add(schema_updates(*before, keyspace.get(), after.get(), options_at(timestamp), batch.arena));
   }
-  for (const std::string& name : names) {
-    KeyspacePtr old_keyspace = (*before)->keyspace(name), new_keyspace = (*after)->keyspace(name);
-    if (old_keyspace == new_keyspace) continue;
-    auto updates = schema_updates(**before, old_keyspace.get(), new_keyspace.get(), last_timestamp_, arena);
-    if (updates.empty()) continue;
-    Mutation mutation{"system_schema", updates[0].key, updates};
+  for (const auto& [name, keyspace] : next->keyspaces()) {
+    if (before->keyspace(name) != nullptr) continue;
+    batch.add(schema_updates(*before, nullptr, keyspace.get(), options_at(timestamp), batch.arena));
+  }
+  if (batch.mutations.empty()) co_return SchemaDiff{before, {}, {}};
+  CO_ASSIGN_OR_RETURN(SchemaDiff diff, co_await apply(&batch));
+  for (const Mutation& mutation : batch.mutations) serialize(mutation, diff.mutations.emplace_back());
+  co_return diff;
+}
+
+Task<Result<SchemaDiff>> SchemaUpdateHandler::run_merge(const std::vector<Bytes>* mutations) {
+  Batch batch;
+  batch.tables = stores_[0]->current();
+  const Schema* tables = batch.tables.get();
+  TableById find = [tables](const Uuid& id) { return tables->table(id).get(); };
+  for (const Bytes& bytes : *mutations) {
+    CO_ASSIGN_OR_RETURN(Mutation mutation, deserialize_mutation(bytes, find, batch.arena));
+    for (const PartitionUpdate& update : mutation.updates) {
+      if (update.table->keyspace == "system_schema") continue;
+      co_return invalid("A change of the schema that writes to " + update.table->qualified_name());
+    }
+    mutation.keyspace = "system_schema";
+    batch.mutations.push_back(mutation);
+  }
+  co_return co_await apply(&batch);
+}
+
+Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
+  const SchemaPtr before = stores_[0]->current();
+  for (const Mutation& mutation : batch->mutations) {
+    pending_[std::string(mutation.key.key)].add(touched(mutation));
+    for (const PartitionUpdate& update : mutation.updates) timestamps_.note(max_timestamp(update));
+  }
+  for (const Mutation& mutation : batch->mutations) CO_TRY(co_await node_.write(mutation));
+  Scopes unread;
+  Status broken;
+  CO_ASSIGN_OR_RETURN(SchemaPtr after, co_await read_again(before, pending_, &unread, &broken));
+  const Uuid version = digest_->version();
+  if (version != after->version()) after = after->with_version(version);
+  SchemaDiff diff{after, schema_events(*before, *after), {}};
+  if (after != before) {
+    CO_TRY(co_await forget_indexes(before.get(), after.get()));
+    CO_TRY(co_await node_.save_version(version));
+  }
+  CO_TRY(co_await node_.sync());
+  if (after != before) CO_TRY(co_await publish(&diff));
+  pending_ = std::move(unread);
+  if (!broken.ok()) co_return std::move(broken.error());
+  co_return diff;
+}
+
+Task<Status> SchemaUpdateHandler::forget_indexes(const Schema* before, const Schema* after) {
+  for (const auto& [keyspace, index] : dropped_indexes(*before, *after)) {
+    Arena arena;
+    PartitionUpdate update = index_gone(*before, keyspace, index, next_timestamp(), arena);
+    Mutation mutation{"system", update.key, {&update, 1}};
     CO_TRY(co_await node_.write(mutation));
   }
-  CO_TRY(co_await node_.save_version((*after)->version()));
-  co_return co_await node_.sync();
+  co_return Status();
+}
+
+Task<Result<SchemaPtr>> SchemaUpdateHandler::read_again(SchemaPtr before, Scopes scopes, Scopes* unread,
+                                                        Status* first) {
+  SchemaPtr after = before;
+  for (auto& [name, scope] : scopes) {
+    const KeyspacePtr old = before->keyspace(name);
+    auto is_known = [&](const std::string& type) { return old != nullptr && old->types.contains(type); };
+    // Columns and other types may be of a type that changed.
+    if (std::any_of(scope.types.begin(), scope.types.end(), is_known)) scope.whole = true;
+    if (scope.tables.size() + scope.types.size() + scope.others.size() > kMaxNames) scope.whole = true;
+    Result<KeyspacePtr> keyspace = co_await read_keyspace(name, scope, old);
+    if (!keyspace.ok()) {
+      LOG_ERROR("Keyspace {} stays as it was: {}", name, keyspace.error().message());
+      (*unread)[name] = scope;
+      if (first->ok()) *first = std::move(keyspace.error());
+      continue;
+    }
+    // system and system_schema are as this version of the node defines them; virtual ones are not in the tables.
+    if (*keyspace == old || is_local_system_keyspace(name) || is_virtual_keyspace(name)) continue;
+    after = *keyspace != nullptr ? after->with_keyspace(*keyspace) : after->without_keyspace(name);
+  }
+  co_return after;
+}
+
+Task<Result<KeyspacePtr>> SchemaUpdateHandler::read_keyspace(std::string name, SchemaScope scope, KeyspacePtr before) {
+  SchemaRows rows;
+  const auto& tables = schema_tables_in_digest_order();
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const std::string_view table = tables[i];
+    const std::set<std::string>* names = table == "types"                                ? &scope.types
+                                         : table == "functions" || table == "aggregates" ? &scope.others
+                                                                                         : &scope.tables;
+    if (scope.whole || table == "keyspaces") names = nullptr;
+    if (names != nullptr && names->empty()) continue;
+    CO_TRY(co_await read_partition(i, name, names, &rows));
+  }
+  co_return keyspace_from_rows(name, rows, scope, before);
+}
+
+// Without names: the whole partition.
+Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keyspace, const std::set<std::string>* names,
+                                                 SchemaRows* rows) {
+  ReadCommand command;
+  command.table = stores_[0]->current()->table("system_schema", schema_tables_in_digest_order()[table]);
+  const DecoratedKey key = DecoratedKey::of(keyspace);
+  command.keys.push_back(key);
+  command.now_seconds = runtime_.shard(0).clock.wall_micros() / 1000000;
+  if (names != nullptr) {
+    for (const std::string& name : *names) {
+      const BytesView value(name);
+      command.slices.push_back(Slice::of_prefix(*command.table, {&value, 1}));
+    }
+  }
+  GroupingSink sink(command.table);
+  CO_TRY(co_await node_.read(command, sink));
+  if (names == nullptr) {
+    digest_->clear(table, key);
+  } else {
+    for (const std::string& name : *names) digest_->set(table, key, name, "");
+  }
+  for (auto& [name, group] : sink.keyspaces[keyspace]) {
+    digest_->set(table, key, name, std::move(group.digest));
+    (*rows)[command.table->name][name] = std::move(group.rows);
+  }
+  co_return Status();
 }
 
 Task<Status> SchemaUpdateHandler::publish(const SchemaDiff* diff) {
@@ -97,6 +305,62 @@ Task<Status> SchemaUpdateHandler::publish(const SchemaDiff* diff) {
   };
   auto statuses = co_await gather<Status>(runtime_, runtime_.shard(0).executor, publish_one);
   co_return first_error(std::move(statuses));
+}
+
+// --- The start ---
+
+Task<Result<SchemaPtr>> SchemaUpdateHandler::load(SchemaPtr builtin) {
+  digest_.emplace(*builtin);
+  std::map<std::string, SchemaRows> rows;
+  for (size_t i = 0; i < kSchemaTables; ++i) {
+    ReadCommand command;
+    command.table = builtin->table("system_schema", schema_tables_in_digest_order()[i]);
+    command.range = KeyRange{};
+    command.now_seconds = runtime_.shard(0).clock.wall_micros() / 1000000;
+    GroupingSink sink(command.table);
+    CO_TRY(co_await node_.read(command, sink));
+    for (auto& [keyspace, groups] : sink.keyspaces) {
+      const DecoratedKey key = DecoratedKey::of(keyspace);
+      for (auto& [name, group] : groups) {
+        digest_->set(i, key, name, std::move(group.digest));
+        rows[keyspace][command.table->name][name] = std::move(group.rows);
+      }
+    }
+  }
+  SchemaPtr schema = builtin;
+  SchemaScope whole;
+  whole.whole = true;
+  for (const auto& [name, of_keyspace] : rows) {
+    CO_ASSIGN_OR_RETURN(KeyspacePtr keyspace, keyspace_from_rows(name, of_keyspace, whole, nullptr));
+    if (is_system_keyspace(name)) saved_[name] = keyspace;
+    if (keyspace == nullptr || is_local_system_keyspace(name) || is_virtual_keyspace(name)) continue;
+    if (is_replicated_system_keyspace(name)) keyspace = evolved(builtin->keyspace(name), keyspace);
+    schema = schema->with_keyspace(keyspace);
+  }
+  co_return schema->with_version(digest_->version());
+}
+
+Task<Status> SchemaUpdateHandler::save_system_keyspaces() {
+  const SchemaPtr schema = stores_[0]->current();
+  const int64_t timestamp = next_timestamp();
+  Batch batch;
+  batch.tables = schema;
+  for (const char* name : {"system", "system_schema"}) {
+    const KeyspacePtr keyspace = schema->keyspace(name);
+    if (saved_[name] != nullptr) {
+      if (schema_updates(*schema, saved_[name].get(), keyspace.get(), options_at(0), batch.arena).empty()) continue;
+      batch.add(schema_updates(*schema, saved_[name].get(), nullptr, options_at(timestamp - 1), batch.arena));
+    }
+    batch.add(schema_updates(*schema, nullptr, keyspace.get(), options_at(timestamp), batch.arena));
+  }
+  for (const auto& [name, generation] : kGenerations) {
+    const KeyspacePtr keyspace = schema->keyspace(name);
+    batch.add(schema_updates(*schema, saved_[name].get(), keyspace.get(), options_at(generation), batch.arena));
+  }
+  saved_.clear();
+  if (batch.mutations.empty()) co_return Status();
+  auto applied = co_await apply(&batch);
+  co_return applied.ok() ? Status() : Status(std::move(applied.error()));
 }
 
 }  // namespace cassandra_like

@@ -1,17 +1,26 @@
 // Changes of the node's schema (schema.DefaultSchemaUpdateHandler): one after the other, on shard 0.
 //
-// A change is mutations of system_schema: they are written and synced, what they touch is read again, the next snapshot
-// goes to every shard, the difference to its listeners. A change that fails before the write changes nothing.
+// A change is mutations of system_schema, whether a statement here made them or a peer sent them. They are written and
+// synced, what they touch is read again, the next snapshot goes to every shard, the difference to its listeners. So
+// changes that were made on several nodes at once end the same everywhere: by the write times of the rows. A change that
+// fails before the write changes nothing. What was written and could not be read or published is taken up by the next
+// change.
+//
+// A write time is later than every write time in the node's own tables, whatever the clock says (SystemTimestamps).
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "model/mutation.h"
 #include "read/read_command.h"
 #include "runtime/runtime.h"
+#include "schema/schema_digest.h"
+#include "schema/schema_mutations.h"
 #include "schema/schema_store.h"
+#include "schema/system_timestamps.h"
 
 namespace cassandra_like {
 
@@ -28,28 +37,70 @@ struct SchemaNode {
   std::function<Task<Status>(unsigned shard, SchemaPtr schema, int64_t at_millis)> use_schema;
 };
 
+// Rows of one schema table below one first clustering value: as values, and as the digest has them.
+struct SchemaRowGroup {
+  std::vector<InternalRow> rows;
+  Bytes digest;
+};
+
 class SchemaUpdateHandler {
  public:
-  explicit SchemaUpdateHandler(Runtime& runtime) : runtime_(runtime) {}
+  SchemaUpdateHandler(Runtime& runtime, SystemTimestamps& timestamps) : runtime_(runtime), timestamps_(timestamps) {}
   // Before anything else. The stores, by shard, must live as long as the handler.
-  void attach(SchemaNode node, std::vector<SchemaStore*> stores);
+  void attach(SchemaNode node, std::vector<SchemaStore*> stores, bool cdc_enabled);
+
+  // At the start, when the tables of system_schema can be read: the schema that they hold and its version. `builtin` has
+  // the system keyspaces as this version of the node defines them; the replicated ones keep what others added to them.
+  Task<Result<SchemaPtr>> load(SchemaPtr builtin);
+  // Writes what load() found missing of the system keyspaces. The stores have what load() returned.
+  Task<Status> save_system_keyspaces();
 
   // Runs the transformation on the latest schema, and makes what it returns the schema.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
+  // Mutations of system_schema from elsewhere, each as MutationSerializer writes it. Any order and any repetition of the
+  // same mutations ends in the same schema. kInvalid when one is of another keyspace.
+  Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
   // The same, for a caller on another shard; the result is brought back there.
   Task<Result<SchemaDiff>> change_from(unsigned shard, SchemaTransformation transformation);
+  Task<Result<SchemaDiff>> merge_from(unsigned shard, std::vector<Bytes> mutations);
 
  private:
-  Task<Result<SchemaDiff>> apply(SchemaPtr next);
-  Task<Status> write(const SchemaPtr* before, const SchemaPtr* after);
+  // Mutations and what they point to. Each is of one keyspace's partition.
+  struct Batch {
+    SchemaPtr tables;
+    Arena arena;
+    std::vector<std::vector<PartitionUpdate>> updates;
+    std::vector<Mutation> mutations;
+    void add(std::vector<PartitionUpdate> of_keyspace);
+  };
+  using Scopes = std::map<std::string, SchemaScope>;
+
+  Task<void> begin();
+  void end();
+  Task<Result<SchemaDiff>> run(const SchemaTransformation* transformation);
+  Task<Result<SchemaDiff>> run_merge(const std::vector<Bytes>* mutations);
+  Task<Result<SchemaDiff>> apply(const Batch* batch);
+  // `before` with the keyspaces of `scopes` as the tables have them. A keyspace that cannot be read stays as it was, and
+  // `unread`, with the first error.
+  Task<Result<SchemaPtr>> read_again(SchemaPtr before, Scopes scopes, Scopes* unread, Status* first);
+  Task<Result<KeyspacePtr>> read_keyspace(std::string name, SchemaScope scope, KeyspacePtr before);
+  Task<Status> read_partition(size_t table, std::string keyspace, const std::set<std::string>* names, SchemaRows* rows);
   Task<Status> publish(const SchemaDiff* diff);
+  // system."IndexInfo" forgets the indexes that are no longer there.
+  Task<Status> forget_indexes(const Schema* before, const Schema* after);
+  SchemaWriteOptions options_at(int64_t timestamp) const { return {timestamp, cdc_enabled_}; }
+  int64_t next_timestamp() { return timestamps_.next(runtime_.shard(0).clock.wall_micros()); }
 
   Runtime& runtime_;
+  SystemTimestamps& timestamps_;
   SchemaNode node_;
   std::vector<SchemaStore*> stores_;
+  bool cdc_enabled_ = false;
+  std::optional<SchemaDigest> digest_;
+  std::map<std::string, KeyspacePtr> saved_;  // the system keyspaces as load() found them
+  Scopes pending_;                            // written, not published
   bool busy_ = false;
   std::deque<Promise<bool>*> waiting_;
-  int64_t last_timestamp_ = 0;
 };
 
 }  // namespace cassandra_like

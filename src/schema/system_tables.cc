@@ -35,7 +35,7 @@ StringPairs parse_compaction(std::string_view text) {
   return options;
 }
 
-TablePtr parse_table(const SystemTableText& text) {
+TablePtr parse_table(const SystemTableText& text, const SystemKeyspaceOptions& options) {
   std::vector<ColumnPtr> key, clustering, others;
   for (auto column_text : split(text.columns, ';')) {
     auto words = split(column_text, ' ');
@@ -59,22 +59,27 @@ TablePtr parse_table(const SystemTableText& text) {
   table->params.comment = text.comment;
   table->params.gc_grace_seconds = text.gc_grace_seconds;
   table->params.default_time_to_live = text.default_time_to_live;
-  if (*text.compaction != '\0') table->params.compaction = parse_compaction(text.compaction);
+  if (*text.compaction != '\0') {
+    table->params.compaction = parse_compaction(text.compaction);
+  } else if (!options.default_compaction.empty()) {
+    table->params.compaction = options.default_compaction;
+  }
   table->is_virtual = is_virtual_keyspace(text.keyspace);
   table->local_only = is_local_system_keyspace(text.keyspace) || table->is_virtual;
   if (table->local_only && !table->is_virtual) table->params.memtable_flush_period_in_ms = 3600000;
   return table;
 }
 
-ReplicationParams replication_of(std::string_view keyspace) {
+ReplicationParams replication_of(std::string_view keyspace, const SystemKeyspaceOptions& options) {
   const std::string locator = "org.apache.cassandra.locator.";
   ReplicationParams params;
   if (is_local_system_keyspace(keyspace) || is_virtual_keyspace(keyspace)) {
     params.options = {{"class", locator + "LocalStrategy"}};
     return params;
   }
-  const char* factor = keyspace == "system_auth" ? "1" : keyspace == "system_traces" ? "2" : "3";
-  params.options = {{"class", locator + "SimpleStrategy"}, {"replication_factor", factor}};
+  const int factor = keyspace == "system_auth" ? 1 : keyspace == "system_traces" ? 2 : 3;
+  params.options = {{"class", locator + "SimpleStrategy"},
+                    {"replication_factor", std::to_string(std::max(factor, options.default_keyspace_rf))}};
   return params;
 }
 
@@ -84,17 +89,17 @@ Uuid system_table_id(std::string_view keyspace, std::string_view name) {
   return Uuid::name_based(std::string(keyspace) + std::string(name));
 }
 
-SchemaPtr builtin_schema() {
+SchemaPtr builtin_schema(const SystemKeyspaceOptions& options) {
   std::map<std::string, std::shared_ptr<KeyspaceMetadata>> keyspaces;
   for (const auto& text : system_table_texts()) {
     auto& keyspace = keyspaces[text.keyspace];
     if (!keyspace) {
       keyspace = std::make_shared<KeyspaceMetadata>();
       keyspace->name = text.keyspace;
-      keyspace->replication = replication_of(text.keyspace);
+      keyspace->replication = replication_of(text.keyspace, options);
       keyspace->is_virtual = is_virtual_keyspace(text.keyspace);
     }
-    keyspace->tables[text.name] = parse_table(text);
+    keyspace->tables[text.name] = parse_table(text, options);
   }
   SchemaPtr schema = std::make_shared<Schema>();
   for (auto& [name, keyspace] : keyspaces) schema = schema->with_keyspace(keyspace);

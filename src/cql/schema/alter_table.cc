@@ -116,7 +116,10 @@ Altered alter(const Change& c, const TableMetadata& table, const ast::DropColumn
     }
     auto dropped = std::make_shared<Column>(*column);
     dropped->type = expand_user_types(column->type);
-    builder.dropped_columns[name] = {std::move(dropped), change.timestamp.value_or(c.input.timestamp_micros)};
+    // system_schema keeps whole milliseconds: rounded up, so that all that was written before stays dropped.
+    const int64_t now = (c.input.timestamp_micros + 999) / 1000 * 1000;
+    c.input.dropped_until_micros = now;
+    builder.dropped_columns[name] = {std::move(dropped), change.timestamp.value_or(now)};
     std::erase_if(builder.others, [&](const ColumnPtr& other) { return other->name == name; });
   }
   return builder.build();

@@ -16,11 +16,11 @@ namespace cassandra_like {
 struct SchemaChangeInput {
   const CqlOptions* options = nullptr;
   std::map<std::string, int> nodes;  // of the ring, by data center
-  int64_t timestamp_micros = 0;      // when dropped columns were dropped
+  int64_t timestamp_micros = 0;      // of the change
   Uuid table_id;                     // of a table that is created without an id of its own
   std::vector<std::string> warnings;
-  std::string created_index;                                         // of CREATE INDEX: what is to be built next
-  std::vector<std::pair<std::string, std::string>> dropped_indexes;  // keyspace and name
+  std::string created_index;         // of CREATE INDEX: what is to be built next
+  int64_t dropped_until_micros = 0;  // what was written to a dropped column until then is gone; 0: none was dropped
 };
 
 // A prepared one.

@@ -42,6 +42,8 @@ class SimMachine {
   virtual SimFaults& faults() = 0;
   // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.
   virtual void set_disk_capacity(uint64_t bytes) = 0;
+  // Sets the wall clock of this machine forward, or back; the monotonic clock goes on.
+  virtual void shift_wall_clock(Duration by) = 0;
 };
 
 class SimWorld {

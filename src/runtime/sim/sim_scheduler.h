@@ -138,13 +138,18 @@ class SimExecutor final : public Executor {
 
 class SimClock final : public Clock {
  public:
-  explicit SimClock(const SimScheduler& scheduler) : scheduler_(scheduler) {}
-  int64_t wall_micros() const override { return kStart + scheduler_.now() / 1000; }
+  // `offset`: how far the wall clock is ahead, in microseconds; it may change at any time.
+  explicit SimClock(const SimScheduler& scheduler, const int64_t* offset = nullptr)
+      : scheduler_(scheduler), offset_(offset) {}
+  int64_t wall_micros() const override {
+    return kStart + scheduler_.now() / 1000 + (offset_ == nullptr ? 0 : *offset_);
+  }
   int64_t monotonic_nanos() const override { return scheduler_.now(); }
 
  private:
   static constexpr int64_t kStart = 1'767'225'600'000'000;  // 2026-01-01
   const SimScheduler& scheduler_;
+  const int64_t* offset_;
 };
 
 class SimRandom final : public Random {

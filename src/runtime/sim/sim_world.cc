@@ -16,9 +16,9 @@ constexpr int64_t kForever = INT64_MAX;
 
 struct SimShard {
   SimShard(SimScheduler& scheduler, SimLife& life, unsigned index, SimFabric& fabric, SimHost& host,
-           SimDiskState& disk_state)
+           SimDiskState& disk_state, const int64_t* clock_offset)
       : executor(scheduler, life, index),
-        clock(scheduler),
+        clock(scheduler, clock_offset),
         network(fabric, executor, host),
         disk(disk_state, executor),
         random(scheduler.draw()) {}
@@ -56,7 +56,8 @@ class SimMachineImpl final : public SimMachine {
     boot->life.machine = host_.machine;
     boot->life.number = (*lives_)++;
     for (unsigned i = 0; i < shards; ++i) {
-      boot->shards.push_back(std::make_unique<SimShard>(scheduler_, boot->life, i, fabric_, host_, disk_));
+      boot->shards.push_back(
+          std::make_unique<SimShard>(scheduler_, boot->life, i, fabric_, host_, disk_, &clock_offset_));
     }
     boots_.push_back(std::move(boot));
     return *boots_.back();
@@ -74,6 +75,9 @@ class SimMachineImpl final : public SimMachine {
 
   SimFaults& faults() override { return faults_; }
   void set_disk_capacity(uint64_t bytes) override { disk_.set_capacity(bytes); }
+  void shift_wall_clock(Duration by) override {
+    clock_offset_ += std::chrono::duration_cast<std::chrono::microseconds>(by).count();
+  }
 
  private:
   bool end_life(bool clean) {
@@ -90,6 +94,7 @@ class SimMachineImpl final : public SimMachine {
   SimFabric& fabric_;
   uint32_t* lives_;
   SimFaults faults_;
+  int64_t clock_offset_ = 0;  // microseconds
   SimHost host_;
   SimDiskState disk_;
   // The dead are kept: what is left of a crashed node may still refer to its runtime.

@@ -154,6 +154,9 @@ class Engine {
   virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
 
   virtual Result<TableStatistics> table_statistics(const Uuid& table) const = 0;
+  // The latest write or deletion that a table holds, in microseconds; kNoTimestamp when it holds nothing. Looks at all
+  // that is in memtables: for small tables.
+  virtual Result<int64_t> max_timestamp(const Uuid& table) const = 0;
   virtual EngineStatistics statistics() const = 0;
   virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
 };

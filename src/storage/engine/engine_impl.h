@@ -51,6 +51,7 @@ class EngineImpl final : public Engine {
   Task<Status> build_index(TablePtr table, std::string index) override;
 
   Result<TableStatistics> table_statistics(const Uuid& table) const override;
+  Result<int64_t> max_timestamp(const Uuid& table) const override;
   EngineStatistics statistics() const override;
   std::vector<SSTableInfo> sstables(const Uuid& table) const override;
 
