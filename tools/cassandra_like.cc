@@ -1,10 +1,12 @@
 // The daemon: cassandra-like -c conf/node.yaml
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <thread>
 
 #include "cassandra_like/node.h"
@@ -37,9 +39,14 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
   }
   if (!pid_file.empty()) std::ofstream(pid_file) << getpid() << '\n';
   stop_on_signals(node.get(), signals);
-  bool clean = node->wait();
-  node->stop();
-  return clean ? 0 : 1;
+  const bool asked = node->wait();
+  const bool flushed = node->stop();
+  if (!flushed) {
+    std::cerr << "cassandra-like: not all memtables could be flushed: the commit log has what they hold, and the next "
+                 "start reads it; the log says why"
+              << std::endl;
+  }
+  return asked && flushed ? 0 : 1;
 }
 
 }  // namespace
@@ -73,5 +80,14 @@ int main(int argc, char** argv) {
     return error.empty() ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
   }
   options.install_logging = true;
-  return run(options, pid_file);
+  umask(umask(077) | 027);  // of the log files; nobody else reads what clients wrote
+  try {
+    return run(options, pid_file);
+  } catch (const std::bad_alloc&) {
+    std::cerr
+        << "cassandra-like: the system gives no more memory: lower memtable_heap_space, memtable_offheap_space and "
+           "file_cache_size, or raise the limit of the address space (ulimit -v)"
+        << std::endl;
+    return static_cast<int>(cassandra_like::StartFailure::kOther);
+  }
 }

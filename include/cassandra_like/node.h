@@ -50,8 +50,9 @@ class Node {
   virtual void request_stop() = 0;
   // Blocks until somebody requested a stop (a client of the admin interface can); false after a fatal error.
   virtual bool wait() = 0;
-  // Drains (finishes requests, flushes, syncs) and closes everything.
-  virtual void stop() = 0;
+  // Drains (finishes requests, flushes, syncs) and closes everything. False when not all could be flushed: the commit log
+  // has it, and the next start reads it.
+  virtual bool stop() = 0;
 };
 
 }  // namespace cassandra_like

@@ -1,11 +1,14 @@
 // The public Node: a ClusterNode over the real world, for callers that know nothing of shards and tasks.
 #include "cassandra_like/node.h"
 
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <future>
+
+#include <fmt/format.h>
 
 #include "base/log.h"
 #include "node/cluster_node.h"
@@ -42,6 +45,28 @@ void log_config(const Config& config) {
   for (const std::string& key : config.ignored_keys) LOG_INFO("{}: not used by this node, ignored", key);
   LOG_INFO("cassandra-like for Cassandra {}, {} shards, configuration {}", kReleaseVersion, config.shards,
            config.file.empty() ? "built in" : config.file);
+}
+
+// What a limit of the address space (ulimit -v) must leave room for. Without a limit nothing is checked: memory is
+// reserved long before it is used.
+Status check_address_space(const Config& config) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
+  const uint64_t memtables = config.memtable_space(), cache = config.file_cache_enabled ? config.file_cache_size : 0;
+  const uint64_t segments = 2 * config.commitlog_segment_size * config.shards;
+  // Stacks and the allocator's regions of the shards' and the helpers' threads, and the program itself.
+  constexpr uint64_t kOfThread = 72 * kMiB, kHelpers = 4, kProgram = 256 * kMiB;
+  const uint64_t threads = (config.shards + kHelpers) * kOfThread;
+  const uint64_t needed = 2 * memtables + cache + segments + threads + kProgram;
+  if (limit.rlim_cur >= needed) return {};
+  return Error(
+      ErrorCode::kConfigError,
+      fmt::format("The address space is limited to {} MiB, and this node needs {} MiB (memtables {}; file_cache_size "
+                  "{}; commit log segments {}; {} shards {}): raise "
+                  "the limit (ulimit -v), or lower memtable_heap_space, memtable_offheap_space, file_cache_size or "
+                  "shards",
+                  limit.rlim_cur / kMiB, needed / kMiB, 2 * memtables / kMiB, cache / kMiB, segments / kMiB,
+                  config.shards, threads / kMiB));
 }
 
 // Runs a task on shard 0 and blocks the calling thread, which must be none of the shards', until it is done.
@@ -84,12 +109,14 @@ class NodeImpl : public Node {
   void request_stop() override { finish(true); }
   bool wait() override { return stop_requested_.get_future().get(); }
 
-  void stop() override {
-    if (node_ == nullptr) return;
+  bool stop() override {
+    if (node_ == nullptr) return flushed_;
     Status status = block_on<Status>(*runtime_, &NodeImpl::stop_task, this);
-    if (!status.ok()) LOG_ERROR("Stopping: {}", status.error().message());
+    flushed_ = status.ok();
+    if (!flushed_) LOG_ERROR("Stopping: {}", status.error().message());
     runtime_->stop();
     runtime_.reset();
+    return flushed_;
   }
 
  private:
@@ -116,6 +143,7 @@ class NodeImpl : public Node {
   std::unique_ptr<LinuxRuntime> runtime_;
   std::unique_ptr<ClusterNode> node_;
   uint16_t native_port_ = 0, admin_port_ = 0;
+  bool flushed_ = true;
   std::atomic<bool> finished_{false};
   std::promise<bool> stop_requested_;
 };
@@ -144,6 +172,12 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
     }
   }
   log_config(*config);
+  if (options.install_logging && geteuid() == 0) {
+    LOG_WARN("Running as root: whoever takes over the node has the machine; run it as a user of its own");
+  }
+  if (Status status = check_address_space(*config); !status.ok()) {
+    return fail(StartFailure::kConfig, status.error().message());
+  }
   auto node = std::make_unique<NodeImpl>(std::move(*config));
   if (Status status = node->open(); !status.ok()) {
     ErrorCode code = status.error().code();

@@ -9,6 +9,7 @@
 #include "node/admin_wiring.h"
 #include "node/options.h"
 #include "runtime/gather.h"
+#include "storage/table/directory_check.h"
 
 namespace cassandra_like {
 namespace {
@@ -103,6 +104,7 @@ Status ClusterNodeImpl::prepare(const std::string& directory, const char* key) {
 
 // At the one that the file has.
 Error ClusterNodeImpl::listen_error(const Error& error, const char* address_key, const char* port_key) const {
+  if (error.code() == ErrorCode::kOverloaded) return error;  // of descriptors, whatever the address is
   const bool has_only_address = config_.lines.contains(address_key) && !config_.lines.contains(port_key);
   return config_.error_at(
       has_only_address ? address_key : port_key,
@@ -175,6 +177,11 @@ Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
 }
 
 Task<Status> ClusterNodeImpl::open() {
+  DirectoryCheck check;
+  check.data_directories = config_.data_file_directories;
+  check.local_system_directory = config_.local_system_data_file_directory;
+  check.uuid_identifiers = config_.uuid_sstable_identifiers_enabled;
+  CO_TRY(check_data_directories(disk(), check));
   CO_TRY(prepare_directories());
   CO_TRY(co_await sync_parents(std::move(made_directories_)));
   EngineOptions options = engine_options(config_);
@@ -257,7 +264,7 @@ Task<Status> ClusterNodeImpl::drain() {
   CO_TRY(co_await disable_binary());
   Status status = co_await replicas_->drain();
   drained_ = status.ok();
-  LOG_INFO("DRAINED");
+  if (drained_) LOG_INFO("DRAINED");
   co_return status;
 }
 

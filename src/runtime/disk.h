@@ -2,7 +2,7 @@
 // removal) is lost unless sync_directory() completed. The simulated disk does exactly that, also with torn pages.
 //
 // Reads and appends complete at once (from and to the page cache); syncs run elsewhere and complete on the shard.
-// Errors are kIo or kDiskFull and name the path.
+// Errors name the path: kIo, kDiskFull, or kOverloaded when the process has too many files and sockets open.
 #pragma once
 
 #include <memory>
@@ -79,7 +79,7 @@ class Disk {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
   virtual Status make_directories(const std::string& path) = 0;
-  // A file, or a directory with all that it holds. What does not exist is not an error.
+  // A file, a symbolic link itself, or an empty directory: nothing is removed recursively. What is not there is no error.
   virtual Status remove(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status link(const std::string& from, const std::string& to) = 0;

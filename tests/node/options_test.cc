@@ -62,10 +62,18 @@ TEST(OptionsTest, KeysWithoutEffectAreNamed) {
   EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"write_request_timeout", "concurrent_compactors"}));
   EXPECT_TRUE(config.warnings.empty());
   for (const auto& [key, value] : parsed("").settings()) EXPECT_FALSE(key.empty());
+  EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\nuuid_sstable_identifiers_enabled: true\n").warnings.empty());
+}
+
+// Cassandra with this configuration would refuse a directory that this node has written to.
+TEST(Options, WhatForbidsTheSSTablesOfThisNodeIsRefused) {
+  auto refusal = [](const char* text) { return parse_config(text, "c.yaml", {}).error().message(); };
+  EXPECT_EQ(refusal("sstable:\n  selected_format: big\n"),
+            "c.yaml:2: sstable.selected_format: big is not supported yet: write bti");
   EXPECT_EQ(
-      parsed("sstable:\n  selected_format: big\n").warnings,
-      (std::vector<std::string>{"sstable.selected_format: big is not supported yet, new SSTables are written as bti"}));
-  EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\n").warnings.empty());
+      refusal("uuid_sstable_identifiers_enabled: false\n"),
+      "c.yaml:1: uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet, and Cassandra "
+      "with this setting refuses a directory that has others: write true, here and in Cassandra's configuration");
 }
 
 }  // namespace

@@ -92,9 +92,13 @@ Task<void> names_of_files(Disk* disk, std::string dir) {
   EXPECT_EQ(names(*disk->list(dir + "/d/c")), "linked:1 ");
   Status synced = co_await disk->sync_directory(dir);
   EXPECT_TRUE(synced.ok());
-  EXPECT_TRUE(disk->remove(dir + "/d").ok());
-  EXPECT_TRUE(disk->remove(dir + "/d").ok());
-  EXPECT_EQ(names(*disk->list(dir)), "a/ ");
+  // Nothing is removed recursively.
+  EXPECT_EQ(disk->remove(dir + "/d").error().message(), "cannot remove " + dir + "/d: Directory not empty");
+  EXPECT_EQ(names(*disk->list(dir + "/d/c")), "linked:1 ");
+  EXPECT_TRUE(disk->remove(dir + "/d/c/linked").ok());
+  EXPECT_TRUE(disk->remove(dir + "/d/c").ok());
+  EXPECT_TRUE(disk->remove(dir + "/d/c").ok());
+  EXPECT_EQ(names(*disk->list(dir + "/d")), "moved:5 ");
 }
 TEST_P(DiskTest, KeepsNames) { on_disk(names_of_files); }
 

@@ -6,6 +6,8 @@
 
 #include "model/values.h"
 #include "runtime/sim/sim_runtime.h"
+#include "storage/sstable/digest.h"
+#include "storage/sstable/sstable_files.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/sstable/fixture/json_dump.h"
 
@@ -33,23 +35,45 @@ TEST(Descriptors, OtherFormatsAreRefusedByName) {
   auto opened = SSTable::open(world.disk(), {"/d", "nb", "big", "1"}, fixture.table);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), ErrorCode::kInvalid);
-  EXPECT_EQ(opened.error().message(), "SSTable format big-nb is not supported yet");
+  EXPECT_EQ(
+      opened.error().message(),
+      "/d/nb-1-big-Data.db is of format nb-big, which is not supported yet: let Cassandra rewrite all SSTables (set "
+      "sstable.selected_format: bti, storage_compatibility_mode: NONE and uuid_sstable_identifiers_enabled: true, "
+      "then nodetool upgradesstables -a)");
 }
 
-TEST(Directories, IncompleteSSTablesAreRemoved) {
+TEST(Directories, UnfinishedSSTablesAreToldFromThoseThatLostSomething) {
   LinuxDisk world;
   TemporaryDirectory directory;
-  for (const char* name :
-       {"da-1-bti-Data.db", "da-1-bti-Rows.db", "da-2-bti-Data.db", "da-2-bti-TOC.txt", "manifest.json"}) {
+  for (const char* name : {"da-1-bti-Data.db", "da-1-bti-TOC.txt.tmp", "da-2-bti-Data.db", "da-2-bti-TOC.txt",
+                           "da-3-bti-Rows.db", "da-2-bti-Statistics.db.tmp", "manifest.json"}) {
     std::ofstream(directory.path() + "/" + name) << "x";
   }
-  auto found = must(list_sstables(world.disk(), directory.path()));
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].id, "2");
-  std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
-    left.push_back(entry.path().filename());
-  EXPECT_THAT(left, testing::UnorderedElementsAre("da-2-bti-Data.db", "da-2-bti-TOC.txt", "manifest.json"));
+  auto found = must(find_sstables(world.disk(), directory.path()));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(found[0].is_unfinished());
+  EXPECT_THAT(found[1].components, testing::ElementsAre("Data.db", "TOC.txt"));
+  EXPECT_FALSE(found[2].is_unfinished());
+  auto finished = must(list_sstables(world.disk(), directory.path()));
+  ASSERT_EQ(finished.size(), 2u);
+  EXPECT_EQ(finished[0].id, "2");
+}
+
+TEST(Digests, ReadAsCassandraReadsThemAndNoticeTheirOwnDamage) {
+  Digest digest;
+  digest.data = 4003766670;
+  digest.components = {{"Filter.db", 7}, {"Rows.db", 0}};
+  const Bytes text = digest.serialize();
+  EXPECT_EQ(text.substr(0, text.rfind(' ')), "4003766670\nFilter.db 7\nRows.db 0\nDigest.crc32");
+  EXPECT_EQ(Digest::parse(text)->components, digest.components);
+  EXPECT_EQ(Digest::parse(text)->data, digest.data);
+  EXPECT_EQ(Digest::parse("4003766670")->data, 4003766670);
+  EXPECT_EQ(Digest::parse(""), std::nullopt);
+  for (size_t i = 0; i < text.size(); ++i) {
+    Bytes damaged = text;
+    damaged[i] ^= 1;
+    EXPECT_EQ(Digest::parse(damaged), std::nullopt) << i;
+  }
 }
 
 TEST(Directories, RemovingAnSSTableRemovesAllItsFiles) {

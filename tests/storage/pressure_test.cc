@@ -40,6 +40,30 @@ TEST(PressureTest, WritesAreRefusedWhenFlushingFailsForLong) {
   EXPECT_FALSE(node.failures.empty());
 }
 
+TEST(PressureTest, FlushingResumesWhenAFullDiskHasRoomAgain) {
+  EngineOptions options = small_memory();
+  options.disk_failure_policy = FailurePolicy::kIgnore;
+  options.commit_failure_policy = FailurePolicy::kIgnore;
+  Node node(1, 1, options);
+  auto t = node.table("t");
+  node.machine().set_disk_capacity(300 << 10);
+  Status status;
+  int written = 0;
+  for (; written < 3000 && status.ok(); ++written) {
+    status = node.apply(Update(t, "key").row(written).cell("v", std::string(100, 'x')));
+  }
+  ASSERT_FALSE(status.ok());
+  EXPECT_TRUE(node.engine().sstables(t->id).empty());
+  node.machine().set_disk_capacity(1 << 30);
+  // Nobody writes and nobody asks for a flush.
+  node.world().run_for(std::chrono::seconds(20));
+  EXPECT_FALSE(node.engine().sstables(t->id).empty());
+  EXPECT_TRUE(node.failures.empty());
+  for (int i = 0; i < 3000; ++i) {
+    ASSERT_TRUE(node.apply(Update(t, "another").row(i).cell("v", std::string(100, 'x'))).ok());
+  }
+}
+
 // Power fails at any moment of a flush or a compaction; everything acknowledged is there afterwards.
 TEST(PressureTest, PowerFailuresDuringFlushAndCompactionLoseNothing) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {

@@ -3,6 +3,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -52,9 +53,13 @@ class OsRandom final : public Random {
   Xoshiro generator_{kernel_seed()};
 };
 
+// Most descriptors are for clients.
+size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 4, 16, 64 * 1024); }
+
 struct ShardParts {
-  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& pool)
-      : shard(index), network(shard, std::move(registry), http), disk(shard, pool) {}
+  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& pool,
+             OpenFiles& open_files)
+      : shard(index), network(shard, std::move(registry), http), disk(shard, pool, open_files) {}
 
   EpollShard shard;
   OsClock clock;
@@ -70,7 +75,9 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
   explicit LinuxRuntimeImpl(unsigned shards) {
     CHECK(shards >= 1 && shards <= 64);
     auto registry = std::make_shared<ListenRegistry>();
-    for (unsigned i = 0; i < shards; ++i) parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, pool_));
+    for (unsigned i = 0; i < shards; ++i) {
+      parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, pool_, open_files_));
+    }
   }
   ~LinuxRuntimeImpl() override {
     if (started_ && !stopped_) stop();
@@ -99,6 +106,7 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
   }
 
  private:
+  OpenFiles open_files_{most_open_files()};
   SyncPool pool_;
   HttpServer http_;
   std::vector<std::unique_ptr<ShardParts>> parts_;

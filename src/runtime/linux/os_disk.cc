@@ -9,16 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
-
 #include "runtime/linux/os_error.h"
 #include "runtime/linux/os_files.h"
 
 namespace cassandra_like {
 
-namespace fs = std::filesystem;
-
 namespace {
+
+// What a node keeps is nobody's business but its user's; the group may look, for backups.
+constexpr mode_t kFileMode = 0640;
+constexpr mode_t kDirectoryMode = 0750;
 
 class OsDirectoryLock final : public DirectoryLock {
  public:
@@ -28,14 +28,14 @@ class OsDirectoryLock final : public DirectoryLock {
   FileDescriptor fd_;
 };
 
-Status sync_directory_now(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Status sync_directory_now(OpenFiles& open_files, const std::string& path) {
+  FileDescriptor fd = open_files.open(path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!fd.valid() || ::fsync(fd.get()) != 0) return os_error("sync the directory", path, errno);
   return {};
 }
 
-Status sync_file_now(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+Status sync_file_now(OpenFiles& open_files, const std::string& path) {
+  FileDescriptor fd = open_files.open(path.c_str(), O_RDONLY);
   if (!fd.valid() || ::fsync(fd.get()) != 0) return os_error("sync", path, errno);
   return {};
 }
@@ -43,23 +43,22 @@ Status sync_file_now(const std::string& path) {
 }  // namespace
 
 Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileDescriptor fd = open_files_.open(path.c_str(), O_RDONLY);
   struct stat st {};
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return os_error("open", path, errno);
   if (S_ISDIR(st.st_mode)) return os_error("open", path, EISDIR);
-  return std::unique_ptr<ReadFile>(
-      std::make_unique<OsReadFile>(path, std::move(fd), static_cast<uint64_t>(st.st_size), pool_));
+  return std::unique_ptr<ReadFile>(std::make_unique<OsReadFile>(path, std::move(fd), st, open_files_, pool_));
 }
 
 Result<std::unique_ptr<WriteFile>> OsDisk::create(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644));
+  FileDescriptor fd = open_files_.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND, kFileMode);
   if (!fd.valid()) return os_error("create", path, errno);
   return std::unique_ptr<WriteFile>(std::make_unique<OsWriteFile>(path, std::move(fd), shard_, pool_));
 }
 
 // Not populated: touching every page at once would make the whole file dirty and resident before its first use.
 Result<std::unique_ptr<MappedFile>> OsDisk::create_mapped(const std::string& path, uint64_t size) {
-  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  FileDescriptor fd = open_files_.open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, kFileMode);
   if (!fd.valid()) return os_error("create", path, errno);
   auto failed = [&](int error_number) {
     ::unlink(path.c_str());
@@ -78,8 +77,10 @@ Result<std::unique_ptr<MappedFile>> OsDisk::create_mapped(const std::string& pat
 }
 
 Result<std::vector<DirectoryEntry>> OsDisk::list(const std::string& path) {
-  std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  FileDescriptor fd = open_files_.open(path.c_str(), O_RDONLY | O_DIRECTORY);
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr, ::closedir);
   if (directory == nullptr) return os_error("list", path, errno);
+  static_cast<void>(fd.release());  // the directory's now
   std::vector<DirectoryEntry> entries;
   for (;;) {
     errno = 0;
@@ -104,18 +105,28 @@ bool OsDisk::exists(const std::string& path) {
 }
 
 Status OsDisk::make_directories(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return os_error("create the directory", path, error.value());
-  return {};
+  if (::mkdir(path.c_str(), kDirectoryMode) == 0) return {};
+  if (errno == ENOENT) {
+    const size_t slash = path.rfind('/');
+    const size_t end = slash == std::string::npos ? slash : path.find_last_not_of('/', slash);
+    if (end == std::string::npos) return os_error("create the directory", path, ENOENT);
+    TRY(make_directories(path.substr(0, end + 1)));
+    if (::mkdir(path.c_str(), kDirectoryMode) == 0) return {};
+  }
+  const int error_number = errno;
+  struct stat st {};
+  if (error_number == EEXIST && ::stat(path.c_str(), &st) == 0) {
+    return S_ISDIR(st.st_mode) ? Status() : os_error("create the directory", path, ENOTDIR);
+  }
+  return os_error("create the directory", path, error_number);
 }
 
 Status OsDisk::remove(const std::string& path) {
+  open_files_.hold_before_removal(path);
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) return os_error("remove", path, error.value());
-  return {};
+  if (errno != EISDIR && errno != EPERM) return os_error("remove", path, errno);
+  if (::rmdir(path.c_str()) == 0 || errno == ENOENT) return {};
+  return os_error("remove", path, errno);
 }
 
 Status OsDisk::rename(const std::string& from, const std::string& to) {
@@ -129,11 +140,12 @@ Status OsDisk::link(const std::string& from, const std::string& to) {
 }
 
 Task<Status> OsDisk::sync_file(std::string path) {
-  return pool_.run(&shard_, [path = std::move(path)] { return sync_file_now(path); });
+  return pool_.run(&shard_, [files = &open_files_, path = std::move(path)] { return sync_file_now(*files, path); });
 }
 
 Task<Status> OsDisk::sync_directory(std::string path) {
-  return pool_.run(&shard_, [path = std::move(path)] { return sync_directory_now(path); });
+  return pool_.run(&shard_,
+                   [files = &open_files_, path = std::move(path)] { return sync_directory_now(*files, path); });
 }
 
 Result<DiskSpace> OsDisk::space(const std::string& path) {
@@ -144,7 +156,7 @@ Result<DiskSpace> OsDisk::space(const std::string& path) {
 
 // The kernel drops the lock when its holder dies, however it dies.
 Result<std::unique_ptr<DirectoryLock>> OsDisk::lock(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor fd = open_files_.open(path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!fd.valid()) return os_error("lock", path, errno);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {

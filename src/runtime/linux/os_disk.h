@@ -2,13 +2,15 @@
 #pragma once
 
 #include "runtime/disk.h"
+#include "runtime/linux/open_files.h"
 #include "runtime/linux/sync_pool.h"
 
 namespace cassandra_like {
 
 class OsDisk final : public Disk {
  public:
-  OsDisk(EpollShard& shard, SyncPool& pool) : shard_(shard), pool_(pool) {}
+  OsDisk(EpollShard& shard, SyncPool& pool, OpenFiles& open_files)
+      : shard_(shard), pool_(pool), open_files_(open_files) {}
 
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override;
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
@@ -27,6 +29,7 @@ class OsDisk final : public Disk {
  private:
   EpollShard& shard_;
   SyncPool& pool_;
+  OpenFiles& open_files_;
 };
 
 }  // namespace cassandra_like

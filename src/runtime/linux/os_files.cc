@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "runtime/linux/os_error.h"
 
@@ -15,33 +16,48 @@ namespace {
 constexpr uint64_t kLarge = 1024 * 1024;
 
 // If the file was removed, its pages go with this.
-void give_back(FileDescriptor fd, const char* mapped, uint64_t size) {
+void give_back(OpenFiles::Descriptor fd, const char* mapped, uint64_t size) {
   if (mapped != nullptr) ::munmap(const_cast<char*>(mapped), size);
-  fd.reset();
+  fd = nullptr;
 }
 
 }  // namespace
 
+OsReadFile::OsReadFile(const std::string& path, FileDescriptor fd, const struct stat& status, OpenFiles& open_files,
+                       SyncPool& pool)
+    : size_(static_cast<uint64_t>(status.st_size)), open_files_(open_files), pool_(pool) {
+  file_.path = path;
+  open_files_.add(file_, std::move(fd), status);
+}
+
 OsReadFile::~OsReadFile() {
+  OpenFiles::Descriptor fd = open_files_.remove(file_);
   if (size_ < kLarge) {
-    give_back(std::move(fd_), mapped_.load(), size_);
+    give_back(std::move(fd), mapped_.load(), size_);
     return;
   }
-  pool_.run_idle([fd = std::move(fd_), mapped = mapped_.load(), size = size_]() mutable {
+  pool_.run_idle([fd = std::move(fd), mapped = mapped_.load(), size = size_]() mutable {
     give_back(std::move(fd), mapped, size);
   });
 }
 
 Status OsReadFile::read(uint64_t offset, std::span<char> out) const {
+  auto past_the_end = [&] {
+    return Error(ErrorCode::kIo, fmt::format("cannot read {}: {} bytes at {} are past its end at {}", path(),
+                                             out.size(), offset, size_));
+  };
+  if (const char* mapped = mapped_.load(std::memory_order_acquire); mapped != nullptr) {
+    if (offset > size_ || out.size() > size_ - offset) return past_the_end();
+    std::memcpy(out.data(), mapped + offset, out.size());
+    return {};
+  }
+  ASSIGN_OR_RETURN(OpenFiles::Descriptor fd, open_files_.use(file_));
   size_t done = 0;
   while (done < out.size()) {
-    ssize_t n = ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    ssize_t n = ::pread(fd->get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return os_error("read", path_, errno);
-    if (n == 0) {
-      return Error(ErrorCode::kIo, fmt::format("cannot read {}: {} bytes at {} are past its end at {}", path_,
-                                               out.size(), offset, size_));
-    }
+    if (n < 0) return os_error("read", path(), errno);
+    if (n == 0) return past_the_end();
     done += static_cast<size_t>(n);
   }
   return {};
@@ -51,10 +67,12 @@ Result<BytesView> OsReadFile::map() const {
   if (size_ == 0) return BytesView("", 0);
   const char* p = mapped_.load(std::memory_order_acquire);
   if (p == nullptr) {
-    void* fresh = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd_.get(), 0);
-    if (fresh == MAP_FAILED) return os_error("map", path_, errno);
+    ASSIGN_OR_RETURN(OpenFiles::Descriptor fd, open_files_.use(file_));
+    void* fresh = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd->get(), 0);
+    if (fresh == MAP_FAILED) return os_error("map", path(), errno);
     if (mapped_.compare_exchange_strong(p, static_cast<const char*>(fresh))) {
       p = static_cast<const char*>(fresh);
+      fd = open_files_.remove(file_);
     } else {
       ::munmap(fresh, size_);
     }

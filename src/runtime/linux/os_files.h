@@ -6,26 +6,28 @@
 
 #include "runtime/disk.h"
 #include "runtime/linux/file_descriptor.h"
+#include "runtime/linux/open_files.h"
 #include "runtime/linux/sync_pool.h"
 
 namespace cassandra_like {
 
 class OsReadFile final : public ReadFile {
  public:
-  OsReadFile(std::string path, FileDescriptor fd, uint64_t size, SyncPool& pool)
-      : path_(std::move(path)), fd_(std::move(fd)), size_(size), pool_(pool) {}
+  OsReadFile(const std::string& path, FileDescriptor fd, const struct stat& status, OpenFiles& open_files,
+             SyncPool& pool);
   ~OsReadFile() override;
 
-  const std::string& path() const override { return path_; }
+  const std::string& path() const override { return file_.path; }
   uint64_t size() const override { return size_; }
   Status read(uint64_t offset, std::span<char> out) const override;
+  // A mapped file needs no descriptor.
   Result<BytesView> map() const override;
 
  private:
-  std::string path_;
-  FileDescriptor fd_;
   uint64_t size_;
+  OpenFiles& open_files_;
   SyncPool& pool_;
+  mutable OpenFiles::File file_;
   mutable std::atomic<const char*> mapped_{nullptr};  // by whichever shard asks first
 };
 

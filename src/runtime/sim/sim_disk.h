@@ -110,7 +110,6 @@ class SimDiskState {
 
   Result<Place> place_of(const std::string& path, const char* doing) const;
   void change(std::vector<Setting> settings);
-  void remove_tree(const Place& place, const std::shared_ptr<SimInode>& inode);
   static void apply(const Change& change);
   void lose_unsynced_names();
   std::shared_ptr<SimInode> survivor(const std::shared_ptr<SimInode>& inode,

@@ -101,14 +101,10 @@ Status SimDiskState::remove(const std::string& path) {
   auto place = place_of(path, "remove");
   if (!place.ok()) return {};
   auto it = place->directory->live.find(place->name);
-  if (it != place->directory->live.end()) remove_tree(*place, std::shared_ptr<SimInode>(it->second));
+  if (it == place->directory->live.end()) return {};
+  if (!it->second->live.empty()) return sim_io_error("remove", path, "Directory not empty");
+  change({{place->directory, place->name, nullptr}});
   return {};
-}
-
-void SimDiskState::remove_tree(const Place& place, const std::shared_ptr<SimInode>& inode) {
-  SimInode::Names children = inode->live;
-  for (const auto& [name, child] : children) remove_tree({inode, name}, child);
-  change({{place.directory, place.name, nullptr}});
 }
 
 Status SimDiskState::rename(const std::string& from, const std::string& to) {

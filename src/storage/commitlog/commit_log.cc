@@ -214,9 +214,11 @@ uint64_t CommitLog::total_bytes() const {
 }
 
 Error CommitLog::fail(const Error& cause, std::string_view what) {
-  Error error(cause.code() == ErrorCode::kDiskFull ? ErrorCode::kDiskFull : ErrorCode::kIo,
+  const bool is_shortage = cause.code() == ErrorCode::kOverloaded;  // of descriptors: the next write may find one
+  Error error(cause.code() == ErrorCode::kDiskFull || is_shortage ? cause.code() : ErrorCode::kIo,
               fmt::format("{}: {}", what, cause.message()));
   LOG_ERROR("{}", error.message());
+  if (is_shortage) return error;
   if (options_.failure_policy == FailurePolicy::kIgnore || failure_) return error;
   failure_ = std::make_unique<Error>(error);
   if (options_.on_failure) options_.on_failure(options_.failure_policy, error);

@@ -12,6 +12,10 @@
 
 namespace cassandra_like {
 
+namespace {
+constexpr Duration kShortagePause = std::chrono::milliseconds(100);
+}
+
 void CommitLog::request_sync() {
   if (!sync_requested_) unsynced_since_nanos_ = runtime_.clock.monotonic_nanos();
   sync_requested_ = true;
@@ -77,6 +81,12 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
     if (segment.removed) continue;
     if (!segment.in_directory) {
       Status synced = co_await runtime_.disk.sync_directory(options_.directory);
+      // Without a descriptor for the directory nothing was lost: there is one when another file or socket is closed.
+      while (!synced.ok() && synced.error().code() == ErrorCode::kOverloaded && !gate_.closed()) {
+        LOG_WARN("The commit log waits to be synced: {}", synced.error().message());
+        co_await runtime_.executor.sleep(kShortagePause);
+        synced = co_await runtime_.disk.sync_directory(options_.directory);
+      }
       if (!synced.ok()) co_return synced;
       segment.in_directory = true;
     }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "read/merge.h"
 #include "storage/engine/engine_impl.h"
+#include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
 
@@ -145,7 +146,7 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
       store->leftovers.push_back(descriptor);
       co_return disk_failure(info.error(), what);
     }
-    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
+    auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) {
       store->leftovers.push_back(descriptor);
       co_return disk_failure(sstable.error(), what);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/path_component.h"
 #include "storage/engine/engine_impl.h"
 
 namespace cassandra_like {
@@ -126,6 +127,8 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
     if (store->memtable->has_old_columns()) spawn(flush_in_background(store));
     return {};
   }
+  TRY(check_path_component(table->keyspace, "The name of a keyspace"));
+  TRY(check_path_component(table->directory_name(), "The directory of a table"));
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   store->durable = durable;

@@ -138,6 +138,8 @@ class EngineImpl final : public Engine {
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
   Error disk_failure(const Error& cause, const std::string& what);
+  bool goes_on_after(const Error& cause) const;
+  void retry_flush(const TableStorePtr& store);
   Task<void> pause_if_due(int64_t* slice_end);
 
   Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);

@@ -9,12 +9,14 @@
 #include "base/log.h"
 #include "read/merge.h"
 #include "storage/engine/engine_impl.h"
+#include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
 
 namespace {
 constexpr int64_t kSliceNanos = 1'000'000;
-}
+constexpr Duration kShortestRetry = std::chrono::seconds(1), kLongestRetry = std::chrono::seconds(8);
+}  // namespace
 
 Task<void> EngineImpl::pause_if_due(int64_t* slice_end) {
   if (runtime_.clock.monotonic_nanos() < *slice_end) return {};
@@ -25,10 +27,26 @@ Task<void> EngineImpl::pause_if_due(int64_t* slice_end) {
 Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
   Error error(cause.code(), fmt::format("{}: {}", what, cause.message()));
   LOG_ERROR("{}", error.message());
-  bool stops = options_.disk_failure_policy != FailurePolicy::kIgnore &&
-               options_.disk_failure_policy != FailurePolicy::kBestEffort;
-  if (stops && options_.on_failure) options_.on_failure(options_.disk_failure_policy, error);
+  if (!goes_on_after(cause) && options_.on_failure) options_.on_failure(options_.disk_failure_policy, error);
   return error;
+}
+
+// A shortage of descriptors is no failure of the disk.
+bool EngineImpl::goes_on_after(const Error& cause) const {
+  return options_.disk_failure_policy == FailurePolicy::kIgnore ||
+         options_.disk_failure_policy == FailurePolicy::kBestEffort || cause.code() == ErrorCode::kOverloaded;
+}
+
+// There may be room on the disk later: what a flush failed to write is tried again, since nothing else asks for it.
+void EngineImpl::retry_flush(const TableStorePtr& store) {
+  if (store->flush_retry_waits || store->dropped || gate_.closed()) return;
+  store->flush_retry_waits = true;
+  store->flush_retry_pause = std::clamp(2 * store->flush_retry_pause, kShortestRetry, kLongestRetry);
+  runtime_.executor.schedule(store->flush_retry_pause, [this, store, alive = alive_] {
+    if (!*alive) return;
+    store->flush_retry_waits = false;
+    if (!gate_.closed() && !store->dropped) spawn(flush_in_background(store));
+  });
 }
 
 Task<Status> EngineImpl::flush(Selection selection) {
@@ -74,6 +92,11 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
       if (!status.ok()) break;
     }
     if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
+  }
+  if (status.ok()) {
+    store->flush_retry_pause = {};
+  } else if (goes_on_after(status.error())) {
+    retry_flush(store);
   }
   recount_memory();
   wake_writers();
@@ -160,7 +183,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
     }
     bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();
     if (store->dropped || is_void) co_return remove_sstable(runtime_.disk, descriptor);
-    auto sstable = SSTable::open(runtime_.disk, descriptor, store->table, &chunk_cache_);
+    auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) {
       store->leftovers.push_back(descriptor);
       co_return disk_failure(sstable.error(), what);

@@ -3,12 +3,14 @@
 // Every shard links its own files; the manifest lists what is there. It is written again when another shard has added
 // files meanwhile, so the last one to finish leaves it whole.
 #include <algorithm>
+#include <array>
 
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include "base/containers.h"
 #include "base/log.h"
+#include "base/path_component.h"
 #include "model/schema_text.h"
 #include "storage/engine/engine_impl.h"
 
@@ -17,6 +19,8 @@ namespace cassandra_like {
 namespace {
 
 constexpr std::string_view kSnapshots = "snapshots";
+// Of the components that Cassandra's formats have had.
+constexpr std::array<std::string_view, 5> kComponentEndings{".db", ".txt", ".crc32", ".adler32", ".sha1"};
 
 std::string iso_time(int64_t millis) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixMillis(millis), absl::UTCTimeZone());
@@ -96,6 +100,7 @@ Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, i
 }  // namespace
 
 Task<Status> EngineImpl::snapshot(Selection selection, SnapshotRequest request) {
+  CO_TRY(check_path_component(request.tag, "Snapshot name"));
   for (TableStorePtr& store : select(selection)) {
     Status kept = co_await snapshot_store(store, request);
     if (!kept.ok()) co_return kept;
@@ -112,6 +117,7 @@ SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& sc
 }
 
 Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest request) {
+  CO_TRY(check_path_component(request.tag, "Snapshot name"));
   if (!request.skip_flush) {
     Status flushed = co_await flush_store(store);
     if (!flushed.ok()) co_return flushed;
@@ -194,12 +200,68 @@ Status add_sizes(Disk& disk, const std::string& snapshot, const std::string& liv
   return {};
 }
 
+// Whether a snapshot has files of this name: components of SSTables of any format, the manifest and the schema, and what
+// replace_file() left of them.
+bool is_file_of_snapshot(std::string_view name) {
+  for (std::string_view known : {"manifest.json", "schema.cql"}) {
+    if (name == known || name.starts_with(std::string(known) + ".tmp")) return true;
+  }
+  if (name.find('-') == name.npos) return false;
+  return std::any_of(kComponentEndings.begin(), kComponentEndings.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// The files of one snapshot, and the directories in the order in which they can be removed.
+struct SnapshotContent {
+  std::vector<std::string> files, directories;
+};
+
+// kInvalid when there is something that no snapshot has: an operator may have put it there.
+Status collect_snapshot(Disk& disk, const std::string& path, bool of_index, SnapshotContent& content) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(path));
+  for (const DirectoryEntry& entry : entries) {
+    std::string inner = path + "/" + entry.name;
+    if (entry.is_directory && !of_index && entry.name.starts_with('.')) {
+      TRY(collect_snapshot(disk, inner, true, content));
+    } else if (!entry.is_directory && is_file_of_snapshot(entry.name)) {
+      content.files.push_back(std::move(inner));
+    } else {
+      return invalid(fmt::format("{} belongs to no snapshot: move it away, then clear the snapshot again", inner));
+    }
+  }
+  content.directories.push_back(path);
+  return {};
+}
+
+// Removes snapshots/<tag>, file by file; nothing when it holds what it should not.
+Status remove_tag(Disk& disk, const std::string& snapshots, const std::string& tag) {
+  TRY(check_path_component(tag, "Snapshot name"));
+  ASSIGN_OR_RETURN(auto entries, disk.list(snapshots));
+  auto entry = std::find_if(entries.begin(), entries.end(), [&](const DirectoryEntry& e) { return e.name == tag; });
+  if (entry == entries.end()) return {};
+  const std::string path = snapshots + "/" + tag;
+  if (!entry->is_directory) return invalid(fmt::format("{} is no directory of a snapshot: move it away", path));
+  // A symbolic link goes itself, not what it leads to; and a directory that is empty already.
+  if (disk.remove(path).ok()) return {};
+  SnapshotContent content;
+  TRY(collect_snapshot(disk, path, false, content));
+  for (const std::string& file : content.files) TRY(disk.remove(file));
+  for (const std::string& directory : content.directories) TRY(disk.remove(directory));
+  return {};
+}
+
+Status remove_all_tags(Disk& disk, const std::string& snapshots) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(snapshots));
+  for (const DirectoryEntry& entry : entries) TRY(remove_tag(disk, snapshots, entry.name));
+  return disk.remove(snapshots);
+}
+
 Status remove_snapshot(Disk& disk, const EngineOptions& options, const SnapshotInfo& snapshot) {
   return visit_tables(disk, options,
                       [&](const std::string& keyspace, const std::string& table, const std::string& path) {
                         if (keyspace != snapshot.keyspace || table.substr(0, table.rfind('-')) != snapshot.table)
                           return Status();
-                        return disk.remove(path + "/" + snapshot.tag);
+                        return remove_tag(disk, path, snapshot.tag);
                       });
 }
 
@@ -238,9 +300,10 @@ Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t
 }
 
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag) {
+  if (!tag.empty()) TRY(check_path_component(tag, "Snapshot name"));
   return visit_tables(disk, options, [&](const std::string& name, const std::string&, const std::string& path) {
     if (!keyspace.empty() && keyspace != name) return Status();
-    return disk.remove(tag.empty() ? path : path + "/" + tag);
+    return tag.empty() ? remove_all_tags(disk, path) : remove_tag(disk, path, tag);
   });
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/path_component.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -84,6 +86,7 @@ Result<std::unique_ptr<IndexStore>> make_index(const TableMetadata& base, const 
   }
   auto target = metadata.options.find("target");
   if (target == metadata.options.end()) return invalid(fmt::format("Index {} has no target", metadata.name));
+  TRY(check_path_component("." + metadata.name, "The directory of an index"));
   auto index = std::make_unique<IndexStore>();
   index->metadata = metadata;
   index->target = parse_index_target(target->second);

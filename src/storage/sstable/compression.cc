@@ -241,7 +241,10 @@ std::optional<CompressionInfo> CompressionInfo::parse(BytesView file, uint64_t f
   info.data_length = in.be<uint64_t>();
   uint64_t chunks = in.u32();
   uint64_t length = info.params.chunk_length;
-  if (in.failed() || length == 0 || length > kMaxChunkLength || in.remaining() < chunks * 8) return std::nullopt;
+  if (in.failed() || length == 0 || length > kMaxChunkLength || in.remaining() != chunks * 8) return std::nullopt;
+  // A ratio of compression is at least one, or there is no limit.
+  constexpr uint32_t kNoLimit = 0x7FFFFFFF;
+  if (info.params.max_compressed_length > length && info.params.max_compressed_length != kNoLimit) return std::nullopt;
   // A compaction's last chunk may be an empty one, after all data.
   uint64_t needed = info.data_length / length + (info.data_length % length != 0 ? 1 : 0);
   if (needed == 0 || chunks < needed) return std::nullopt;

@@ -2,7 +2,6 @@
 #include "storage/sstable/data_reader.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -20,15 +19,30 @@ void reserve(std::unique_ptr<char[]>& buffer, size_t& capacity, size_t size) {
 
 }  // namespace
 
-Result<std::unique_ptr<DataFile>> DataFile::open(Disk& disk, const std::string& path, BytesView info,
-                                                 ChunkCache* cache) {
+Result<std::unique_ptr<DataFile>> DataFile::open_plain(Disk& disk, const std::string& path, Bytes crcs) {
+  constexpr size_t kHeader = 4, kChecksum = 4;
+  constexpr uint64_t kLongestChunk = 1u << 30;
   std::unique_ptr<DataFile> data(new DataFile());
   ASSIGN_OR_RETURN(data->file_, disk.open(path));
-  if (is_null(info)) {
-    ASSIGN_OR_RETURN(data->mapped_, data->file_->map());
-    data->size_ = data->mapped_.size();
-    return data;
+  ASSIGN_OR_RETURN(data->mapped_, data->file_->map());
+  data->size_ = data->mapped_.size();
+  if (crcs.size() >= kHeader) data->plain_chunk_ = load_be<uint32_t>(crcs.data());
+  if (data->plain_chunk_ == 0 || data->plain_chunk_ > kLongestChunk)
+    return data->corrupt(0, "a CRC.db that is malformed");
+  const uint64_t chunks = (data->size_ + data->plain_chunk_ - 1) / data->plain_chunk_;
+  if (crcs.size() != kHeader + chunks * kChecksum) {
+    return data->corrupt(data->size_, fmt::format("the file has {} chunks, CRC.db has checksums of {}", chunks,
+                                                  (crcs.size() - kHeader) / kChecksum));
   }
+  data->crcs_ = std::move(crcs);
+  data->checked_.resize(chunks);
+  return data;
+}
+
+Result<std::unique_ptr<DataFile>> DataFile::open_compressed(Disk& disk, const std::string& path, BytesView info,
+                                                            ChunkCache* cache) {
+  std::unique_ptr<DataFile> data(new DataFile());
+  ASSIGN_OR_RETURN(data->file_, disk.open(path));
   auto parsed = CompressionInfo::parse(info, data->file_->size());
   if (!parsed) return Error(ErrorCode::kCorruption, fmt::format("The CompressionInfo.db of {} is malformed", path));
   data->info_ = std::move(*parsed);
@@ -54,8 +68,10 @@ uint64_t DataFile::chunk_end(size_t index) const {
 Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const {
   if (position >= size_) return corrupt(position, "a position beyond the end of the data");
   if (!compressed()) {
-    chunk->start = 0;
-    chunk->data = mapped_;
+    const uint64_t index = position / plain_chunk_;
+    TRY(check_plain(index, index + 1));
+    chunk->start = index * plain_chunk_;
+    chunk->data = mapped_.substr(chunk->start, plain_chunk_);
     return {};
   }
   const uint32_t length = info_.params.chunk_length;
@@ -102,24 +118,42 @@ Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chu
   return BytesView(to, expected);
 }
 
-Status DataFile::verify(BytesView digest, BytesView crcs) const {
-  uint32_t chunk_length = 64 * 1024;
-  Reader expected(crcs);
-  if (!is_null(crcs)) chunk_length = expected.u32();
-  if (chunk_length == 0 || chunk_length > 1u << 30) return corrupt(0, "a CRC.db that is malformed");
-  uint32_t crc = 0;
-  auto buffer = std::make_unique_for_overwrite<char[]>(chunk_length);
-  for (uint64_t at = 0; at < file_->size(); at += chunk_length) {
-    size_t size = std::min<uint64_t>(chunk_length, file_->size() - at);
-    TRY(file_->read(at, {buffer.get(), size}));
-    BytesView bytes(buffer.get(), size);
-    crc = crc32(bytes, crc);
-    if (!is_null(crcs) && crc32(bytes) != expected.u32()) return corrupt(at, "a checksum of CRC.db does not match");
+Status DataFile::check_plain(uint64_t first, uint64_t end) const {
+  for (uint64_t index = first; index < end; ++index) {
+    if (checked_[index]) continue;
+    const uint64_t start = index * plain_chunk_;
+    if (crc32(mapped_.substr(start, plain_chunk_)) != load_be<uint32_t>(crcs_.data() + 4 + 4 * index)) {
+      return corrupt(start, "a checksum of CRC.db does not match");
+    }
+    checked_[index] = true;
   }
-  if (is_null(digest)) return {};
-  uint32_t wanted = 0;
-  std::from_chars(digest.data(), digest.data() + digest.size(), wanted);
-  if (crc != wanted) return corrupt(0, "Digest.crc32 does not match");
+  return {};
+}
+
+Status DataFile::lengthen(Chunk* chunk, uint64_t bytes) const {
+  const uint64_t first = (chunk->start + chunk->data.size()) / plain_chunk_;
+  const uint64_t end = std::min<uint64_t>(first + (bytes + plain_chunk_ - 1) / plain_chunk_, checked_.size());
+  TRY(check_plain(first, end));
+  chunk->data = mapped_.substr(chunk->start, end * plain_chunk_ - chunk->start);
+  return {};
+}
+
+Status DataFile::verify(std::optional<uint32_t> digest) const {
+  constexpr uint64_t kPiece = 64 * 1024;
+  if (!compressed()) {
+    // Again, also what was read before.
+    checked_.assign(checked_.size(), false);
+    TRY(check_plain(0, checked_.size()));
+  }
+  if (!digest) return {};
+  uint32_t crc = 0;
+  auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
+  for (uint64_t at = 0; at < file_->size(); at += kPiece) {
+    const size_t size = std::min<uint64_t>(kPiece, file_->size() - at);
+    TRY(file_->read(at, {buffer.get(), size}));
+    crc = crc32(BytesView(buffer.get(), size), crc);
+  }
+  if (crc != *digest) return corrupt(0, "Digest.crc32 does not match");
   return {};
 }
 
@@ -145,6 +179,12 @@ Status DataCursor::extend() {
   if (!pinned_ && chunk_.contains(position_) && chunk_.contains(end)) {
     window_ = chunk_.data;
     window_start_ = chunk_.start;
+    return {};
+  }
+  // Chunks of a plain file lie next to each other.
+  if (!file_->compressed()) {
+    TRY(file_->lengthen(&chunk_, std::max<uint64_t>(1, end - position_)));
+    window_ = chunk_.data;
     return {};
   }
   uint64_t keep = pinned_ ? pin_ : position_;

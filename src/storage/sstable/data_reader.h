@@ -1,7 +1,12 @@
 // Reads Data.db at positions of its uncompressed data, of which a cache may keep chunks.
+//
+// No byte is handed out whose checksum did not match: a compressed chunk is checked whenever it comes from the disk, a
+// chunk of a plain file (CRC.db has one checksum for each) when it is first read.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
@@ -23,19 +28,24 @@ struct Chunk {
 
 class DataFile {
  public:
-  // info: the contents of CompressionInfo.db; null when the file is plain, and then mapped, not cached. cache: or null.
-  static Result<std::unique_ptr<DataFile>> open(Disk& disk, const std::string& path, BytesView info, ChunkCache* cache);
+  // info: the contents of CompressionInfo.db. cache: or null.
+  static Result<std::unique_ptr<DataFile>> open_compressed(Disk& disk, const std::string& path, BytesView info,
+                                                           ChunkCache* cache);
+  // crcs: the contents of CRC.db. A plain file is mapped, not cached.
+  static Result<std::unique_ptr<DataFile>> open_plain(Disk& disk, const std::string& path, Bytes crcs);
 
   const std::string& path() const { return file_->path(); }
   uint64_t size() const { return size_; }
   uint64_t file_bytes() const { return file_->size(); }
   bool compressed() const { return compressor_ != nullptr; }
-  size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t); }
+  size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t) + crcs_.capacity(); }
 
-  // The chunk that holds the position (of a plain file, all of it). The one place where data comes from the disk.
+  // The chunk that holds the position. The one place where data comes from the disk.
   Status fetch(uint64_t position, Chunk* chunk, bool fills_cache) const;
-  // Digest.crc32 and CRC.db; null: not checked.
-  Status verify(BytesView digest, BytesView crcs) const;
+  // Of a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
+  Status lengthen(Chunk* chunk, uint64_t bytes) const;
+  // Every byte against CRC.db, and against Digest.crc32 when there is one.
+  Status verify(std::optional<uint32_t> digest) const;
   Error corrupt(uint64_t position, std::string_view what) const;
 
  private:
@@ -43,11 +53,17 @@ class DataFile {
   uint64_t chunk_end(size_t index) const;
   // The bytes of a chunk, checked: uncompressed into `to`, or as they lie in `compressed`.
   Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const;
+  // Of a plain file: the chunks from one to before another match their checksums.
+  Status check_plain(uint64_t first, uint64_t end) const;
 
   std::unique_ptr<ReadFile> file_;
   std::unique_ptr<Compressor> compressor_;
   CompressionInfo info_;
-  BytesView mapped_;  // of a plain file
+  // Of a plain file.
+  BytesView mapped_;
+  Bytes crcs_;
+  uint64_t plain_chunk_ = 0;           // bytes that a checksum is of
+  mutable std::vector<bool> checked_;  // by chunk
   ChunkCache* cache_ = nullptr;
   uint64_t cache_id_ = 0;
   uint64_t size_ = 0;

@@ -1,6 +1,8 @@
 // The buffer of a sequentially written file.
 #include "storage/sstable/file_writer.h"
 
+#include "base/checksum.h"
+
 namespace cassandra_like {
 
 Result<std::unique_ptr<FileWriter>> FileWriter::create(Disk& disk, const std::string& path) {
@@ -12,6 +14,7 @@ void FileWriter::flush() {
   if (buffer_.empty()) return;
   if (status_.ok()) status_ = file_->append(buffer_);
   flushed_ += buffer_.size();
+  crc_ = crc32(buffer_, crc_);
   buffer_.clear();
 }
 

@@ -23,6 +23,8 @@ class FileWriter {
     if (buffer_.size() >= kBufferBytes) flush();
   }
   const Status& status() const { return status_; }
+  // Of all that was flushed.
+  uint32_t checksum() const { return crc_; }
   void flush();
   // Flushes and syncs.
   Task<Status> finish();
@@ -35,6 +37,7 @@ class FileWriter {
   std::unique_ptr<WriteFile> file_;
   Bytes buffer_;
   uint64_t flushed_ = 0;
+  uint32_t crc_ = 0;
   Status status_;
 };
 

@@ -72,8 +72,8 @@ struct SSTableWriterOptions {
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
 };
 
-// Writes one SSTable. Files are written under their final names except TOC.txt, which comes last: a set of files
-// without one is what a crash left behind, and is removed at start.
+// Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are
+// on the disk: that tells an SSTable that a crash left unfinished from one that lost its TOC.txt.
 class SSTableWriter {
  public:
   static Result<std::unique_ptr<SSTableWriter>> create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
@@ -124,7 +124,7 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
 };
 using SSTablePtr = std::shared_ptr<SSTable>;
 
-// All complete SSTables of a directory; files of incomplete ones are removed with a log line.
+// The SSTables of a directory that are not unfinished, in the order of their names.
 Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory);
 Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor);
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/log.h"
-#include "storage/sstable/sstable.h"
+#include <fmt/format.h>
 
 namespace cassandra_like {
 
@@ -102,45 +101,90 @@ std::optional<Uuid> SSTableDescriptor::uuid_of(std::string_view id) {
   return Uuid::time_based((days * kSecondsPerDay + seconds) * kTicksPerSecond + ticks, rest);
 }
 
-Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory) {
+bool is_supported_format(const SSTableDescriptor& descriptor) {
+  return descriptor.format == "bti" && descriptor.version == "da";
+}
+
+Error unsupported_format(const SSTableDescriptor& descriptor) {
+  return invalid(
+      fmt::format("{} is of format {}-{}, which is not supported yet: let Cassandra rewrite all SSTables (set "
+                  "sstable.selected_format: "
+                  "bti, storage_compatibility_mode: NONE and uuid_sstable_identifiers_enabled: true, then nodetool "
+                  "upgradesstables -a)",
+                  descriptor.file(components::kData), descriptor.version, descriptor.format));
+}
+
+bool SSTableOnDisk::has(std::string_view component) const {
+  return std::find(components.begin(), components.end(), component) != components.end();
+}
+
+bool SSTableOnDisk::is_unfinished() const { return has(components::kUnfinished); }
+
+Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory) {
   ASSIGN_OR_RETURN(auto entries, disk.list(directory));
-  struct Found {
-    SSTableDescriptor descriptor;
-    bool complete = false;
-    std::vector<std::string> files;
-  };
-  std::map<std::string, Found> found;  // by all of the name before the component
+  std::map<std::string, SSTableOnDisk> found;  // by all of the name before the component
   for (const DirectoryEntry& entry : entries) {
     if (entry.is_directory) continue;
     auto parsed = parse_name(directory, entry.name);
-    if (!parsed) continue;
-    Found& set = found[entry.name.substr(0, entry.name.size() - parsed->component.size())];
-    set.descriptor = parsed->descriptor;
-    set.complete |= parsed->component == components::kToc;
-    set.files.push_back(directory + "/" + entry.name);
+    if (!parsed || (parsed->component.ends_with(".tmp") && parsed->component != components::kUnfinished)) continue;
+    SSTableOnDisk& files = found[entry.name.substr(0, entry.name.size() - parsed->component.size())];
+    files.descriptor = parsed->descriptor;
+    files.components.emplace_back(parsed->component);
   }
-  std::vector<SSTableDescriptor> complete;
-  for (auto& [prefix, set] : found) {
-    if (set.complete) {
-      complete.push_back(std::move(set.descriptor));
-      continue;
-    }
-    LOG_WARN("Removing {} file(s) of the incomplete SSTable {}/{}…", set.files.size(), directory, prefix);
-    for (const std::string& file : set.files) TRY(disk.remove(file));
-  }
-  return complete;
+  std::vector<SSTableOnDisk> out;
+  for (auto& [prefix, files] : found) out.push_back(std::move(files));
+  return out;
 }
 
-// Whatever its components are: it may have some that we do not write. TOC.txt goes first, so that an SSTable of which a
-// crash leaves a part counts as incomplete.
+Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory) {
+  ASSIGN_OR_RETURN(auto found, find_sstables(disk, directory));
+  std::vector<SSTableDescriptor> out;
+  for (SSTableOnDisk& files : found) {
+    if (!files.is_unfinished()) out.push_back(std::move(files.descriptor));
+  }
+  return out;
+}
+
+Status write_toc(Disk& disk, const SSTableOnDisk& files) {
+  std::vector<std::string> names = files.components;
+  if (!files.has(components::kToc)) names.emplace_back(components::kToc);
+  std::sort(names.begin(), names.end());
+  Bytes toc;
+  for (const std::string& name : names) toc.append(name).push_back('\n');
+  const std::string path = files.descriptor.file(components::kToc);
+  TRY(disk.remove(path));
+  ASSIGN_OR_RETURN(auto file, disk.create(path));
+  return file->append(toc);
+}
+
+// Every component, also those that this node does not write. TOC.txt becomes TOC.txt.tmp first and goes last, so that a
+// crash leaves an unfinished SSTable and never one that looks damaged.
 Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor) {
-  TRY(disk.remove(descriptor.file(components::kToc)));
   ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
+  std::vector<std::string> files;
+  bool has_toc = false, has_mark = false;
   for (const DirectoryEntry& entry : entries) {
     auto parsed = parse_name(descriptor.directory, entry.name);
-    if (parsed && parsed->descriptor == descriptor) TRY(disk.remove(descriptor.file(parsed->component)));
+    if (!parsed || !(parsed->descriptor == descriptor)) continue;
+    if (parsed->component == components::kToc) {
+      has_toc = true;
+    } else if (parsed->component == components::kUnfinished) {
+      has_mark = true;
+    } else {
+      files.push_back(descriptor.file(parsed->component));
+    }
   }
-  return {};
+  const std::string mark = descriptor.file(components::kUnfinished);
+  // Another shard may remove the same files at the same moment.
+  if (has_toc) {
+    Status renamed = disk.rename(descriptor.file(components::kToc), mark);
+    if (!renamed.ok() && disk.exists(descriptor.file(components::kToc))) return renamed;
+  } else if (!has_mark && !files.empty()) {
+    auto made = disk.create(mark);
+    if (!made.ok() && !disk.exists(mark)) return std::move(made.error());
+  }
+  for (const std::string& file : files) TRY(disk.remove(file));
+  return disk.remove(mark);
 }
 
 }  // namespace cassandra_like

@@ -1,10 +1,16 @@
-// The names of an SSTable's components.
+// SSTables as files of a directory: the names of their components, which of them belong together, what may be removed.
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
-namespace cassandra_like::components {
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+namespace components {
 
 inline constexpr std::string_view kData = "Data.db";
 inline constexpr std::string_view kPartitions = "Partitions.db";
@@ -15,9 +21,36 @@ inline constexpr std::string_view kCompressionInfo = "CompressionInfo.db";
 inline constexpr std::string_view kCrc = "CRC.db";
 inline constexpr std::string_view kDigest = "Digest.crc32";
 inline constexpr std::string_view kToc = "TOC.txt";
+// TOC.txt while an SSTable is written or removed.
+inline constexpr std::string_view kUnfinished = "TOC.txt.tmp";
 
-// In the order in which they are removed: without TOC.txt an SSTable counts as incomplete.
 inline constexpr std::array kAll{kToc, kData,  kPartitions, kRows, kFilter, kStatistics, kCompressionInfo,
                                  kCrc, kDigest};
 
-}  // namespace cassandra_like::components
+}  // namespace components
+
+// The files of one SSTable, as a directory has them.
+struct SSTableOnDisk {
+  SSTableDescriptor descriptor;
+  std::vector<std::string> components;  // "Data.db", in the order of their names
+
+  bool has(std::string_view component) const;
+  // A crash came while this node wrote or removed the SSTable: nobody has used it, or nobody will.
+  bool is_unfinished() const;
+};
+
+// Of all formats and versions, in the order of their names. Nothing is removed.
+Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory);
+
+bool is_supported_format(const SSTableDescriptor& descriptor);
+// kInvalid: which file it is, and how Cassandra makes one of it that can be read.
+Error unsupported_format(const SSTableDescriptor& descriptor);
+
+// Writes a TOC.txt that is missing, from the components that are there (TOCComponent.loadOrCreate).
+Status write_toc(Disk& disk, const SSTableOnDisk& files);
+
+// SSTable::open() for one that this process has just written: its components are not compared with their checksums.
+Result<SSTablePtr> open_written_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                        ChunkCache* cache);
+
+}  // namespace cassandra_like

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/log.h"
 #include "storage/sstable/bloom_filter.h"
+#include "storage/sstable/component_set.h"
 #include "storage/sstable/data_reader.h"
 #include "storage/sstable/partition_index.h"
 #include "storage/sstable/sstable_files.h"
@@ -27,7 +29,7 @@ struct WrittenColumn {
 
 class BtiSSTable final : public SSTable {
  public:
-  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache);
+  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
 
   const SSTableInfo& info() const override { return info_; }
   bool may_contain(const HashedKey& key) const override { return in_bounds(key.key) && filter_->may_contain(key.hash); }
@@ -50,8 +52,11 @@ class BtiSSTable final : public SSTable {
   Result<bool> begin(SSTablePartitionReader& reader, const IndexPosition& position, const DecoratedKey* expected) const;
 
  private:
-  Status open_components(Disk& disk, ChunkCache* cache);
-  Status read_statistics(Disk& disk);
+  Status read_statistics(const ComponentSet& components);
+  Status open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache);
+  Status open_filter(const ComponentSet& components);
+  Status open_index(const ComponentSet& components);
+  Status check_bounds(const TablePtr& table) const;
   bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
   Status verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const;
 
@@ -67,30 +72,30 @@ class BtiSSTable final : public SSTable {
   BytesView rows_;
   std::string rows_path_;
   DecoratedKey first_key_, last_key_;
-  std::optional<Bytes> digest_, crcs_;
+  std::optional<uint32_t> digest_;                          // of Data.db
   mutable std::shared_ptr<const ResolvedHeader> resolved_;  // for the table that asked last
   mutable uint64_t false_positives_ = 0;
 };
 
-Result<Bytes> read_file(Disk& disk, const std::string& path) {
-  ASSIGN_OR_RETURN(auto file, disk.open(path));
-  Bytes content(file->size(), '\0');
-  if (!content.empty()) TRY(file->read(0, content));
-  return content;
-}
-
-Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache) {
+Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
+                        bool verify) {
   info_.descriptor = descriptor;
   table_ = table;
-  TRY(read_statistics(disk));
-  TRY(open_components(disk, cache));
+  ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open(disk, descriptor, verify));
+  digest_ = components.data_digest();
+  TRY(read_statistics(components));
+  TRY(open_data(disk, components, cache));
+  TRY(open_filter(components));
+  TRY(open_index(components));
+  info_.total_bytes = components.total_bytes();
   ASSIGN_OR_RETURN(resolved_, resolve(table));
-  return {};
+  // Without a checksum of the index, its ends are tried: what else is wrong in it is found by those who read all.
+  return components.is_verified(components::kPartitions) ? Status() : check_bounds(table);
 }
 
-Status BtiSSTable::read_statistics(Disk& disk) {
-  std::string path = info_.descriptor.file(components::kStatistics);
-  ASSIGN_OR_RETURN(Bytes content, read_file(disk, path));
+Status BtiSSTable::read_statistics(const ComponentSet& components) {
+  const std::string path = components.path(components::kStatistics);
+  ASSIGN_OR_RETURN(Bytes content, components.read(components::kStatistics));
   auto parsed = Statistics::parse(content);
   if (!parsed.ok()) return corrupt_file(path, 0, parsed.error().message());
   const Statistics& statistics = *parsed;
@@ -112,53 +117,70 @@ Status BtiSSTable::read_statistics(Disk& disk) {
   return {};
 }
 
-Status BtiSSTable::open_components(Disk& disk, ChunkCache* cache) {
-  const SSTableDescriptor& d = info_.descriptor;
-  bool compressed = disk.exists(d.file(components::kCompressionInfo));
-  Bytes compression_info;
-  if (compressed) {
-    ASSIGN_OR_RETURN(compression_info, read_file(disk, d.file(components::kCompressionInfo)));
-  } else if (disk.exists(d.file(components::kCrc))) {
-    ASSIGN_OR_RETURN(crcs_, read_file(disk, d.file(components::kCrc)));
+Status BtiSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache) {
+  const std::string path = components.path(components::kData);
+  if (components.has(components::kCompressionInfo)) {
+    ASSIGN_OR_RETURN(Bytes info, components.read(components::kCompressionInfo));
+    ASSIGN_OR_RETURN(data_, DataFile::open_compressed(disk, path, info, cache));
+  } else {
+    ASSIGN_OR_RETURN(Bytes crcs, components.read(components::kCrc));
+    ASSIGN_OR_RETURN(data_, DataFile::open_plain(disk, path, std::move(crcs)));
   }
-  const BytesView info = compressed ? BytesView(compression_info) : kNull;
-  ASSIGN_OR_RETURN(data_, DataFile::open(disk, d.file(components::kData), info, cache));
-  if (disk.exists(d.file(components::kDigest))) {
-    ASSIGN_OR_RETURN(digest_, read_file(disk, d.file(components::kDigest)));
-  }
-  // Without a filter, as with one that is not wanted, every key may be here.
-  Bytes filter;
-  if (disk.exists(d.file(components::kFilter))) {
-    ASSIGN_OR_RETURN(filter, read_file(disk, d.file(components::kFilter)));
-  }
-  filter_ = BloomFilter::parse(filter);
-  if (!filter_) return corrupt_file(d.file(components::kFilter), 0, "a malformed bloom filter");
+  info_.data_bytes = data_->file_bytes();
+  info_.uncompressed_bytes = data_->size();
+  return {};
+}
 
-  ASSIGN_OR_RETURN(partitions_file_, disk.open(d.file(components::kPartitions)));
-  BytesView partitions;
-  if (partitions_file_->size() > 0) {
-    ASSIGN_OR_RETURN(partitions, partitions_file_->map());
+// Without a filter, as with one that is not wanted, every key may be here.
+Status BtiSSTable::open_filter(const ComponentSet& components) {
+  Bytes content;
+  if (components.has(components::kFilter)) {
+    Result<Bytes> read = components.read(components::kFilter);
+    if (read.ok()) {
+      content = std::move(*read);
+    } else if (read.error().code() != ErrorCode::kCorruption) {
+      return std::move(read.error());
+    } else {
+      LOG_WARN("{}: not used, reads of keys that are not in the SSTable take longer", read.error().message());
+    }
   }
+  filter_ = BloomFilter::parse(content);
+  if (!filter_) return corrupt_file(components.path(components::kFilter), 0, "a malformed bloom filter");
+  return {};
+}
+
+Status BtiSSTable::open_index(const ComponentSet& components) {
+  BytesView partitions;
+  ASSIGN_OR_RETURN(partitions_file_, components.map(components::kPartitions, &partitions));
   index_ = PartitionIndex::open(partitions);
   if (!index_)
     return corrupt_file(partitions_file_->path(), partitions.size(), "a malformed end of the partition index");
-  rows_path_ = d.file(components::kRows);
-  ASSIGN_OR_RETURN(rows_file_, disk.open(rows_path_));
-  if (rows_file_->size() > 0) {
-    ASSIGN_OR_RETURN(rows_, rows_file_->map());
-  }
+  rows_path_ = components.path(components::kRows);
+  ASSIGN_OR_RETURN(rows_file_, components.map(components::kRows, &rows_));
   first_key_ = DecoratedKey::of(index_->first_key());
   last_key_ = DecoratedKey::of(index_->last_key());
+  const bool is_of_data =
+      info_.first_key.empty() || (index_->first_key() == info_.first_key && index_->last_key() == info_.last_key);
+  if (!is_of_data || !(first_key_ <= last_key_)) {
+    return corrupt_file(partitions_file_->path(), partitions.size(),
+                        "other first and last keys than Statistics.db has");
+  }
   info_.first_key = Bytes(index_->first_key());
   info_.last_key = Bytes(index_->last_key());
   info_.partitions = index_->count();
-  info_.data_bytes = data_->file_bytes();
-  info_.uncompressed_bytes = data_->size();
-  for (std::string_view component : components::kAll) {
-    std::string path = d.file(component);
-    if (!disk.exists(path)) continue;
-    ASSIGN_OR_RETURN(auto file, disk.open(path));
-    info_.total_bytes += file->size();
+  return {};
+}
+
+Status BtiSSTable::check_bounds(const TablePtr& table) const {
+  for (const DecoratedKey* key : {&first_key_, &last_key_}) {
+    const HashedKey hashed(*key);
+    if (!filter_->may_contain(hashed.hash)) {
+      return corrupt_file(info_.descriptor.file(components::kFilter), 0, "the bloom filter does not know a key");
+    }
+    SliceSelection nothing;
+    nothing.wants_rows = false;
+    ASSIGN_OR_RETURN(auto found, read(table, hashed, nothing));
+    if (found == nullptr) return corrupt_index(index_->root());
   }
   return {};
 }
@@ -246,24 +268,37 @@ class BtiScanner final : public PartitionScanner {
     while (!done_ && walk_.next(&payload)) {
       IndexPosition position;
       if (!PartitionIndex::read_payload(payload, &position)) {
-        return sstable_->corrupt_index(static_cast<uint64_t>(payload.data.data() - sstable_->index().file().data()));
+        return sstable_->corrupt_index(walk_position(payload));
       }
       TRY(sstable_->begin(reader_, position, nullptr));
+      if (partitions_++ > 0 && reader_.key().token < last_) return sstable_->corrupt_index(walk_position(payload));
+      last_ = reader_.key().token;
       if (range_.contains(reader_.key())) return &reader_;
       // A prefix of the range's start may lie before or after it.
       done_ = range_.start.compare(reader_.key()) < 0;
     }
     if (walk_.failed()) return sstable_->corrupt_index(walk_.failed_at());
+    const bool of_all =
+        range_.start.compare(RingPosition::minimum()) == 0 && range_.end.compare(RingPosition::maximum()) == 0;
+    if (!done_ && of_all && partitions_ != sstable_->index().count()) {
+      return sstable_->corrupt_index(sstable_->index().root());
+    }
     done_ = true;
     return nullptr;
   }
   SSTablePartitionReader& reader() { return reader_; }
 
  private:
+  uint64_t walk_position(const TriePayload& payload) const {
+    return static_cast<uint64_t>(payload.data.data() - sstable_->index().file().data());
+  }
+
   std::shared_ptr<const BtiSSTable> sstable_;
   KeyRange range_;
   SSTablePartitionReader reader_;
   TrieWalk walk_;
+  uint64_t partitions_ = 0;
+  Token last_ = kMinimumToken;
   bool done_ = false;
 };
 
@@ -294,8 +329,7 @@ Status BtiSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionRea
 }
 
 Status BtiSSTable::verify() const {
-  auto view = [](const std::optional<Bytes>& b) { return b ? BytesView(*b) : kNull; };
-  TRY(data_->verify(view(digest_), view(crcs_)));
+  TRY(data_->verify(digest_));
   auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
   ASSIGN_OR_RETURN(auto header, resolve(table_));
   BtiScanner scanner(self, header, KeyRange(), SliceSelection());
@@ -324,16 +358,24 @@ Status BtiSSTable::verify() const {
   return {};
 }
 
+Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                ChunkCache* cache, bool verify) {
+  if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
+  auto sstable = std::make_shared<BtiSSTable>();
+  TRY(sstable->open(disk, descriptor, table, cache, verify));
+  return SSTablePtr(std::move(sstable));
+}
+
 }  // namespace
 
-Result<std::shared_ptr<SSTable>> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
-                                               ChunkCache* cache) {
-  if (descriptor.format != "bti" || descriptor.version != "da") {
-    return invalid(fmt::format("SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
-  }
-  auto sstable = std::make_shared<BtiSSTable>();
-  TRY(sstable->open(disk, descriptor, table, cache));
-  return std::shared_ptr<SSTable>(std::move(sstable));
+Result<SSTablePtr> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                 ChunkCache* cache) {
+  return open_sstable(disk, descriptor, table, cache, true);
+}
+
+Result<SSTablePtr> open_written_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                        ChunkCache* cache) {
+  return open_sstable(disk, descriptor, table, cache, false);
 }
 
 }  // namespace cassandra_like

@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/data_writer.h"
+#include "storage/sstable/digest.h"
 #include "storage/sstable/partition_index.h"
 #include "storage/sstable/row_index.h"
 #include "storage/sstable/sstable_files.h"
@@ -36,8 +37,8 @@ class BtiWriter : public SSTableWriter {
   }
   ~BtiWriter() override {
     if (finished_) return;
-    // Best effort: at the next start, files without a TOC.txt are removed.
-    for (std::string_view component : created_) static_cast<void>(disk_.remove(descriptor_.file(component)));
+    // Best effort: at the next start, an unfinished SSTable is removed.
+    if (!created_.empty()) static_cast<void>(remove_sstable(disk_, descriptor_));
   }
 
   Status open();
@@ -49,8 +50,10 @@ class BtiWriter : public SSTableWriter {
 
  private:
   uint64_t partition_offset() const { return data_->position() - partition_start_; }
+  Status mark_unfinished();
   void end_block();
   Statistics gather_statistics();
+  Bytes serialize_digest(const std::vector<std::pair<std::string_view, Bytes>>& small) const;
   Task<Status> write_file(std::string_view component, Bytes content);
   SSTableInfo info(const Statistics& statistics) const;
 
@@ -91,18 +94,30 @@ Status BtiWriter::open() {
               components::kPartitions, components::kRows,
               components::kStatistics, components::kDigest};
   if (!filter_.always_present()) created_.push_back(components::kFilter);
+  created_.push_back(components::kToc);
   for (std::string_view component : created_) {
     if (disk_.exists(descriptor_.file(component))) {
       created_.clear();
       return Error(ErrorCode::kIo, descriptor_.file(component) + " exists already");
     }
   }
+  std::sort(created_.begin(), created_.end());
+  TRY(mark_unfinished());
   ASSIGN_OR_RETURN(data_, DataWriter::create(disk_, descriptor_.file(components::kData), std::move(compression)));
   ASSIGN_OR_RETURN(rows_file_, FileWriter::create(disk_, descriptor_.file(components::kRows)));
   ASSIGN_OR_RETURN(partitions_file_, FileWriter::create(disk_, descriptor_.file(components::kPartitions)));
   row_index_ = std::make_unique<RowIndexWriter>(*rows_file_);
   partition_index_ = std::make_unique<PartitionIndexWriter>(*partitions_file_);
   return {};
+}
+
+// The first file of all, and the last that is given its final name.
+Status BtiWriter::mark_unfinished() {
+  Bytes toc;
+  for (std::string_view name : created_) toc.append(name).push_back('\n');
+  small_bytes_ += toc.size();
+  ASSIGN_OR_RETURN(auto file, disk_.create(descriptor_.file(components::kUnfinished)));
+  return file->append(toc);
 }
 
 Status BtiWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) {
@@ -212,6 +227,18 @@ Statistics BtiWriter::gather_statistics() {
   return s;
 }
 
+Bytes BtiWriter::serialize_digest(const std::vector<std::pair<std::string_view, Bytes>>& small) const {
+  Digest digest;
+  digest.data = data_->digest();
+  digest.components.emplace(components::kPartitions, partitions_file_->checksum());
+  digest.components.emplace(components::kRows, rows_file_->checksum());
+  for (const auto& [component, content] : small) {
+    // Statistics.db has checksums of its own, and Cassandra changes it in place.
+    if (component != components::kStatistics) digest.components.emplace(component, crc32(content));
+  }
+  return digest.serialize();
+}
+
 Task<Status> BtiWriter::write_file(std::string_view component, Bytes content) {
   small_bytes_ += content.size();
   auto file = disk_.create(descriptor_.file(component));
@@ -236,8 +263,8 @@ Task<Result<SSTableInfo>> BtiWriter::finish() {
   std::vector<std::pair<std::string_view, Bytes>> small;
   small.emplace_back(components::kStatistics, statistics.serialize());
   small.emplace_back(data_->compressed() ? components::kCompressionInfo : components::kCrc, data_->serialize_info());
-  small.emplace_back(components::kDigest, fmt::format("{}", data_->digest()));
   if (!filter_.always_present()) small.emplace_back(components::kFilter, filter_.serialize());
+  small.emplace_back(components::kDigest, serialize_digest(small));
   for (auto& [component, content] : small) {
     status = co_await write_file(component, std::move(content));
     CO_TRY(std::move(status));
@@ -245,14 +272,9 @@ Task<Result<SSTableInfo>> BtiWriter::finish() {
   status = co_await disk_.sync_directory(descriptor_.directory);
   CO_TRY(std::move(status));
 
-  std::vector<std::string_view> names = created_;
-  names.push_back(components::kToc);
-  std::sort(names.begin(), names.end());
-  Bytes toc;
-  for (std::string_view name : names) toc.append(name).push_back('\n');
-  created_.push_back(components::kToc);
-  status = co_await write_file(components::kToc, std::move(toc));
+  status = co_await disk_.sync_file(descriptor_.file(components::kUnfinished));
   CO_TRY(std::move(status));
+  CO_TRY(disk_.rename(descriptor_.file(components::kUnfinished), descriptor_.file(components::kToc)));
   status = co_await disk_.sync_directory(descriptor_.directory);
   CO_TRY(std::move(status));
   finished_ = true;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
-#include "base/containers.h"
+#include <fmt/format.h>
+
 #include "base/log.h"
+#include "storage/sstable/sstable_files.h"
 #include "storage/table/index_store.h"
 
 namespace cassandra_like {
@@ -16,33 +18,76 @@ TableStore::TableStore(TablePtr t, std::string dir, CommitLogPosition lower)
 
 namespace {
 
-struct Listed {
-  std::vector<SSTableDescriptor> complete;
-  std::vector<SSTableDescriptor> incomplete;
-};
-
-// A set of files is complete when its TOC.txt is there.
-Result<Listed> list_directory(Disk& disk, const std::string& path) {
-  ASSIGN_OR_RETURN(auto entries, disk.list(path));
-  StringSet names;
-  for (const DirectoryEntry& entry : entries) names.insert(entry.name);
-  constexpr std::string_view kData = "Data.db";
-  Listed out;
-  for (const DirectoryEntry& entry : entries) {
-    auto descriptor = SSTableDescriptor::parse(path, entry.name);
-    if (!descriptor || !entry.name.ends_with(kData)) continue;
-    std::string prefix = entry.name.substr(0, entry.name.size() - kData.size());
-    (names.contains(prefix + "TOC.txt") ? out.complete : out.incomplete).push_back(*descriptor);
-  }
-  return out;
-}
-
 bool is_of_other_shard(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
   auto owner = sstable_owner(descriptor.id);
   return owner && owner->shards == self.shards && owner->shard != self.shard;
 }
 
+// Every SSTable has one shard that may write and remove its files at the start: its owner, or the first shard for those
+// that all shards open.
+bool is_in_charge(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
+  auto owner = sstable_owner(descriptor.id);
+  return owner == self || (self.shard == 0 && !(owner && owner->shards == self.shards));
+}
+
+// An SSTable without TOC.txt, whether or not it was Cassandra that lost it. Another shard may be removing the rest of an
+// unfinished one while the directory is read: so the directory is read again.
+Result<bool> has_lost_toc(Disk& disk, const SSTableOnDisk& files) {
+  if (files.has(components::kToc) || files.is_unfinished()) return false;
+  ASSIGN_OR_RETURN(auto again, find_sstables(disk, files.descriptor.directory));
+  return std::any_of(again.begin(), again.end(), [&](const SSTableOnDisk& now) {
+    return now.descriptor == files.descriptor && !now.has(components::kToc) && !now.is_unfinished();
+  });
+}
+
+// As Cassandra (TOCComponent.loadOrCreate), but only when all that is there is whole.
+Status adopt(Disk& disk, const SSTable& sstable, const SSTableOnDisk& files, bool in_charge) {
+  TRY(sstable.verify());
+  if (!in_charge) return {};
+  LOG_WARN("{} was missing: the SSTable's data is whole, and TOC.txt is written again",
+           files.descriptor.file(components::kToc));
+  return write_toc(disk, files);
+}
+
 }  // namespace
+
+Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
+                        ChunkCache* cache) {
+  const SSTableDescriptor& descriptor = files.descriptor;
+  if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
+  // One of another shard may be unfinished because it is being written.
+  if (is_of_other_shard(descriptor, self)) return {};
+  if (files.is_unfinished()) {
+    if (!is_in_charge(descriptor, self)) return {};
+    LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
+             files.components.size(), descriptor.file(components::kData));
+    return remove_sstable(disk, descriptor);
+  }
+  if (table->is_index && !sstable_owner(descriptor.id)) {
+    // Cassandra orders an index by the indexed type, not by token.
+    LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file(components::kData));
+    needs_rebuild = true;
+    return {};
+  }
+  ASSIGN_OR_RETURN(const bool lost_toc, has_lost_toc(disk, files));
+  if (!lost_toc && !files.has(components::kToc)) return {};
+  auto sstable = SSTable::open(disk, descriptor, table, cache);
+  Status status = sstable.ok() ? Status() : Status(sstable.error());
+  if (status.ok() && lost_toc) status = adopt(disk, **sstable, files, is_in_charge(descriptor, self));
+  if (status.ok()) {
+    add_sstable(std::move(sstable).value(), self);
+    return {};
+  }
+  if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
+    return Error(
+        status.error().code(),
+        fmt::format("Cannot read an SSTable of {}: {}. Bring back the file or all of this SSTable's files from a "
+                    "snapshot, or move all files {}* away and do without their data",
+                    table->qualified_name(), status.error().message(), descriptor.file("")));
+  }
+  LOG_ERROR("Not using {}: {}", descriptor.file(components::kData), status.error().message());
+  return {};
+}
 
 Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
                         FailurePolicy policy, ChunkCache* cache) {
@@ -54,29 +99,8 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
       TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
       continue;
     }
-    ASSIGN_OR_RETURN(Listed listed, list_directory(disk, path));
-    for (const SSTableDescriptor& descriptor : listed.incomplete) {
-      // Files of other shards may be incomplete because they are being written.
-      if (sstable_owner(descriptor.id) != self) continue;
-      LOG_INFO("Removing the incomplete SSTable {}", descriptor.file("Data.db"));
-      TRY(remove_sstable(disk, descriptor));
-    }
-    for (const SSTableDescriptor& descriptor : listed.complete) {
-      if (is_of_other_shard(descriptor, self)) continue;
-      if (table->is_index && !sstable_owner(descriptor.id)) {
-        // Cassandra orders an index by the indexed type, not by token.
-        LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file("Data.db"));
-        needs_rebuild = true;
-        continue;
-      }
-      auto sstable = SSTable::open(disk, descriptor, table, cache);
-      if (!sstable.ok()) {
-        if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) return sstable.error();
-        LOG_ERROR("Not using {}: {}", descriptor.file("Data.db"), sstable.error().message());
-        continue;
-      }
-      add_sstable(std::move(sstable).value(), self);
-    }
+    ASSIGN_OR_RETURN(auto found, find_sstables(disk, path));
+    for (const SSTableOnDisk& files : found) TRY(load(disk, files, self, policy, cache));
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "storage/commitlog/commit_log.h"
 #include "storage/memtable/memtable.h"
 #include "storage/options.h"
+#include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
 #include "storage/table/async_mutex.h"
 
@@ -37,7 +38,9 @@ class TableStore {
   // directory: below each data directory, ks/table-id or ks/table-id/.index.
   TableStore(TablePtr table, std::string directory, CommitLogPosition lower);
 
-  // Makes directories, loads the SSTables of this shard and those that every shard shares.
+  // Makes directories, loads the SSTables of this shard and those that every shard shares. One that is damaged or not
+  // whole is an error; with the policies ignore and best_effort, the log says that it is not used. One of a format that
+  // cannot be read is an error with every policy.
   Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
               FailurePolicy policy, ChunkCache* cache);
   void use_table(TablePtr table);
@@ -60,9 +63,11 @@ class TableStore {
   std::vector<std::string> paths;  // one per data directory
   bool paths_synced = false;       // the directories' own entries are on the disk
   bool dropped = false;
-  bool flush_requested = false;  // a flush is on its way to the memtable
-  bool needs_rebuild = false;    // of an index whose SSTables Cassandra wrote
-  bool durable = true;           // its keyspace wants the commit log
+  bool flush_requested = false;    // a flush is on its way to the memtable
+  bool flush_retry_waits = false;  // a timer runs for the memtables that a flush failed to write
+  Duration flush_retry_pause{};    // before the last retry; 0 after a flush that succeeded
+  bool needs_rebuild = false;      // of an index whose SSTables Cassandra wrote
+  bool durable = true;             // its keyspace wants the commit log
   LogTable log;
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
@@ -73,6 +78,10 @@ class TableStore {
   std::vector<std::unique_ptr<IndexStore>> indexes;
   TableCounters counters;
   AsyncMutex flush_mutex, compaction_mutex;
+
+ private:
+  Status load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
+              ChunkCache* cache);
 };
 using TableStorePtr = std::shared_ptr<TableStore>;
 

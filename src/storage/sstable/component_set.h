@@ -1,0 +1,53 @@
+// The components of one SSTable on the disk: which there must be, and whether their bytes are those that were written.
+//
+// TOC.txt lists the components, Digest.crc32 has checksums of those that have none inside (digest.h). Data.db is not
+// looked into here: its chunks have checksums, which are checked when they are read.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/disk.h"
+#include "storage/sstable/digest.h"
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+class ComponentSet {
+ public:
+  // kCorruption when a component is missing that TOC.txt lists, or without which the data cannot be read. Filter.db and
+  // Digest.crc32 are missed with a warning in the log. verify: whether read() and map() compare checksums.
+  static Result<ComponentSet> open(Disk& disk, const SSTableDescriptor& descriptor, bool verify);
+
+  bool has(std::string_view component) const;
+  std::string path(std::string_view component) const { return descriptor_.file(component); }
+  // The whole content. kCorruption when it is not what Digest.crc32 says.
+  Result<Bytes> read(std::string_view component) const;
+  // The same, mapped: `content` is valid while the file lives.
+  Result<std::unique_ptr<ReadFile>> map(std::string_view component, BytesView* content) const;
+  // The checksum of Data.db; nullopt without Digest.crc32.
+  std::optional<uint32_t> data_digest() const;
+  // Digest.crc32 has a checksum of this component.
+  bool is_verified(std::string_view component) const;
+  // Of all components that this node knows.
+  uint64_t total_bytes() const { return total_bytes_; }
+
+ private:
+  ComponentSet(Disk& disk, const SSTableDescriptor& descriptor, bool verify)
+      : disk_(&disk), descriptor_(descriptor), verify_(verify) {}
+  Status find_components();
+  Status check_toc() const;
+  Status read_digest();
+  Status check(std::string_view component, BytesView content) const;
+
+  Disk* disk_;
+  SSTableDescriptor descriptor_;
+  bool verify_;
+  std::vector<std::string_view> present_;
+  std::optional<Digest> digest_;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace cassandra_like

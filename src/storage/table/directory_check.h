@@ -1,0 +1,24 @@
+// Whether a node may start on data directories that it did not write: nothing is changed before this is known.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/disk.h"
+
+namespace cassandra_like {
+
+struct DirectoryCheck {
+  std::vector<std::string> data_directories;
+  // local_system_data_file_directory, which this node does not use; or empty.
+  std::string local_system_directory;
+  // uuid_sstable_identifiers_enabled: the Cassandra of this configuration takes back what this node writes.
+  bool uuid_identifiers = false;
+};
+
+// kConfigError naming the first file that forbids it, and what to do: an SSTable of a format that this node cannot read,
+// the log of a transaction that Cassandra did not finish, an SSTable with a sequence number as its id while Cassandra is
+// configured to refuse others, an SSTable in a directory that is not used. Only names of files are read.
+Status check_data_directories(Disk& disk, const DirectoryCheck& check);
+
+}  // namespace cassandra_like

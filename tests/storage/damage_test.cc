@@ -1,0 +1,177 @@
+// Every component of an SSTable damaged, cut or gone, and the node started again: an error that names a file, or the right
+// rows; never fewer rows without a word.
+#include "base/log.h"
+#include "fixture.h"
+#include "storage/sstable/sstable_files.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+Bytes content_of(Disk& disk, const std::string& path) {
+  auto file = disk.open(path);
+  CHECK(file.ok());
+  Bytes content((*file)->size(), '\0');
+  if (!content.empty()) CHECK((*file)->read(0, content).ok());
+  return content;
+}
+
+TablePtr table_with(bool compressed) {
+  auto table = std::make_shared<TableMetadata>(*make_table("t"));
+  if (!compressed) table->params.compression = {{"enabled", "false"}};
+  return table;
+}
+
+class DamageTest : public testing::TestWithParam<bool> {
+ protected:
+  // 300 partitions, of which some have a row index and rows that lie in several chunks.
+  void SetUp() override {
+    for (int k = 0; k < 300; ++k) {
+      Update update(t, "key" + std::to_string(k));
+      for (int c = 0; c < (k % 50 == 0 ? 200 : 2); ++c) update.row(c).cell("v", std::string(150, 'a' + (k + c) % 26));
+      ASSERT_TRUE(node.apply(update).ok());
+    }
+    node.flush();
+    rows = node.scan("t");
+    ASSERT_EQ(rows.size(), 300u + 294 * 2 + 6 * 200);
+    sstable = node.engine().sstables(t->id)[0].descriptor;
+    for (const std::string& component : must_find().components) {
+      undamaged[component] = content_of(node.disk(), sstable.file(component));
+    }
+  }
+  SSTableOnDisk must_find() {
+    auto found = find_sstables(node.disk(), sstable.directory);
+    CHECK(found.ok() && found->size() == 1);
+    return found->front();
+  }
+  void replace(const std::string& component, BytesView content) {
+    CHECK(node.disk().remove(sstable.file(component)).ok());
+    if (is_null(content)) return;
+    auto file = node.disk().create(sstable.file(component));
+    CHECK(file.ok() && (*file)->append(content).ok());
+  }
+  // Boots and asks for everything, by range and by key. "" when all answers are right.
+  std::string start_and_read() {
+    node.kill();
+    if (!node.boot()) return node.error();
+    const Lines all = node.scan("t");
+    std::string error = all.empty() ? "" : all.back();
+    if (error.starts_with("error: ")) return error;
+    EXPECT_EQ(all, rows);
+    for (int k = 0; k < 300; k += 7) {
+      const std::string key = "key" + std::to_string(k);
+      const Lines one = node.read("t", key);
+      if (!one.empty() && one.back().starts_with("error: ")) return one.back();
+      EXPECT_FALSE(one.empty()) << key;
+      if (one.empty()) return "a row is gone";
+    }
+    return "";
+  }
+
+  TablePtr t = table_with(GetParam());
+  Node node{1, 1, {}, {t}};
+  Lines rows;
+  SSTableDescriptor sstable;
+  std::map<std::string, Bytes> undamaged;
+};
+
+TEST_P(DamageTest, IsNamedOrDoesNotMatter) {
+  int errors = 0;
+  for (const auto& [component, content] : undamaged) {
+    for (int round = 0; round < 24; ++round) {
+      Bytes damaged = content;
+      if (round < 12) {
+        damaged[damaged.size() * static_cast<size_t>(round) / 12] ^= static_cast<char>(1 << round % 8);
+      } else {
+        damaged.resize(damaged.size() * static_cast<size_t>(round - 12) / 12);
+      }
+      replace(component, damaged);
+      const std::string error = start_and_read();
+      if (!error.empty()) {
+        ++errors;
+        EXPECT_NE(error.find(sstable.directory + "/da-" + sstable.id), std::string::npos) << error;
+      }
+      // A digest that is cut after its first number looks like Cassandra's.
+      const bool may_be_missed =
+          component == "TOC.txt" || component == "Filter.db" || (component == "Digest.crc32" && round >= 12);
+      EXPECT_TRUE(may_be_missed || !error.empty()) << component << " round " << round;
+      replace(component, content);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(errors, 100);
+}
+
+TEST_P(DamageTest, AMissingComponentIsNamedOrDoesNotMatter) {
+  for (const auto& [component, content] : undamaged) {
+    replace(component, kNull);
+    const std::string error = start_and_read();
+    const bool may_be_missed = component == "TOC.txt" || component == "Filter.db" || component == "Digest.crc32";
+    if (may_be_missed) {
+      EXPECT_EQ(error, "") << component;
+    } else {
+      EXPECT_NE(error.find(sstable.file(component) + " is missing"), std::string::npos) << component << ": " << error;
+    }
+    // Nothing else went with it.
+    for (const auto& [other, bytes] : undamaged) {
+      if (other == component) continue;
+      EXPECT_EQ(content_of(node.disk(), sstable.file(other)), bytes);
+    }
+    replace(component, content);
+  }
+}
+
+// As Cassandra, which writes the list again.
+TEST_P(DamageTest, ALostTocIsWrittenAgain) {
+  replace("TOC.txt", kNull);
+  ASSERT_EQ(start_and_read(), "");
+  EXPECT_EQ(content_of(node.disk(), sstable.file("TOC.txt")), undamaged.at("TOC.txt"));
+  // But not for data that is not whole.
+  replace("TOC.txt", kNull);
+  Bytes damaged = undamaged.at("Data.db");
+  damaged[damaged.size() / 2] ^= 1;
+  replace("Data.db", damaged);
+  const std::string error = start_and_read();
+  EXPECT_NE(error.find(sstable.file("Data.db")), std::string::npos) << error;
+  EXPECT_FALSE(node.disk().exists(sstable.file("TOC.txt")));
+}
+
+TEST_P(DamageTest, WhatACrashLeftUnfinishedIsRemoved) {
+  ASSERT_TRUE(node.disk().rename(sstable.file("TOC.txt"), sstable.file("TOC.txt.tmp")).ok());
+  ASSERT_TRUE(node.disk().remove(sstable.file("Filter.db")).ok());
+  node.kill();
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_TRUE(find_sstables(node.disk(), sstable.directory)->empty());
+}
+
+TEST_P(DamageTest, IsNotCompactedOn) {
+  Bytes damaged = undamaged.at("Data.db");
+  damaged[damaged.size() / 2] ^= 1;
+  replace("Data.db", damaged);
+  node.restart();
+  ASSERT_TRUE(node.apply(Update(t, "another").row(1).cell("v", "x")).ok());
+  node.flush();
+  EXPECT_FALSE(node.run(node.engine().compact({})).ok());
+  EXPECT_EQ(content_of(node.disk(), sstable.file("Data.db")), damaged);
+  EXPECT_TRUE(node.disk().exists(sstable.file("TOC.txt")));
+}
+
+TEST_P(DamageTest, ThePoliciesIgnoreAndBestEffortGoOnWithoutTheSSTable) {
+  node.options.disk_failure_policy = FailurePolicy::kIgnore;
+  replace("Data.db", kNull);
+  std::vector<std::string> lines;
+  set_log_level(LogLevel::kError);
+  set_log_sink([&](const LogRecord& record) { lines.push_back(record.text); });
+  node.kill();
+  const bool booted = node.boot();
+  set_log_sink(nullptr);
+  set_log_level(LogLevel::kOff);
+  ASSERT_TRUE(booted) << node.error();
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find(sstable.file("Data.db") + " is missing"), std::string::npos) << lines[0];
+}
+
+INSTANTIATE_TEST_SUITE_P(Storage, DamageTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Compressed" : "Plain"; });
+
+}  // namespace
+}  // namespace cassandra_like::storage_test

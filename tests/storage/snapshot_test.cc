@@ -1,0 +1,81 @@
+// Names of snapshots, and what removing snapshots leaves alone.
+#include "fixture.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+using std::string_literals::operator""s;
+
+std::vector<std::string> names_in(Disk& disk, const std::string& path) {
+  auto entries = disk.list(path);
+  EXPECT_TRUE(entries.ok()) << path;
+  std::vector<std::string> out;
+  for (const DirectoryEntry& entry : *entries) out.push_back(entry.name);
+  return out;
+}
+
+class SnapshotTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "x")).ok());
+    node.flush();
+  }
+  Status snapshot(std::string tag) {
+    Engine::Selection table("ks", "t");
+    SnapshotRequest request(std::move(tag), "CREATE TABLE …");
+    return node.run(node.engine().snapshot(table, request));
+  }
+  void put(const std::string& path) {
+    auto file = node.disk().create(path);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->append("x").ok());
+  }
+
+  Node node;
+  TablePtr t = node.table("t");
+  std::string directory = "/data/ks/" + t->directory_name();
+  std::string snapshots = directory + "/snapshots";
+};
+
+TEST_F(SnapshotTest, ATagThatIsNoNameOfADirectoryIsRefusedAndNothingIsRemoved) {
+  ASSERT_TRUE(snapshot("kept").ok());
+  const auto before = names_in(node.disk(), directory);
+  for (const std::string& tag : {".."s, "."s, "..\0"s, "../.."s, "a/b"s, "\0"s, std::string(300, 'x')}) {
+    EXPECT_EQ(snapshot(tag).error().code(), ErrorCode::kInvalid) << tag;
+    EXPECT_EQ(clear_snapshot(node.disk(), node.options, "ks", tag).error().code(), ErrorCode::kInvalid) << tag;
+  }
+  EXPECT_EQ(snapshot("").error().message(), "Snapshot name is empty");
+  EXPECT_EQ(names_in(node.disk(), directory), before);
+  EXPECT_EQ(names_in(node.disk(), snapshots), std::vector<std::string>{"kept"});
+}
+
+TEST_F(SnapshotTest, AllSnapshotsOrOneAreRemoved) {
+  for (const char* tag : {"first", "second", "third"}) ASSERT_TRUE(snapshot(tag).ok());
+  ASSERT_TRUE(clear_snapshot(node.disk(), node.options, "ks", "second").ok());
+  EXPECT_EQ(names_in(node.disk(), snapshots), (std::vector<std::string>{"first", "third"}));
+  ASSERT_TRUE(clear_snapshot(node.disk(), node.options, "", "").ok());
+  EXPECT_FALSE(node.disk().exists(snapshots));
+  node.restart();
+  EXPECT_EQ(node.scan("t"), (Lines{"a", "  1: v=x@1"}));
+}
+
+TEST_F(SnapshotTest, ASnapshotThatHoldsSomethingElseStaysWhole) {
+  ASSERT_TRUE(snapshot("one").ok());
+  put(snapshots + "/one/thesis.odt");
+  const auto before = names_in(node.disk(), snapshots + "/one");
+  const Status refused = clear_snapshot(node.disk(), node.options, "ks", "one");
+  EXPECT_EQ(refused.error().message(), snapshots +
+                                           "/one/thesis.odt belongs to no snapshot: move it away, then clear the "
+                                           "snapshot again");
+  EXPECT_EQ(names_in(node.disk(), snapshots + "/one"), before);
+  // A directory that is none of an index's.
+  ASSERT_TRUE(snapshot("two").ok());
+  ASSERT_TRUE(node.disk().make_directories(snapshots + "/two/home").ok());
+  put(snapshots + "/two/home/da-1-bti-Data.db");
+  EXPECT_FALSE(clear_snapshot(node.disk(), node.options, "ks", "two").ok());
+  EXPECT_TRUE(node.disk().exists(snapshots + "/two/home/da-1-bti-Data.db"));
+  EXPECT_TRUE(node.disk().exists(snapshots + "/two/manifest.json"));
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
