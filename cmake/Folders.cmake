@@ -11,6 +11,25 @@ function(leave_coroutines_uncovered)
   endif()
 endfunction()
 
+# The release build compiles the files of a folder in batches: most of a file's time goes into the headers that all of them
+# include. So names in unnamed namespaces have to differ within a folder.
+function(compile_in_batches name)
+  if(NOT CASSANDRA_LIKE_UNITY)
+    return()
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    math(EXPR count_${folder} "0${count_${folder}} + 1")
+    math(EXPR batch "(${count_${folder}} - 1) / 10")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${batch})
+  endforeach()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${name} PRIVATE -Wno-subobject-linkage)  # a coroutine's locals in an unnamed namespace
+  endif()
+endfunction()
+
 # One folder, one library:
 #   add_folder(model DEPENDS base LINK absl::btree [FOLDERS sub ...])
 # Every .cc directly in the folder (and in the named sub-folders) belongs to it.
@@ -23,6 +42,7 @@ function(add_folder name)
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
     add_library(${name} STATIC ${sources})
+    compile_in_batches(${name} ${sources})
     leave_coroutines_uncovered(${sources})
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(${name} PUBLIC ${F_DEPENDS} ${F_LINK})

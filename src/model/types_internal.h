@@ -6,6 +6,7 @@
 
 namespace cassandra_like::types_internal {
 
+inline constexpr int kMaxTypeDepth = 64;  // of a type in types, as parsers take it
 inline constexpr std::string_view kClassPrefix = "org.apache.cassandra.db.marshal.";
 
 struct KindInfo {

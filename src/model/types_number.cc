@@ -5,14 +5,13 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
 #include "model/types_internal.h"
 #include "model/values.h"
 
 namespace cassandra_like::types_internal {
 
 namespace {
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 // java.lang.Integer.parseInt and its like.
 template <class T>
@@ -123,7 +122,6 @@ class FloatParser {
   }
 
  private:
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   static bool is_hex_digit(char c) {
     c = static_cast<char>(c | 0x20);
     return is_digit(c) || (c >= 'a' && c <= 'f');

@@ -11,7 +11,6 @@ namespace {
 using namespace types_internal;
 
 // Nobody nests types deeper than this; without a bound, a hostile name could exhaust the stack.
-constexpr int kMaxDepth = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 bool is_identifier(char c) {
@@ -33,7 +32,7 @@ class ClassParser {
   using Types = std::vector<TypePtr>;
 
   Result<TypePtr> parse() {
-    if (++depth_ > kMaxDepth) return fail("types nested too deeply");
+    if (++depth_ > kMaxTypeDepth) return fail("types nested too deeply");
     skip_blank();
     std::string_view name = identifier();
     skip_blank();

@@ -10,8 +10,6 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr int kMaxDepth = 64;
-
 // CQL3Type.Raw.
 struct Raw {
   enum class Kind { kType, kList, kSet, kMap, kTuple, kVector, kUdt };
@@ -61,7 +59,7 @@ class CqlParser {
 
  private:
   Result<Raw> parse() {
-    if (++depth_ > kMaxDepth) return syntax_error("types nested too deeply");
+    if (++depth_ > kMaxTypeDepth) return syntax_error("types nested too deeply");
     skip_blank();
     Result<Raw> raw = peek() == '\'' ? parse_custom() : parse_named();
     --depth_;

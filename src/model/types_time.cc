@@ -9,7 +9,7 @@ namespace {
 
 // Types of a fixed size, ordered by their unsigned bytes, which are the comparable form too: date, time, DateType.
 template <size_t kSize>
-class ByteOrderedType : public SimpleType {
+class FixedSizeType : public SimpleType {
  public:
   int compare(BytesView a, BytesView b) const final { return compare_bytes(a, b); }
   void append_comparable(Bytes& out, BytesView v) const final { out.append(v); }
@@ -19,9 +19,9 @@ class ByteOrderedType : public SimpleType {
   using SimpleType::SimpleType;
 };
 
-class DateType final : public ByteOrderedType<4> {
+class DateType final : public FixedSizeType<4> {
  public:
-  DateType() : ByteOrderedType(TypeKind::kDate) {}
+  DateType() : FixedSizeType(TypeKind::kDate) {}
 
   Status validate(BytesView v) const override {
     if (v.size() == 4) [[likely]]
@@ -39,9 +39,9 @@ class DateType final : public ByteOrderedType<4> {
   }
 };
 
-class TimeType final : public ByteOrderedType<8> {
+class TimeType final : public FixedSizeType<8> {
  public:
-  TimeType() : ByteOrderedType(TypeKind::kTime) {}
+  TimeType() : FixedSizeType(TypeKind::kTime) {}
 
   Status validate(BytesView v) const override {
     if (v.size() == 8) [[likely]]
@@ -94,9 +94,9 @@ class TimestampType final : public SimpleType {
   static constexpr uint64_t kSignBit = uint64_t{1} << 63;
 };
 
-class LegacyTimestampType final : public ByteOrderedType<8> {
+class LegacyTimestampType final : public FixedSizeType<8> {
  public:
-  LegacyTimestampType() : ByteOrderedType(TypeKind::kLegacyTimestamp) {}
+  LegacyTimestampType() : FixedSizeType(TypeKind::kLegacyTimestamp) {}
 
   Status validate(BytesView v) const override { return validate_timestamp(v); }
   std::string to_text(BytesView v) const override { return timestamp_text(v, 'T'); }

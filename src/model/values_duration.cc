@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/vint.h"
 #include "model/values.h"
 
@@ -38,8 +39,6 @@ constexpr Unit kUnits[] = {
     {"ns", "nanoseconds", Part::kNanos, 1},
 };
 constexpr size_t kYears = 0, kMonths = 1, kWeeks = 2, kDays = 3, kHours = 4, kMinutes = 5, kSeconds = 6;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Adds up the parts of a duration without its sign.
 class Builder {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ascii.h"
+
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -10,8 +12,6 @@ namespace {
 
 constexpr size_t kIpv6Size = 16;
 constexpr BytesView kIpv4Prefix("\0\0\0\0\0\0\0\0\0\0\xFF\xFF", 12);
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/ascii.h"
 #include "model/values.h"
 #include "model/values_internal.h"
 
@@ -131,7 +132,6 @@ DecimalDigits::DecimalDigits(BytesView serialized)
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool all_digits(std::string_view s) { return !s.empty() && std::all_of(s.begin(), s.end(), is_digit); }
 
 // Takes an optional sign off the front; true for minus.

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -17,8 +18,6 @@ constexpr int64_t kMillisPerDay = 86400000;
 constexpr int64_t kNanosPerSecond = 1000000000;
 constexpr int64_t kNanosPerDay = 86400 * kNanosPerSecond;
 constexpr int64_t kMaxYear = 999999999;  // java.time.Year.MAX_VALUE
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_integer(std::string_view s) {
   if (s.starts_with('-')) s.remove_prefix(1);
@@ -212,8 +211,6 @@ std::optional<Instant> parse_date_only(std::string_view text) {
   if (!offset) return std::nullopt;
   return Instant{seconds_of(date) - *offset, 0};
 }
-
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 // A number with an optional plus, as java.lang.Integer.parseInt reads the parts of a time.
 int64_t time_part(std::string_view s, int64_t limit) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -43,12 +45,6 @@ Result<int> parse_replication_factor(const std::string& text) {
     return config_error(fmt::format("Replication factor must be non-negative, found {}", replicas));
   }
   return replicas;
-}
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == (y >= 'A' && y <= 'Z' ? y - 'A' + 'a' : y);
-  });
 }
 
 Result<std::string> full_class_name(const StringPairs& options) {

@@ -6,7 +6,7 @@
 namespace cassandra_like {
 namespace {
 
-const char* kind_name(ColumnKind kind) {
+const char* column_kind_name(ColumnKind kind) {
   static const char* const kNames[] = {"partition_key", "clustering", "static", "regular"};
   return kNames[static_cast<size_t>(kind)];
 }
@@ -45,7 +45,7 @@ void describe_columns(const KeyspaceMetadata& keyspace, VirtualRows& rows) {
       const char* order = column->kind != ColumnKind::kClustering ? "none"
                           : column->type->is_reversed()           ? "desc"
                                                                   : "asc";
-      rows.push_back({keyspace.name, name, column->name, order, column->name, kind_name(column->kind),
+      rows.push_back({keyspace.name, name, column->name, order, column->name, column_kind_name(column->kind),
                       encode_int(column->position), column->type->cql_name()});
     }
   }

@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+import prose
+
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 70
 SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "data", "corpus", "venv", ".venv"}
@@ -299,7 +301,9 @@ def formatting(root, sources):
             yield by_path[path], number, "not as clang-format -i leaves it"
 
 
-RULES = [include_direction, no_asio_outside, banned_calls, temporaries_of_awaits, file_length, function_length, unfinished_work, hygiene, formatting]
+RULES = [include_direction, no_asio_outside, banned_calls, temporaries_of_awaits, file_length, function_length,
+         unfinished_work, hygiene, formatting, prose.comment_openings, prose.doc_columns, prose.doc_paragraphs,
+         prose.doc_cells, prose.doc_links, prose.readme_commands]
 
 
 def main():

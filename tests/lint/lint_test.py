@@ -132,6 +132,35 @@ class LintTest(unittest.TestCase):
         self.breaches(lint(src__base__a_DOT_h="int a();\n"), "src/base/a.h:1: no #pragma once",
                       "src/base/a.h:1: does not open with what it is for")
 
+    def test_comments_begin_with_their_subject(self):
+        self.breaches(lint(src__base__a_DOT_cc=("// Of a table.\nint a;  // As it was.\nint b;  // Often\n"
+                                                "// The name\n// of a table.\nconst char* c = \"// Of\";\n")),
+                      "src/base/a.cc:1: a comment that begins with 'Of': begin with its subject",
+                      "src/base/a.cc:2: a comment that begins with 'As': begin with its subject")
+
+    def test_docs_are_short_of_line_and_paragraph(self):
+        long_line = "word " * 20 + "x"
+        text = (f"{long_line}\n\n" + "one\n" * 5 + "\n" + "two\n" * 6 + f"\n- item\n  more\n- item\n\n```\n{long_line}\n```\n"
+                f"| a | b |\n| --- | --- |\n| {'x' * 200} | {'y' * 201} |\n")
+        self.breaches(lint(docs__a_DOT_md=text, tests__a_DOT_md=text),
+                      "docs/a.md:1: 101 columns, 100 at most", "docs/a.md:9: a paragraph of 6 lines, 5 at most",
+                      "docs/a.md:25: a table cell of 201 characters, 200 at most")
+
+    def test_links_lead_somewhere(self):
+        text = ("# One two\n[a](b.md) [b](b.md#three-four) [c](#one-two) [d](https://example.org/) `[e](f)`\n"
+                "[g](gone.md)\n[h](b.md#gone)\n")
+        self.breaches(lint(docs__a_DOT_md=text, docs__b_DOT_md="## Three, four\n"),
+                      "docs/a.md:3: a link to gone.md, which is not there",
+                      "docs/a.md:4: a link to #gone, a heading that b.md does not have")
+
+    def test_commands_of_the_readme_are_there(self):
+        text = ("```sh\ntools/run   # starts\ntools/gone\nA=1 build/release/nodetool -p 1 status\nnodetool gone\nwonder\n```\n"
+                "```\ntools/gone\n```\n")
+        self.breaches(lint(README_DOT_md=text, tools__run="", tools__nodetool_DOT_cc='Row a{"status", "Print", run_status};\nRow b{"gone", "x"};\n'),
+                      "README.md:3: the command tools/gone is not there",
+                      "README.md:5: nodetool has no such command, or cannot do it",
+                      "README.md:6: the command wonder is neither here nor among the known ones")
+
     def test_code_is_formatted(self):
         lines = lint(src__base__a_DOT_cc="int  a( );\n")
         if not any("formatting skipped" in line for line in lines):

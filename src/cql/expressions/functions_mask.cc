@@ -68,7 +68,7 @@ Bytes masked_vector(const VectorType& type) {
   return out;
 }
 
-FunctionPtr make(const std::string& name, Types arguments, TypePtr result, Body body) {
+FunctionPtr make_mask(const std::string& name, Types arguments, TypePtr result, Body body) {
   return std::make_shared<NativeFunction>(name, std::move(arguments), std::move(result), std::move(body), Nulls::kPass);
 }
 
@@ -140,7 +140,7 @@ Factory::Make partial(bool inner) {
       return in_arena(context, to_utf8(text));
     };
     TypePtr result = arguments[0];
-    return make(name, std::move(arguments), std::move(result), std::move(body));
+    return make_mask(name, std::move(arguments), std::move(result), std::move(body));
   };
 }
 
@@ -161,7 +161,7 @@ Result<FunctionPtr> make_hash(const std::string& name, const Types& types, const
   };
   Types arguments{types[0]};
   if (types.size() == 2) arguments.push_back(types::text());
-  return make(name, std::move(arguments), types::blob(), std::move(body));
+  return make_mask(name, std::move(arguments), types::blob(), std::move(body));
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ void add_mask_functions(Registry& registry) {
   registry.add_factory("mask_null", {{K::kAny}},
                        [](const std::string& name, const Types& types, const TypePtr&) -> Result<FunctionPtr> {
                          auto body = [](ExecutionContext&, Arguments) -> Result<BytesView> { return kNull; };
-                         return make(name, types, types[0], body);
+                         return make_mask(name, types, types[0], body);
                        });
   registry.add_factory("mask_default", {{K::kAny}},
                        [](const std::string& name, const Types& types, const TypePtr&) -> Result<FunctionPtr> {
@@ -181,7 +181,7 @@ void add_mask_functions(Registry& registry) {
                          Body body = [mask](ExecutionContext& context, Arguments) -> Result<BytesView> {
                            return in_arena(context, mask);
                          };
-                         return make(name, types, types[0], std::move(body));
+                         return make_mask(name, types, types[0], std::move(body));
                        });
   Parameter any{K::kAny, true}, same{K::kAny, true};
   same.same_as = 0;
@@ -189,7 +189,7 @@ void add_mask_functions(Registry& registry) {
   registry.add_factory("mask_replace", {any, same},
                        [](const std::string& name, const Types& types, const TypePtr&) -> Result<FunctionPtr> {
                          auto body = [](ExecutionContext&, Arguments values) -> Result<BytesView> { return values[1]; };
-                         return make(name, types, types[1], body);
+                         return make_mask(name, types, types[1], body);
                        });
   Parameter optional_text{K::kText, false, true};
   registry.add_factory("mask_hash", {{K::kAny}, optional_text}, make_hash);

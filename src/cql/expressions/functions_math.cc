@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMaxZeros = 10000;
 
-enum class Op : uint8_t { kAbs, kExp, kLog, kLog10, kRound };
+enum class MathFunction : uint8_t { kAbs, kExp, kLog, kLog10, kRound };
 
 // Java's Math.round: half up, saturating.
 double round_half_up(double x) {
@@ -19,31 +19,33 @@ double round_half_up(double x) {
   return x - floor >= 0.5 ? floor + 1 : floor;
 }
 
-double on_double(Op op, double x) {
+double on_double(MathFunction op, double x) {
   switch (op) {
-    case Op::kAbs:
+    case MathFunction::kAbs:
       return std::fabs(x);
-    case Op::kExp:
+    case MathFunction::kExp:
       return std::exp(x);
-    case Op::kLog:
+    case MathFunction::kLog:
       return std::log(x);
-    case Op::kLog10:
+    case MathFunction::kLog10:
       // Java's NaN, with the sign that x86 gives it.
       return x < 0 ? -std::numeric_limits<double>::quiet_NaN() : std::log10(x);
-    case Op::kRound:
+    case MathFunction::kRound:
       return static_cast<double>(saturated_long(round_half_up(x)));
   }
   return x;
 }
 
-Bytes on_float(Op op, float x) {
-  if (op == Op::kRound) return encode_float(static_cast<float>(saturated_int(round_half_up(static_cast<double>(x)))));
+Bytes on_float(MathFunction op, float x) {
+  if (op == MathFunction::kRound)
+    return encode_float(static_cast<float>(saturated_int(round_half_up(static_cast<double>(x)))));
   return encode_float(static_cast<float>(on_double(op, static_cast<double>(x))));
 }
 
-Bytes on_integer(Op op, TypeKind kind, int64_t x) {
-  if (op == Op::kRound) return encode_integer(kind, x);
-  if (op == Op::kAbs) return encode_integer(kind, x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x);
+Bytes on_integer(MathFunction op, TypeKind kind, int64_t x) {
+  if (op == MathFunction::kRound) return encode_integer(kind, x);
+  if (op == MathFunction::kAbs)
+    return encode_integer(kind, x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x);
   double value = on_double(op, static_cast<double>(x));
   bool is_long = kind == TypeKind::kBigint || kind == TypeKind::kCounter;
   return encode_integer(kind, is_long ? saturated_long(value) : saturated_int(value));
@@ -59,28 +61,28 @@ Result<Decimal> checked_exponential(const Decimal& x) {
 }
 
 // A decimal, or an integer as one.
-Result<Decimal> on_decimal(Op op, const Decimal& x) {
+Result<Decimal> on_decimal(MathFunction op, const Decimal& x) {
   switch (op) {
-    case Op::kAbs:
+    case MathFunction::kAbs:
       return Decimal{x.unscaled.abs(), x.scale};
-    case Op::kRound:
+    case MathFunction::kRound:
       // A number that is whole already may have more zeros than there is memory.
       return x.scale < -kMaxZeros ? x : x.rescaled(0, Rounding::kHalfUp);
-    case Op::kExp:
+    case MathFunction::kExp:
       return checked_exponential(x);
-    case Op::kLog:
-    case Op::kLog10:
+    case MathFunction::kLog:
+    case MathFunction::kLog10:
       break;
   }
   if (x.sign() <= 0) {
-    return Error(ErrorCode::kServerError, op == Op::kLog
+    return Error(ErrorCode::kServerError, op == MathFunction::kLog
                                               ? "java.lang.ArithmeticException: Natural log of number zero or less"
                                               : "java.lang.ArithmeticException: Log10 of number zero or less");
   }
-  return op == Op::kLog ? logarithm(x) : logarithm_10(x);
+  return op == MathFunction::kLog ? logarithm(x) : logarithm_10(x);
 }
 
-Result<Bytes> compute(Op op, TypeKind kind, BytesView value) {
+Result<Bytes> compute(MathFunction op, TypeKind kind, BytesView value) {
   Number n = Number::of(kind, value);
   switch (kind) {
     case TypeKind::kFloat:
@@ -103,8 +105,11 @@ Result<Bytes> compute(Op op, TypeKind kind, BytesView value) {
 }  // namespace
 
 void add_math_functions(Registry& registry) {
-  const std::pair<const char*, Op> functions[] = {
-      {"abs", Op::kAbs}, {"exp", Op::kExp}, {"log", Op::kLog}, {"log10", Op::kLog10}, {"round", Op::kRound}};
+  const std::pair<const char*, MathFunction> functions[] = {{"abs", MathFunction::kAbs},
+                                                            {"exp", MathFunction::kExp},
+                                                            {"log", MathFunction::kLog},
+                                                            {"log10", MathFunction::kLog10},
+                                                            {"round", MathFunction::kRound}};
   for (const auto& [name, op] : functions) {
     for (const TypePtr& type : numeric_types()) {
       registry.add(name, {type}, type,

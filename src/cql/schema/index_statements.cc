@@ -1,6 +1,7 @@
 // CREATE and DROP INDEX.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "cql/schema/schema_statement.h"
 #include "cql/schema/table_options.h"
 #include "model/schema_text.h"
@@ -10,11 +11,6 @@ namespace cassandra_like {
 namespace {
 
 using TargetKind = ast::IndexTarget::Kind;
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  auto fold = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return fold(x) == fold(y); });
-}
 
 // The class of a CUSTOM index; empty for the one kind that there is.
 std::string custom_class(const ast::CreateIndex& change, const CqlOptions& options) {

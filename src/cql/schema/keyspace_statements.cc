@@ -7,7 +7,7 @@
 namespace cassandra_like {
 namespace {
 
-constexpr std::string_view kPackage = "org.apache.cassandra.locator.";
+constexpr std::string_view kLocatorPackage = "org.apache.cassandra.locator.";
 constexpr const char* kFactor = "replication_factor";
 constexpr const char* kSimple = "SimpleStrategy";
 constexpr const char* kNetworkTopology = "NetworkTopologyStrategy";
@@ -31,8 +31,8 @@ Result<bool> read_durable_writes(const ast::Properties& properties, bool otherwi
 }
 
 Result<std::string> strategy_class(const std::string& written) {
-  std::string full = written.find('.') == std::string::npos ? std::string(kPackage) + written : written;
-  std::string name = full.starts_with(kPackage) ? full.substr(kPackage.size()) : "";
+  std::string full = written.find('.') == std::string::npos ? std::string(kLocatorPackage) + written : written;
+  std::string name = full.starts_with(kLocatorPackage) ? full.substr(kLocatorPackage.size()) : "";
   if (name == "OldNetworkTopologyStrategy") {
     return config_error(
         "The support for the OldNetworkTopologyStrategy has been removed in C* version 4.0. The keyspace strategy "

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -13,22 +14,6 @@ constexpr std::string_view kAutoRepair = "auto_repair";
 constexpr int kMaxTtl = 20 * 365 * 24 * 60 * 60;
 // The smallest chance that Cassandra's tables of bloom filters reach.
 constexpr double kMinBloomFilterFpChance = 6.71E-5;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  }
-  return out;
-}
-
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
-  }
-  return out;
-}
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });

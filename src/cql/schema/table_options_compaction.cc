@@ -5,30 +5,22 @@
 #include <cstdio>
 #include <set>
 
+#include "base/ascii.h"
 #include "cql/schema/table_options.h"
 #include "model/values.h"
 
 namespace cassandra_like {
 namespace {
 
-constexpr std::string_view kPackage = "org.apache.cassandra.db.compaction.";
+constexpr std::string_view kCompactionPackage = "org.apache.cassandra.db.compaction.";
 constexpr std::string_view kSizeTiered = "SizeTieredCompactionStrategy";
 constexpr std::string_view kLeveled = "LeveledCompactionStrategy";
 constexpr std::string_view kTimeWindow = "TimeWindowCompactionStrategy";
 constexpr std::string_view kUnified = "UnifiedCompactionStrategy";
 
-std::string folded(std::string_view text, char first, char last, int shift) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= first && c <= last) c = static_cast<char>(c + shift);
-  }
-  return out;
-}
-std::string upper(std::string_view text) { return folded(text, 'a', 'z', -32); }
-std::string lower(std::string_view text) { return folded(text, 'A', 'Z', 32); }
 bool is_boolean(std::string_view text) { return lower(text) == "true" || lower(text) == "false"; }
 
-Error not_an_int(const std::string& value, const char* option, const char* type = "int") {
+Error not_parsable(const std::string& value, const char* option, const char* type = "int") {
   return config_error(value + " is not a parsable " + type + " (base10) for " + option);
 }
 
@@ -55,14 +47,14 @@ class Options {
 Status check_tombstones(Options& options) {
   if (auto threshold = options.take("tombstone_threshold")) {
     auto value = parse_java_double(*threshold);
-    if (!value) return not_an_int(*threshold, "tombstone_threshold");
+    if (!value) return not_parsable(*threshold, "tombstone_threshold");
     char text[64];
     std::snprintf(text, sizeof text, "%f", *value);
     if (*value < 0) return config_error(std::string("tombstone_threshold must be greater than 0, but was ") + text);
   }
   if (auto interval = options.take("tombstone_compaction_interval")) {
     auto value = parse_java_long(*interval);
-    if (!value) return not_an_int(*interval, "tombstone_compaction_interval");
+    if (!value) return not_parsable(*interval, "tombstone_compaction_interval");
     if (*value < 0) {
       return config_error("tombstone_compaction_interval must be greater than 0, but was " + std::to_string(*value));
     }
@@ -99,7 +91,7 @@ Result<double> take_double(Options& options, const char* name, double otherwise)
 Status check_size_tiered(Options& options) {
   if (auto size = options.take("min_sstable_size")) {
     auto value = parse_java_long(*size);
-    if (!value) return not_an_int(*size, "min_sstable_size");
+    if (!value) return not_parsable(*size, "min_sstable_size");
     if (*value < 0) return config_error("min_sstable_size must be non negative: " + std::to_string(*value));
   }
   ASSIGN_OR_RETURN(double low, take_double(options, "bucket_low", 0.5));
@@ -115,7 +107,7 @@ Result<int32_t> take_positive(Options& options, const char* name, int32_t otherw
   auto text = options.take(name);
   if (!text) return otherwise;
   auto value = parse_java_int(*text);
-  if (!value) return not_an_int(*text, name);
+  if (!value) return not_parsable(*text, name);
   if (*value < 1) return config_error(std::string(name) + " must be larger than 0, but was " + std::to_string(*value));
   return *value;
 }
@@ -171,7 +163,7 @@ Status check_time_window(Options& options) {
   TRY(check_unit(options, "compaction_window_unit", {"MINUTES", "HOURS", "DAYS"}));
   if (auto size = options.take("compaction_window_size")) {
     auto value = parse_java_int(*size);
-    if (!value) return not_an_int(*size, "compaction_window_size");
+    if (!value) return not_parsable(*size, "compaction_window_size");
     if (*value < 1) {
       return config_error(std::to_string(*value) + " must be greater than 1 for compaction_window_size");
     }
@@ -179,7 +171,7 @@ Status check_time_window(Options& options) {
   constexpr const char* kFrequency = "expired_sstable_check_frequency_seconds";
   if (auto seconds = options.take(kFrequency)) {
     auto value = parse_java_long(*seconds);
-    if (!value) return not_an_int(*seconds, kFrequency);
+    if (!value) return not_parsable(*seconds, kFrequency);
     if (*value < 0) {
       return config_error(std::string(kFrequency) + " must not be negative, but was " + std::to_string(*value));
     }
@@ -298,7 +290,7 @@ Status check_positive(Options& options, const char* name, const char* type) {
   if (!text) return {};
   auto value = parse_java_long(*text);
   bool in_range = value && (std::string_view(type) == "long" || (*value >= INT32_MIN && *value <= INT32_MAX));
-  if (!in_range) return not_an_int(*text, name, type);
+  if (!in_range) return not_parsable(*text, name, type);
   if (*value > 0) return {};
   return config_error(std::string("Invalid configuration, ") + name + " should be positive: " + std::to_string(*value));
 }
@@ -337,7 +329,7 @@ Status check_unified(Options& options) {
   ASSIGN_OR_RETURN(auto target, take_target_size(options, "target_sstable_size"));
   TRY(take_target_size(options, "flush_size_override"));
   if (auto sstables = options.take("max_sstables_to_compact"); sstables && !parse_java_int(*sstables)) {
-    return not_an_int(*sstables, "max_sstables_to_compact");
+    return not_parsable(*sstables, "max_sstables_to_compact");
   }
   TRY(check_positive(options, "expired_sstable_check_frequency_seconds", "long"));
   auto unsafe = options.take("unsafe_aggressive_sstable_expiration");
@@ -383,7 +375,7 @@ Status check_thresholds(const StringPairs& compaction) {
 }
 
 std::string_view short_name(const StringPairs& compaction) {
-  return std::string_view(compaction.at("class")).substr(kPackage.size());
+  return std::string_view(compaction.at("class")).substr(kCompactionPackage.size());
 }
 
 }  // namespace
@@ -393,8 +385,8 @@ Result<StringPairs> parse_compaction(const StringPairs& map) {
   auto written = options.find("class");
   if (written == options.end()) return config_error("Missing sub-option 'class' for the 'compaction' option");
   std::string& class_name = written->second;
-  if (class_name.find('.') == std::string::npos) class_name.insert(0, kPackage);
-  bool known = class_name.starts_with(kPackage);
+  if (class_name.find('.') == std::string::npos) class_name.insert(0, kCompactionPackage);
+  bool known = class_name.starts_with(kCompactionPackage);
   std::string_view name = known ? short_name(options) : std::string_view();
   if (name != kSizeTiered && name != kLeveled && name != kTimeWindow && name != kUnified) {
     return config_error("Unable to find compaction strategy class '" + class_name + "'");

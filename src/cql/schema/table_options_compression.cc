@@ -2,23 +2,15 @@
 // {'enabled': 'false'}.
 #include <cmath>
 
+#include "base/ascii.h"
 #include "cql/schema/table_options.h"
 #include "model/values.h"
 
 namespace cassandra_like {
 namespace {
 
-constexpr std::string_view kPackage = "org.apache.cassandra.io.compress.";
+constexpr std::string_view kCompressionPackage = "org.apache.cassandra.io.compress.";
 constexpr int kDefaultChunkLength = 16 * 1024;
-
-bool equals_ignoring_case(std::string_view a, std::string_view lower) {
-  if (a.size() != lower.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    char c = a[i] >= 'A' && a[i] <= 'Z' ? static_cast<char>(a[i] + 32) : a[i];
-    if (c != lower[i]) return false;
-  }
-  return true;
-}
 
 std::optional<std::string> take(StringPairs& options, const char* name) {
   auto it = options.find(name);
@@ -69,7 +61,7 @@ Status check_zstd(const StringPairs& options) {
 
 // The compressor's own options, after its class is known.
 Status check_compressor(const std::string& class_name, const StringPairs& options) {
-  std::string_view name = std::string_view(class_name).substr(kPackage.size());
+  std::string_view name = std::string_view(class_name).substr(kCompressionPackage.size());
   bool lz4 = name == "LZ4Compressor", zstd = name == "ZstdCompressor";
   if (lz4) TRY(check_lz4(options));
   if (zstd) TRY(check_zstd(options));
@@ -82,10 +74,10 @@ Status check_compressor(const std::string& class_name, const StringPairs& option
 }
 
 Result<std::string> compressor_class(const std::string& written) {
-  std::string full = written.find('.') == std::string::npos ? std::string(kPackage) + written : written;
+  std::string full = written.find('.') == std::string::npos ? std::string(kCompressionPackage) + written : written;
   for (const char* known :
        {"LZ4Compressor", "SnappyCompressor", "DeflateCompressor", "ZstdCompressor", "NoopCompressor"}) {
-    if (full == std::string(kPackage) + known) return full;
+    if (full == std::string(kCompressionPackage) + known) return full;
   }
   return config_error("Could not create Compression for type " + full);
 }

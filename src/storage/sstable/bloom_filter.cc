@@ -52,12 +52,12 @@ int best_hash_count(int bits_per_key) {
   return best;
 }
 
-struct Shape {
+struct FilterShape {
   int hashes;
   int bits_per_key;
 };
 
-Shape shape_for(double chance) {
+FilterShape shape_for(double chance) {
   if (chance >= kProbabilities[2][1]) return {2, 1};
   int bits = 2;
   int hashes = best_hash_count(bits);
@@ -73,7 +73,7 @@ Shape shape_for(double chance) {
 
 BloomFilter::BloomFilter(uint64_t keys, double false_positive_chance) {
   if (false_positive_chance >= 1.0) return;
-  Shape shape = shape_for(false_positive_chance);
+  FilterShape shape = shape_for(false_positive_chance);
   hash_count_ = shape.hashes;
   uint64_t bits = keys * static_cast<uint64_t>(shape.bits_per_key) + 20;
   bits_.assign((bits + 63) / 64 * 8, '\0');
