@@ -53,7 +53,8 @@ function(add_folder name)
   endif()
 endfunction()
 
-# One folder of tests, one program: add_folder_tests(model_test LINK model) makes build/<preset>/model_test.
+# One folder of tests, one program: add_folder_tests(model_test LINK model) makes build/<preset>/model_test of the *.cc in it,
+# but for those that tests/support makes a library of.
 function(add_folder_tests name)
   cmake_parse_arguments(T "" "" "LINK;FOLDERS" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -61,6 +62,7 @@ function(add_folder_tests name)
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${sub}/*.cc)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  list(FILTER sources EXCLUDE REGEX "/(fixture|ast_printer|function_fixture|harness)\\.cc$")
   if(sources)
     add_executable(${name} ${sources})
     leave_coroutines_uncovered(${sources})
