@@ -1,4 +1,4 @@
-// What one request costs inside the process: from the EXECUTE frame to the RESULT frame, through every folder, on one
+// The cost of one request inside the process: from the EXECUTE frame to the RESULT frame, through every folder, on one
 // shard, without a socket. Prints nanoseconds and heap allocations for an operation, and with --instructions how many
 // instructions callgrind counts (valgrind has to be installed): that figure hardly changes from machine to machine.
 #include <sys/wait.h>

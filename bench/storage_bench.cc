@@ -1,5 +1,5 @@
-// What one shard's engine costs per operation, on a real disk: inserts of 5 values of 34 bytes, point reads of them, and
-// slices of 100 rows. `allocations` is heap allocations per operation.
+// The cost of an operation of one shard's engine, on a real disk: inserts of 5 values of 34 bytes, point reads of them,
+// and slices of 100 rows. `allocations` is heap allocations per operation.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ TablePtr make_table(const std::string& name) {
   return std::make_shared<TableMetadata>("bench", name, Uuid::name_based(name), key, clustering, values);
 }
 
-// One row to write, its key and clustering as numbers. What it points to is reused.
+// One row to write, its key and clustering as numbers. The memory that it points to is reused.
 class Insert {
  public:
   explicit Insert(TablePtr table) : table_(std::move(table)), value_(34, 'x') {
@@ -77,7 +77,7 @@ class CopyingSink final : public RowSink {
   uint64_t rows = 0;
 };
 
-// As a node does it: the tables that tell the schema first, then all.
+// Opens the engine like a node: the tables that tell the schema first, then all.
 Task<void> open_engine(Engine* engine, SchemaPtr schema, std::promise<void>* done) {
   std::function<bool(const TableMetadata&)> every = [](const TableMetadata&) { return true; };
   SchemaPtr none = std::make_shared<Schema>();
@@ -108,7 +108,7 @@ class Shard {
     options.data_directories = {path_ / "data"};
     options.commitlog_directory = path_ / "commitlog";
     options.memtable_bytes = 4ull << 30;
-    // What fills a table keeps the shard for seconds; no sync that ends meanwhile is late.
+    // Filling a table keeps the shard for seconds; no sync that ends meanwhile is late.
     options.commitlog_sync_period = std::chrono::hours(1);
     options.auto_snapshot = false;
     KeyspaceMetadata keyspace;
@@ -131,7 +131,7 @@ class Shard {
   void flush() {
     wait([&](std::promise<void>* done) { spawn(flush_engine(engine_.get(), done)); });
   }
-  // What was not flushed is replayed.
+  // Writes that were not flushed are replayed.
   void open() {
     run([&] { engine_ = Engine::create(runtime_->shard(0), 1, options_); });
     wait([&](std::promise<void>* done) { spawn(open_engine(engine_.get(), schema_, done)); });

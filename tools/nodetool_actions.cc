@@ -41,7 +41,7 @@ std::optional<int64_t> seconds_of(const std::string& text) {
   return std::nullopt;
 }
 
-// As 2026-11-22T06:13:04.628Z.
+// Takes 2026-11-22T06:13:04.628Z.
 bool is_instant(const std::string& text) {
   static const std::regex kInstant(R"(\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{0,9})?)?Z)", std::regex::icase);
   return std::regex_match(text, kInstant);

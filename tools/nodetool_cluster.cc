@@ -299,7 +299,7 @@ void run_describering(Session& s) {
   const Json cluster = s.get("/v1/cluster");
   s.out << "Schema Version:" << cluster.at("schema_versions").at(0).at("version").get<std::string>()
         << "\nTokenRange: \n";
-  // Of several keyspaces Cassandra takes the last.
+  // Cassandra takes the last of several keyspaces.
   const Json answer = s.get("/v1/token_ranges", {{"keyspace", s.arguments.back()}});
   for (const Json& range : answer.at("ranges")) s.out << "\t" << token_range(range, s.print_port) << "\n";
 }

@@ -11,7 +11,7 @@
 namespace cassandra_like::nodetool {
 namespace {
 
-// What `-s KEY` sorts by: a field of the node's answer, if it has it. Larger first, equals by full name.
+// The fields that `-s KEY` sorts by, if the node's answer has them. Larger first, equals by full name.
 constexpr std::pair<std::string_view, const char*> kSortKeys[] = {
     {"average_live_cells_per_slice_last_five_minutes", "live_cells_mean"},
     {"average_tombstones_per_slice_last_five_minutes", "tombstones_mean"},
@@ -118,7 +118,7 @@ class Filter {
   bool ignore_;
 };
 
-// What can be told from the node's numbers: sums and ratios.
+// Adds sums and ratios of the node's numbers.
 void complete(Json& t) {
   double off_heap = 0;
   for (const char* key : {"memtable_off_heap_bytes", "bloom_filter_off_heap_bytes", "index_summary_off_heap_bytes",
@@ -154,7 +154,7 @@ std::string twcs_window(const Json& t) {
                      duration_words(static_cast<int64_t>(number_or(t, "twcs_max_duration_millis", 0))));
 }
 
-// Of the levelled strategy; empty for another. A level that holds more than it should says so: 12/10.
+// Levels of the levelled strategy; empty for another. A level that holds more than it should says so: 12/10.
 std::vector<std::string> level_counts(const Json& t) {
   std::vector<std::string> out;
   const auto fanout = static_cast<int64_t>(number_or(t, "level_fanout", 10));
@@ -254,7 +254,7 @@ class Printer {
   bool human_;
 };
 
-// What -F asks for.
+// The format that -F asks for.
 struct TreeStyle {
   bool human, locations;
 };
@@ -315,7 +315,7 @@ Json as_tree(const Json& t, TreeStyle style) {
               {"top_size_partitions", Json::object()},
               {"top_tombstone_partitions", Json::object()}});
   if (style.locations) out["sstables_in_correct_location"] = !t.at("misplaced_sstables").get<bool>();
-  // What Cassandra tells of a table without such indexes.
+  // Cassandra's figures of a table without such indexes.
   out.update({{"sai_local_query_latency_ms", "0.000"},
               {"sai_post_filtering_read_latency", "0.000"},
               {"sai_disk_used_bytes", nullptr},

@@ -28,7 +28,7 @@ Arena::Chunk Arena::allocate_chunk(size_t size) {
 
 void* Arena::allocate_from_other(size_t size, size_t align) {
   const size_t piece = std::min(reserved_ / 4, kLargestPiece) & ~(kLine - 1);
-  // What is large gets a place of its own: the rest of a piece that it does not fit into would be lost.
+  // A large request gets a place of its own: the rest of a piece that it does not fit into would be lost.
   if (size > piece / kFewestInPiece) {
     reserved_ += size;
     return from_->allocate(size, align);
@@ -52,7 +52,7 @@ void* Arena::allocate_slow(size_t size, size_t align) {
   char* start = chunks_.back().data.get();
   auto at = (reinterpret_cast<uintptr_t>(start) + align - 1) & ~(align - 1);
   next_chunk_ = std::max(next_chunk_, std::min(next_chunk_ * 2, kHugeChunk));
-  // What is left of the current chunk stays in use beside a chunk made for one large request.
+  // The rest of the current chunk stays in use beside a chunk made for one large request.
   if (own_chunk && p_ != nullptr) return reinterpret_cast<void*>(at);
   p_ = reinterpret_cast<char*>(at + size);
   end_ = start + chunk;

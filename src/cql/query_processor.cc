@@ -220,7 +220,7 @@ std::string warn_of_use(bool& was_warned, BytesView id, std::string_view keyspac
          shown(keyspace) + ", statement keyspace: " + shown(statement_keyspace) + ", statement id: " + to_hex(id);
 }
 
-// When it was prepared in another keyspace than the session's. Of batches it is not known.
+// When it was prepared in another keyspace than the session's. A batch does not tell.
 std::string warn_of_other_keyspace(const PreparedEntry& entry, BytesView id, ClientState& client) {
   const std::string_view keyspace = entry.names_tables ? std::string_view(entry.keyspace) : std::string_view();
   if (keyspace == client.keyspace || entry.statement->kind() == std::string_view("BATCH")) return "";

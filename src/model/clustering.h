@@ -56,7 +56,7 @@ ClusteringPrefix make_clustering(const TableMetadata& table, std::span<const Byt
 // The position of the static row, and of the only row of a partition without clustering columns.
 ClusteringPrefix static_clustering();
 ClusteringPrefix empty_clustering();
-// The values of a clustering from its comparable form, which it goes on to borrow; false when it is malformed. Of a
+// The values of a clustering from its comparable form, which it goes on to borrow; false when it is malformed. For a
 // bound it only shows whether it is before or after: kInclStartBound or kExclStartBound.
 bool split_comparable(const TableMetadata& table, BytesView comparable, Arena& arena, ClusteringPrefix* out);
 

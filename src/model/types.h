@@ -194,7 +194,7 @@ Result<TypePtr> parse_cql(std::string_view text, const std::string& keyspace, co
 Result<TypePtr> parse_class(std::string_view text);
 }  // namespace types
 
-// Whether the type is or contains a duration. As Cassandra's referencesDuration, it does not look into vectors.
+// Whether the type is or contains a duration. Like Cassandra's referencesDuration, it does not look into vectors.
 bool contains_duration(const Type& type);
 
 // The serialized form of collections, tuples and UDTs (protocol v3 and later): collections are an int count, then

@@ -40,8 +40,8 @@ std::string quote(std::string_view text, char mark) {
 }
 
 // Cassandra's validator is a state machine that accepts more than UTF-8: 0xC080, surrogates, and (by testing too few
-// bits) some second bytes after 0xE0 and 0xF0. What it accepts must be accepted. Returns the number of bytes of the
-// character at p, 0 when it is bad.
+// bits) some second bytes after 0xE0 and 0xF0. A text that it accepts must be accepted. Returns the number of bytes of
+// the character at p, 0 when it is bad.
 size_t character_length(const unsigned char* p, const unsigned char* end) {
   auto follows = [&](size_t i) { return p + i < end && (p[i] & 0xC0) == 0x80; };
   unsigned char c = p[0];

@@ -1,4 +1,4 @@
-// What admin/ is told of the node around it.
+// Tells admin/ of the node around it.
 #pragma once
 
 #include "admin/admin.h"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
 
-// What one shard owns above its replica. Made, used and destroyed there.
+// The parts that one shard owns above its replica. Made, used and destroyed there.
 struct ShardParts {
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<QueryProcessor> processor;

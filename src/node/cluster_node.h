@@ -41,7 +41,7 @@ class ClusterNode {
   virtual Task<Status> enable_binary() = 0;
   virtual Task<Status> disable_binary() = 0;
   virtual bool binary_running() const = 0;
-  // As Cassandra's StorageService.Mode: NORMAL, DRAINING, DRAINED.
+  // Cassandra's StorageService.Mode: NORMAL, DRAINING, DRAINED.
   virtual const char* operation_mode() const = 0;
   // Stops clients, flushes, syncs. The node answers nothing but the admin port afterwards.
   virtual Task<Status> drain() = 0;

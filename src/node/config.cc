@@ -360,7 +360,7 @@ class Parser {
     return {};
   }
 
-  // What would change a promise of the node is refused; what only would not happen is a warning.
+  // An option that would change a promise of the node is refused; one that only would not happen is a warning.
   Status check_unsupported() {
     Config& c = config_;
     auto one_of = [this](const std::string& key, const std::string& name,

@@ -33,8 +33,8 @@ constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = 1024 * kKiB;
 constexpr uint64_t kGiB = 1024 * kMiB;
 
-// What the defaults depend on, and what goes before the file. The daemon fills it from the machine and its command line, the
-// simulator from its scenario.
+// The facts that the defaults depend on, and that go before the file. The daemon takes them from the machine and its
+// command line, the simulator from its scenario.
 struct HostFacts {
   unsigned cores = 1;
   uint64_t memory_bytes = 4 * kGiB;
@@ -190,13 +190,13 @@ struct Config {
   bool dynamic_data_masking_enabled = false;
   Guardrails guardrails;
 
-  // Of our own.
+  // Options of our own.
   unsigned shards = 1;                      // 1 to 64; default: the cores
   std::string admin_address = "127.0.0.1";  // where nodetool and Prometheus call
   uint16_t admin_port = 7199;
   std::string log_directory = "logs";  // of system.log
 
-  // What the file held.
+  // The text of the file.
   std::string file;
   std::vector<std::string> ignored_keys;  // in the file's order
   std::vector<std::string> old_names;     // that were read under their new names

@@ -1,4 +1,4 @@
-// What Cassandra demands of guardrails in cassandra.yaml (config.GuardrailsOptions).
+// Cassandra's demands on guardrails in cassandra.yaml (config.GuardrailsOptions).
 #pragma once
 
 #include "node/config.h"

@@ -518,7 +518,7 @@ constexpr ReplacedKey kReplaced[] = {
 };
 // clang-format on
 
-// What these are for is not there yet (other nodes, caches, compaction that runs by itself), or is not adjustable.
+// Keys of what is not there yet (other nodes, caches, compaction that runs by itself), or is not adjustable.
 constexpr std::string_view kWithoutEffect[] = {
     "auto_bootstrap",
     "cas_contention_timeout",

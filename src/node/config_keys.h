@@ -6,7 +6,7 @@
 
 namespace cassandra_like {
 
-// What a negative number under an old name means.
+// The meaning of a negative number under an old name.
 enum class Negative { kAsIs, kUnset, kZero };
 
 // A key of Cassandra 3.x or 4.0 that still works: its bare number gets `unit` and is read as `new_name`.
@@ -20,7 +20,8 @@ struct ReplacedKey {
 };
 
 bool is_cassandra_key(std::string_view name);
-// Whether the value of a key that is read changes anything. Of the others it is checked and shown, and the log names them.
+// Whether the value of a key that is read changes anything. The other keys are checked and shown, and the log names
+// them.
 bool has_effect(std::string_view name);
 const ReplacedKey* find_replaced_key(std::string_view old_name);
 

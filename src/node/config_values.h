@@ -31,7 +31,7 @@ inline constexpr Unit kUnitByte{"B", 1};
 inline constexpr Unit kUnitKiB{"KiB", kKiB};
 inline constexpr Unit kUnitMiB{"MiB", kMiB};
 
-// What Cassandra allows at most, counted in the smallest unit that the key accepts.
+// Cassandra's upper bound, counted in the smallest unit that the key accepts.
 enum class Bound { kInt, kLong };
 
 // `least` is the smallest unit that the key accepts. The results are nanoseconds, bytes, bytes a second.

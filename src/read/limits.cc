@@ -11,7 +11,7 @@ void GroupCounter::end_group() {
 
 Enough GroupCounter::begin_partition(const DecoratedKey& key, bool begins_group) {
   if (begins_group) end_group();
-  // What the last partition has left is asked for afterwards.
+  // The rest of the last partition's limit is asked for afterwards.
   if (done()) return Enough::kOfRead;
   in_partition_ = 0;
   continues_ = limits_.continues(key);

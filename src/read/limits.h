@@ -31,7 +31,7 @@ struct DataLimits {
   bool continues(const DecoratedKey& key) const { return !is_null(continued_key) && key.key == continued_key; }
 };
 
-// What is to come of a read after a row or a partition.
+// Whether a read goes on after a row or a partition.
 enum class Enough : uint8_t { kNo, kOfPartition, kOfRead };
 
 // Counts rows.
@@ -66,7 +66,7 @@ class RowCounter {
   uint64_t rows() const { return rows_; }
   uint64_t in_partition() const { return in_partition_; }
   uint64_t left() const { return limits_.rows - rows_; }
-  // What the rows so far leave of PER PARTITION LIMIT.
+  // The part of PER PARTITION LIMIT that the rows so far leave.
   uint64_t left_in_partition() const { return partition_limit_ - in_partition_; }
 
  private:

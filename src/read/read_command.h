@@ -86,7 +86,7 @@ class RowSink {
   // filtering), or a live static row with no row of the slices (the sink decides whether that is a result).
   virtual Next begin_partition(const DecoratedKey& key, const Row& static_row) = 0;
   virtual Next row(const Row& row) = 0;
-  // The read took a break in the partition, and goes on. What was given of the key is gone; it is this one now.
+  // The read took a break in the partition, and goes on. The views of the key are gone; it is this one now.
   virtual void continue_partition(const DecoratedKey&) {}
   // Whether another shard than the one that made it may call it, while that one waits: it refers to nothing that is changed
   // there meanwhile.

@@ -1,5 +1,5 @@
-// Files. What was written is lost by a crash unless a sync of it completed; what a directory holds (creation, rename,
-// removal) is lost unless sync_directory() completed. The simulated disk does exactly that, also with torn pages.
+// Files. A crash loses written bytes unless a sync of the file completed, and changes of a directory (creation, rename,
+// removal) unless sync_directory() completed. The simulated disk does exactly that, also with torn pages.
 //
 // Reads and appends complete at once (from and to the page cache); syncs run elsewhere and complete on the shard.
 // Errors name the path: kIo, kDiskFull, or kOverloaded when the process has too many files and sockets open.
@@ -79,7 +79,7 @@ class Disk {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
   virtual Status make_directories(const std::string& path) = 0;
-  // A file, a symbolic link itself, or an empty directory: nothing is removed recursively. What is not there is no error.
+  // A file, a symbolic link itself, or an empty directory: nothing is removed recursively. A name that does not exist is not an error.
   virtual Status remove(const std::string& path) = 0;
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status link(const std::string& from, const std::string& to) = 0;

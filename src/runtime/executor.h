@@ -52,7 +52,7 @@ class PostedWork {
 
  private:
   friend class EpollShard;
-  // Of work that is its own owner and will not run.
+  // Releases work that is its own owner and will not run.
   virtual void drop() {}
   PostedWork* next_ = nullptr;  // of the executor's queue
 };
@@ -139,7 +139,7 @@ Task<T> run_briefly_on(Executor& here, Executor& there, Make make) {
   std::optional<Task<T>> begun;
   if (!there.run_if_asleep([&] { begun.emplace(make()); })) return run_on<T>(here, there, std::move(make));
   if (begun->ready()) return std::move(*begun);
-  // What has to wait for something waits there.
+  // A task that has to wait for something waits there.
   auto rest = [task = std::move(*begun)]() mutable { return std::move(task); };
   return run_on<T>(here, there, std::move(rest));
 }

@@ -9,7 +9,7 @@
 
 namespace cassandra_like {
 
-// What one shard may use; valid for the Runtime's life. Only `executor.post` may be called from another shard.
+// The services of one shard; valid for the Runtime's life. Only `executor.post` may be called from another shard.
 struct ShardRuntime {
   Executor& executor;
   Clock& clock;

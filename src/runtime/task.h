@@ -71,7 +71,7 @@ class [[nodiscard]] Task {
   }
 
   bool ready() const { return value_.has_value() || (handle_ && handle_.done()); }
-  // Of a ready Task; take() moves it out.
+  // The value of a ready Task; take() moves it out.
   T& value() { return value_ ? *value_ : *handle_.promise().value; }
   T take() { return std::move(value()); }
 

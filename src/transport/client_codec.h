@@ -45,7 +45,7 @@ Bytes batch_body(int version, uint8_t type, const std::vector<ClientBatchEntry>&
 Bytes register_body(const std::vector<std::string>& events);
 Bytes auth_response_body(BytesView token);
 
-// What came back.
+// The response.
 struct ClientType {
   uint16_t id = 0;
   std::string name;  // the class of a custom type; keyspace.name of a UDT

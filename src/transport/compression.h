@@ -15,7 +15,7 @@ std::optional<Compression> parse_compression(std::string_view lower_case_name);
 
 // Appends the compressed body; kNone is not allowed.
 void compress_body(Compression compression, BytesView body, Bytes& out);
-// What a compressed body says that it expands to; 0 when it says nothing.
+// The size that a compressed body says it expands to; 0 when it says nothing.
 size_t decompressed_size(Compression compression, BytesView compressed);
 // Appends the body; false when the input is not what the format allows. A few bytes cannot make it allocate more than
 // they could expand to.

@@ -73,7 +73,7 @@ size_t ServerConnection::receive(BytesView data) {
   return at;
 }
 
-// Of the frames that are there, those behind the first; returns how much it looked at.
+// Looks at the frames behind the first; returns how much it looked at.
 size_t ServerConnection::look_at(BytesView frames) {
   return stage_ == ConnectionStage::kReady ? look_ahead(frames, version_, core_->processor) : 0;
 }

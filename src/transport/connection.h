@@ -95,7 +95,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   void respond_error(int16_t stream, const Error& error);
   void respond_protocol_error(int16_t stream, std::string message);
   void respond_too_big(int16_t stream, uint64_t size);
-  // Of another version than the connection's: a client that speaks none of ours must be able to read it.
+  // Answers in another version than the connection's: a client that speaks none of ours must be able to read it.
   void respond_version_error(const FrameHeader& header, const char* data);
   void respond_supported(int version, int16_t stream);
   void seal();

@@ -47,7 +47,7 @@ struct CqlVersion {
   int major = 0, minor = 0;
 };
 
-// As org.apache.cassandra.utils.CassandraVersion reads it: MAJOR.MINOR[.PATCH[.HOTFIX]][-PRERELEASE][+BUILD].
+// Reads what org.apache.cassandra.utils.CassandraVersion reads: MAJOR.MINOR[.PATCH[.HOTFIX]][-PRERELEASE][+BUILD].
 std::optional<CqlVersion> parse_cql_version(std::string_view rest) {
   const std::optional<int> major = take_number(rest);
   if (!major || !take_char(rest, '.')) return std::nullopt;
@@ -434,7 +434,7 @@ void ServerConnection::answer(const Request& request, Result<QueryResult>& resul
           [&](Bytes& out) { append_result(out, version_, *result, metadata); });
 }
 
-// Whether the client already has the columns. Of a prepared statement it has those that PREPARE told it, unless they
+// Whether the client already has the columns. A prepared statement's are those that PREPARE told it, unless they
 // are known only when the statement runs; v5 clients say which ones they have.
 RowsMetadata ServerConnection::rows_metadata(const Request& request, const QueryResult& result) const {
   const auto* rows = std::get_if<RowsResult>(&result.value);

@@ -1,4 +1,4 @@
-// What one shard lets its clients hold at once: bytes of requests in flight (each client's and all), requests a
+// Limits of what one shard's clients hold at once: bytes of requests in flight (each client's and all), requests a
 // second, connections. A shard has its share of the node's bytes and rate; connections are counted over all shards.
 #pragma once
 

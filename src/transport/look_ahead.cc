@@ -1,4 +1,4 @@
-// Walking over the frames. What is wrong with one is found when it is served.
+// Walking over the frames. A mistake in one is found when it is served.
 #include "transport/look_ahead.h"
 
 #include <array>

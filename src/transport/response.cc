@@ -115,7 +115,7 @@ void append_rows(Bytes& out, int version, const RowsResult& rows, RowsMetadata m
   out.append(rows.rows);
 }
 
-// Of statements that return no rows.
+// The id for statements that return no rows.
 BytesView empty_metadata_id() {
   static const std::array<uint8_t, 16> id = md5({});
   return BytesView(reinterpret_cast<const char*>(id.data()), id.size());
@@ -245,7 +245,7 @@ void append_result(Bytes& out, int version, const QueryResult& result, RowsMetad
       append_string(out, set.keyspace);
     }
     void operator()(const SchemaChangeResult& change) const {
-      append_be(out, int32_t{kSchemaChange});
+      append_be(out, int32_t{ResultKind::kSchemaChange});
       append_schema_change(out, version, change.event);
     }
     void operator()(const PreparedResult& prepared) const {

@@ -12,7 +12,7 @@
 
 namespace cassandra_like {
 
-// What a RESULT of rows says about its columns.
+// How much a RESULT of rows says about its columns.
 enum class RowsMetadata : uint8_t { kFull, kSkip, kChanged };  // kChanged: with its id, for the client to keep (v5)
 
 void append_error(Bytes& out, int version, const ErrorInfo& error);

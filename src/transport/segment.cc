@@ -77,7 +77,7 @@ SegmentStatus read_segment(BytesView data, bool lz4, Bytes& scratch, Segment* se
 
 void append_segments(Bytes& out, BytesView frames, bool lz4) {
   while (!frames.empty()) {
-    // As many whole frames as fit.
+    // The bytes of as many whole frames as fit.
     size_t size = 0;
     size_t first = 0;
     while (size < frames.size()) {

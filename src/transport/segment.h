@@ -14,7 +14,7 @@
 
 namespace cassandra_like {
 
-// What Cassandra puts into one segment; readers must accept 2^17 - 1.
+// Cassandra's largest payload of one segment; readers must accept 2^17 - 1.
 inline constexpr size_t kMaxSegmentPayload = (1u << 17) - 12;
 
 enum class SegmentStatus : uint8_t { kIncomplete, kIntact, kCorruptHeader, kCorruptPayload };

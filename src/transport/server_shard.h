@@ -1,4 +1,4 @@
-// What the connections of one shard's server share. It lives until the last connection and the last waiting request
+// Shared by the connections of one shard's server. It lives until the last connection and the last waiting request
 // are gone, which may be after the Server.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a coordinator asks of its replicas, and what it does when they do not answer.
+// Requests of a coordinator to its replicas, and its answers when they are silent.
 #include "coordinator/coordinator.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ std::vector<std::string> split(const std::string& line) {
   return fields;
 }
 
-// What one node of Cassandra 5.0.9 answered; see oracle/unavailable.py.
+// The answers of one node of Cassandra 5.0.9; see oracle/unavailable.py.
 std::vector<std::vector<std::string>> recorded_answers() {
   std::vector<std::vector<std::string>> answers;
   std::ifstream file(SOURCE_DIR "/tests/coordinator/data/unavailable.txt");
@@ -194,7 +194,7 @@ class LoggedBatches : public Coordinators {
   LoggedBatches() { make_tables(); }
   void write_half() {
     WithoutUserWrites half(node.on(0));
-    // As long as the node: the schema has it as a listener.
+    // It lives as long as the node: the schema has it as a listener.
     Coordinator* coordinator = coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {})).get();
     Update first = row(node.key_of(0), "x"), second = row(node.key_of(1), "y");
     std::vector<Mutation> mutations{first.mutation(), second.mutation()};

@@ -1,4 +1,5 @@
-// What is stored of a bound collection: bytes and messages are those of Cassandra 5.0.9 for INSERT … VALUES (1, ?) and SELECT.
+// Bound collections as they are stored: bytes and messages are those of Cassandra 5.0.9 for INSERT … VALUES (1, ?) and
+// SELECT.
 #include "cql/values/bound_collection.h"
 
 #include <gtest/gtest.h>

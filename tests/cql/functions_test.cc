@@ -9,7 +9,7 @@
 namespace cassandra_like {
 namespace {
 
-// What stands behind the expression on a line of data/functions.txt.
+// The text behind the expression on a line of data/functions.txt.
 std::string describe(const Result<Answer>& answer) {
   if (answer.ok()) {
     std::string value = is_null(answer->value) ? "null" : to_hex(answer->value);

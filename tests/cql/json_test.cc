@@ -8,7 +8,7 @@
 namespace cassandra_like {
 namespace {
 
-// What stands behind type and JSON on a line of data/json.txt.
+// The text behind type and JSON on a line of data/json.txt.
 std::string answer(const std::string& type_name, const std::string& text) {
   auto type = types::parse_cql(type_name, "", {});
   auto json = parse_json(text);
@@ -27,7 +27,7 @@ TEST(Json, ValuesAreThoseOfCassandra) {
     size_t first = line.find('\t'), second = line.find('\t', first + 1);
     std::string type = line.substr(0, first), json = line.substr(first + 1, second - first - 1);
     std::string expected = line.substr(second + 1), actual = answer(type, json);
-    // What the JSON parser and Java's casts complain of is said in other words.
+    // Complaints of the JSON parser and of Java's casts are worded otherwise.
     for (const char* words : {"error Error decoding JSON string: ", "is not a valid blob representation: "}) {
       size_t at = expected.find(words);
       if (at != std::string::npos && expected.substr(0, at) == actual.substr(0, at)) {

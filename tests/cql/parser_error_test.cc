@@ -1,4 +1,4 @@
-// What the parser says of texts that are wrong.
+// The parser's errors for texts that are wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the parser makes of texts that are right.
+// The parser's trees for texts that are right.
 #include <gtest/gtest.h>
 
 #include "cql/syntax/keywords.h"

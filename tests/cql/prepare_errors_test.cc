@@ -1,4 +1,4 @@
-// What is told of statements that cannot be prepared: messages are those of Cassandra 5.0.9.
+// Errors of statements that cannot be prepared: messages are those of Cassandra 5.0.9.
 #include <gtest/gtest.h>
 
 #include "cql/syntax/parser.h"
@@ -69,7 +69,7 @@ TEST_F(PrepareErrors, SelectionsOfTablesWithStaticColumns) {
   EXPECT_EQ(refusal("SELECT cast(s as blob) FROM ks.s"), "s cannot be cast to blob");
 }
 
-// Of other tables: WHERE, then what is selected from left to right.
+// Other tables: WHERE is checked first, then the selections from left to right.
 TEST_F(PrepareErrors, SelectionsOfOtherTables) {
   const std::string kNope = "Undefined column name nope in table ks.t";
   EXPECT_EQ(refusal("SELECT k[1] FROM ks.t WHERE nope = 1"), kNope);
@@ -96,7 +96,7 @@ TEST_F(PrepareErrors, LiteralsInSelections) {
             "vector<float, 2>");
 }
 
-// Of {} and {k: v} it is not known what they are; the names in a user type's literal are those of its fields.
+// The types of {} and {k: v} are not known; the names in a user type's literal are those of its fields.
 TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
   for (const std::string term : {"{1}", "{}", "{1: 2}", "{k: 1}", "{nope: 1}", "[{1}]", "(k, {k: k})"}) {
     EXPECT_EQ(refusal("SELECT " + term + " FROM ks.t"),
@@ -134,7 +134,7 @@ TEST_F(PrepareErrors, HintsInSelections) {
   }
 }
 
-// What is asked of a call's arguments is asked once, however deep they are.
+// Arguments of a call are asked for their types once, however deep they are.
 TEST_F(PrepareErrors, CallsInCalls) {
   std::string call = "k";
   for (int i = 0; i < 60; ++i) call = i % 2 == 0 ? "abs(" + call + ")" : "abs((" + call + "))";

@@ -1,4 +1,4 @@
-// What a request is refused for that stands beside its text: keyspace and consistency level. Texts are Cassandra's.
+// Refusals for what stands beside a request's text: keyspace and consistency level. Texts are Cassandra's.
 #include "cql/prepared_cache.h"
 #include "cql/query_processor.h"
 #include "gtest/gtest.h"

@@ -253,7 +253,7 @@ TEST_F(RolesTest, DefaultIsCreatedOnce) {
   EXPECT_EQ(processor_->written.size(), 1u);
 }
 
-// What a statement names beside roles is looked for in a whole node.
+// Keyspaces and tables that a statement names beside roles are looked for in a whole node.
 class RolesOfANode : public testing::Test {
  protected:
   RolesOfANode() {

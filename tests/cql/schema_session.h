@@ -41,7 +41,7 @@ class SchemaSession {
   }
 
   const SchemaPtr& schema() const { return schema_; }
-  // Of the last statement that changed anything.
+  // The events of the last statement that changed anything.
   const std::vector<SchemaEvent>& events() const { return events_; }
 
  private:

@@ -40,7 +40,7 @@ TEST(SchemaStatements, AnswerAsCassandra) {
   EXPECT_GT(count, 400u);
 }
 
-// What clients that listen are told, in Cassandra's order, but with the statement's own event first.
+// Listening clients get the events in Cassandra's order, but with the statement's own event first.
 TEST(SchemaStatements, TellAllThatChanged) {
   SchemaSession session;
   for (const char* text : {"CREATE KEYSPACE e WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -63,7 +63,7 @@ TEST(SchemaStatements, TellAllThatChanged) {
                                                         {"DROPPED", "TYPE", "e", "b", {}}}));
 }
 
-// What Cassandra can do and this node cannot is said by name.
+// Things that Cassandra can do and this node cannot are refused by name.
 TEST(SchemaStatements, RefuseByName) {
   SchemaSession session;
   session.answer("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");

@@ -1,4 +1,4 @@
-// What a SELECT refuses when its values are known: texts are those of Cassandra 5.0.9.
+// Refusals of a SELECT whose values are known: texts are those of Cassandra 5.0.9.
 #include "cql/query_processor.h"
 #include "gtest/gtest.h"
 #include "model/values.h"
@@ -73,7 +73,7 @@ TEST_F(SelectTest, LiteralsHaveNoNullKeys) {
   EXPECT_EQ(run("SELECT (map<int, int>){c: v} FROM ks.t"), "");
 }
 
-// What is bound is looked at before rows are.
+// Bound values are looked at before rows are.
 TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT m[?] FROM ks.s", {kNull}), "Invalid null value for element selection on m");
   EXPECT_EQ(run("SELECT m[1..?] FROM ks.s", {kNull}), "Invalid null value for slice selection on m");

@@ -1,4 +1,4 @@
-// What a traced request leaves in system_traces.
+// The rows that a traced request leaves in system_traces.
 #include "cql/context/tracing.h"
 
 #include "gtest/gtest.h"

@@ -1,5 +1,5 @@
-// Commit log segments: damaged ones, and well-formed ones of damaged mutations. What can be read is applied to memtables,
-// and these are read out.
+// Commit log segments: damaged ones, and well-formed ones of damaged mutations. Readable mutations are applied to
+// memtables, and the memtables are read out.
 //
 //   input := 0 file                    any bytes
 //   input := 1 bytes                   behind an intact header

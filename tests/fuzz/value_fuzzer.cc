@@ -1,5 +1,6 @@
-// Any bytes as a value, as text and as the comparable form of each type. What validates can be printed, read back, brought
-// into its comparable form and back, compared, cast and computed with; what comes out of that validates again.
+// Any bytes as a value, as text and as the comparable form of each type. A value that validates can be printed, read
+// back, brought into its comparable form and back, compared, cast and computed with; what comes out of that validates
+// again.
 //
 //   input := type:u8 split:u8 bytes      bytes[0, split) and bytes[split, …) are two values
 //   input := 0xFF class name             or 0xFE CQL name of a type
@@ -153,7 +154,7 @@ void check_name(BytesView name, bool is_class) {
   auto type = is_class ? types::parse_class(name) : types::parse_cql(name, "ks", no_udts);
   if (!type.ok()) return CHECK(!type.error().message().empty());
   static_cast<void>((*type)->cql_name());
-  // What it is called is read back as the same.
+  // The type's name is read back as the same type.
   auto again = types::parse_class((*type)->class_name());
   CHECK(again.ok() && (*again)->equals(**type));
 }

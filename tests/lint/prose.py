@@ -6,11 +6,12 @@ MAX_PARAGRAPH_LINES = 5
 MAX_CELL = 200
 
 HANGING = re.compile(r"(Of|As|What|That which|Those|Whose|Likewise|Such)\b")
+SENTENCE = re.compile(r"[a-z)]\. " + HANGING.pattern)
 COMMENT = re.compile(r"^([^\"]*?)(?<!:)//+\s?(.*)$")
 
 
 def comment_openings(root, sources):
-    """A comment that begins so hangs on the line above, or has no subject."""
+    """A sentence that begins so hangs on the line above, or has no subject."""
     for source in sources:
         if not source.is_code:
             continue
@@ -18,9 +19,9 @@ def comment_openings(root, sources):
         for number, line in enumerate(source.lines, 1):
             match = COMMENT.match(line)
             alone = bool(match) and not match.group(1).strip()
-            opening = match and not (alone and in_comment) and HANGING.match(match.group(2))
+            opening = match and (not (alone and in_comment) and HANGING.match(match.group(2)) or SENTENCE.search(match.group(2)))
             if opening:
-                yield source, number, f"a comment that begins with '{opening.group(1)}': begin with its subject"
+                yield source, number, f"a sentence that begins with '{opening.group(1)}': begin with its subject"
             in_comment = alone
 
 
@@ -117,7 +118,7 @@ def readme_commands(root, sources):
                 words.pop(0)
             if not shell or not words:
                 continue
-            program = words[0]
+            program = re.sub(r"^~/.*/bin/", "", words[0])  # of a virtual environment
             if "/" in program and not (built(program) or (root / program).is_file()):
                 yield source, number, f"the command {program} is not there"
             elif "/" not in program and program not in PROGRAMS | BUILT:

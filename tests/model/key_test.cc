@@ -59,7 +59,8 @@ TEST(KeyTest, RangesHoldTheirInclusiveEnds) {
   EXPECT_TRUE(KeyRange().contains(first));
 }
 
-// What ScyllaDB's drivers compute (biased_token_round_robin): the top 12 bits after the sign is biased do not matter.
+// ScyllaDB's drivers compute the same (biased_token_round_robin): the top 12 bits after the sign is biased do not
+// matter.
 TEST(KeyTest, ShardsAreSlicesOfEveryTokenRange) {
   EXPECT_EQ(shard_of(std::numeric_limits<int64_t>::min(), 4), 0u);
   EXPECT_EQ(shard_of(std::numeric_limits<int64_t>::max(), 4), 3u);

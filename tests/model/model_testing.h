@@ -1,4 +1,4 @@
-// What the tests of rows share: the tables of oracle/ModelOracle.java, builders in its manner, and its results.
+// Shared by the tests of rows: the tables of oracle/ModelOracle.java, builders in its manner, and its results.
 #pragma once
 
 #include <map>

@@ -196,7 +196,7 @@ TEST(RowCodecTest, SkipsRowsUpToABoundWhateverTheirClusteringsAre) {
     pairs.push_back({encode_int(static_cast<int32_t>(i % 3)), encode_bigint(i)});
     texts.push_back({"text " + std::to_string(i)});
   }
-  // What has no value is told apart by a bit set in front.
+  // A missing value is told apart by a bit set in front.
   pairs.push_back({encode_int(7), Bytes()});
   expect_skips_to_every_row(table_clustered_by({types::bigint()}), bigints);
   expect_skips_to_every_row(table_clustered_by({types::reversed(types::bigint())}), bigints);

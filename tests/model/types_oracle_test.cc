@@ -107,7 +107,7 @@ TEST(TypesOracleTest, TextLiteralAndJson) {
   }
 }
 
-// Of other bits than Java's.
+// A NaN of other bits than Java's.
 bool is_other_nan(const Type& type, const Bytes& value) {
   if (type.kind() == TypeKind::kFloat)
     return value.size() == 4 && std::isnan(decode_float(value)) && to_hex(value) != "7fc00000";
@@ -129,7 +129,7 @@ TEST(TypesOracleTest, ComparableFormAndBack) {
     Bytes comparable;
     type->append_comparable(comparable, view(value));
     EXPECT_EQ(to_hex(comparable), f[2]);
-    // What follows must be left alone; a separator does.
+    // The bytes that follow must be left alone; a separator does.
     Bytes followed = comparable + "\x40rest";
     Reader in(followed);
     Bytes decoded;
@@ -251,7 +251,7 @@ TEST(TypesOracleTest, CqlNames) {
   }
 }
 
-// What a corrupt file can hold: no crash, no read past the end (the sanitizers watch), and no wrong success.
+// Bytes of a corrupt file: no crash, no read past the end (the sanitizers watch), and no wrong success.
 TEST(TypesOracleTest, TruncatedComparableFormsAreRefused) {
   for (auto& [type, f] : lines_of("V")) {
     if (is_error(f[2]) || f[2] == "-") continue;

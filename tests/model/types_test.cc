@@ -96,7 +96,7 @@ TEST(TypesTest, UnsupportedPartitionersAreRefused) {
             "PartitionerDefinedOrder of org.apache.cassandra.dht.RandomPartitioner is not supported yet");
 }
 
-// As Cassandra's comparators have it. The forms that it makes of them contradict that.
+// Cassandra's comparators have it so. The comparable forms of Cassandra contradict that.
 TEST(TypesTest, NansAreOneAndLastInComparableForms) {
   auto form = [](const TypePtr& type, const char* hex) {
     Bytes value, out;

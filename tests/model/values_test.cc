@@ -10,7 +10,7 @@ namespace cassandra_like {
 namespace {
 
 TEST(ValuesTest, FloatingPointIsTheShortestThatReadsBack) {
-  // As JDK 19 and later; older ones print a digit too many of some.
+  // JDK 19 and later print the same; older ones print a digit too many of some.
   EXPECT_EQ(double_to_text(1.0E23), "1.0E23");
   EXPECT_EQ(double_to_text(2.0E-3), "0.002");
   EXPECT_EQ(double_to_text(std::numeric_limits<double>::denorm_min()), "4.9E-324");

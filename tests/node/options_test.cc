@@ -14,7 +14,7 @@ Config parsed(std::string_view text) {
   return config.ok() ? std::move(*config) : Config();
 }
 
-// As Cassandra 5.0.9 writes them into system_schema.tables for a table that names none.
+// Cassandra 5.0.9 writes the same into system_schema.tables for a table that names none.
 TEST(OptionsTest, DefaultCompaction) {
   EXPECT_EQ(cql_options(parsed("")).default_compaction, StringPairs());
   EXPECT_EQ(cql_options(parsed("default_compaction:\n  class_name: UnifiedCompactionStrategy\n  parameters:\n"

@@ -23,7 +23,7 @@ struct Partition {
   std::string rows;
 };
 
-// What the counter lets through, written as it came: "k:ab" for a partition, "k:s" for a static row alone.
+// The rows that the counter lets through, as they came: "k:ab" for a partition, "k:s" for a static row alone.
 std::vector<std::string> rows_of(const std::vector<std::string>& data, const DataLimits& limits,
                                  bool counts_static_rows = true) {
   RowCounter counter(limits, counts_static_rows);

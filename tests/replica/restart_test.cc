@@ -1,4 +1,4 @@
-// What a node has after it was killed or drained, also with another number of shards.
+// The data of a node after it was killed or drained, also with another number of shards.
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {

@@ -1,4 +1,4 @@
-// What every Disk promises while nothing crashes, in the real and in the simulated world.
+// Promises of every Disk while nothing crashes, in the real and in the simulated world.
 #include <cstring>
 
 #include "tests/runtime/worlds.h"

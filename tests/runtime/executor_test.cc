@@ -1,4 +1,4 @@
-// What every Executor promises, in the real and in the simulated world.
+// Promises of every Executor, in the real and in the simulated world.
 #include <atomic>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// What only the real world has: other processes' ports, HTTP, idle buffers.
+// Things that only the real world has: other processes' ports, HTTP, idle buffers.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// What every Network promises, in the real and in the simulated world.
+// Promises of every Network, in the real and in the simulated world.
 #include <algorithm>
 #include <vector>
 

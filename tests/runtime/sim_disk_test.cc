@@ -1,4 +1,4 @@
-// What a crash of a simulated machine leaves on its disk.
+// The disk of a simulated machine after a crash.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -23,7 +23,7 @@ namespace cassandra_like {
 
 class Checker {
  public:
-  // What a read that starts now has to show.
+  // The least that a read that starts now has to show.
   struct Expectation {
     int64_t at_least = 0;         // an operation of this number or a later one
     size_t truncations_done = 0;  // of those that were started
@@ -51,8 +51,8 @@ class Checker {
   void forget_acknowledged_after(int64_t safe_until);
 
   Expectation must_show(int key, int64_t asked_at = 0) const;
-  // What a read that was asked for when must_show() was `expected` found: the numbers of both rows, nullopt for none.
-  // Empty when that is possible, else what is wrong.
+  // Checks the finds of a read that was asked for when must_show() was `expected`: the numbers of both rows, nullopt
+  // for none. Empty when that is possible, else what is wrong.
   std::string check(int key, const Expectation& expected, std::optional<int64_t> first, std::optional<int64_t> second,
                     int64_t answered_at = 0) const;
 

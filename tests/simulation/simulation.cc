@@ -155,7 +155,7 @@ class Simulation {
     std::optional<int64_t> safe_until;
     if (kind < 5) {
       say("power cut");
-      // What was acknowledged a period and its sync ago is on the disk, whatever the mode.
+      // Writes that were acknowledged a period and its sync ago are on the disk, whatever the mode.
       if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos() - held_up_nanos();
       machine_.crash();
     } else if (kind < 8 || stop_requested_) {

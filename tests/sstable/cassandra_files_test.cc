@@ -51,7 +51,7 @@ TEST_P(CassandraFiles, EachPartitionIsFoundByItsKey) {
 }
 
 TEST_P(CassandraFiles, WriterWritesTheSameBytes) {
-  // What other zlib and zstd libraries make of the same data, and data without its dropped columns, is different.
+  // Other zlib and zstd libraries compress the same data otherwise, and data without its dropped columns is different.
   std::vector<std::string> different;
   if (GetParam() == "deflate" || GetParam() == "zstd")
     different = {"Data.db", "Digest.crc32", "CompressionInfo.db", "Statistics.db"};
@@ -75,7 +75,7 @@ TEST_P(CassandraFiles, WriterWritesTheSameBytes) {
 INSTANTIATE_TEST_SUITE_P(Fixtures, CassandraFiles, testing::ValuesIn(fixture_names()),
                          [](const auto& info) { return info.param; });
 
-// What sstablemetadata prints of the fixture "wide".
+// The figures that sstablemetadata prints of the fixture "wide".
 TEST(SSTableInfo, IsWhatStatisticsAndFilesSay) {
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");

@@ -140,7 +140,7 @@ TEST(Writing, AnUnfinishedSSTableLeavesNothing) {
   {
     auto writer = must(SSTableWriter::create(world.disk(), descriptor, table, {}));
     EXPECT_TRUE(std::filesystem::exists(descriptor.file("Data.db")));
-    // What is there is not written over, nor removed by whoever tried.
+    // A file that is there is not written over, nor removed by whoever tried.
     EXPECT_FALSE(SSTableWriter::create(world.disk(), descriptor, table, {}).ok());
     EXPECT_TRUE(std::filesystem::exists(descriptor.file("Data.db")));
   }

@@ -1,4 +1,4 @@
-// What a memtable makes of writes: order, and the rules of reconciliation as tables of examples.
+// A memtable after writes: order, and the rules of reconciliation as tables of examples.
 #include "storage/memtable/memtable.h"
 #include "fixture.h"
 
@@ -66,7 +66,7 @@ TEST_F(MemtableTest, ACollectionIsClearedAndFilledByOneUpdate) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).element("m", "b", "2").element("m", "a", "1")).ok());
   EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: m[a]=1@1 m[b]=2@1"}));
-  // As Cassandra writes m = {...}: the deletion is a microsecond older than the elements.
+  // Cassandra writes m = {...} so: the deletion is a microsecond older than the elements.
   ASSERT_TRUE(node.apply(Update(t, "a").row(1).at(9).clear("m").at(10).element("m", "c", "3")).ok());
   ASSERT_TRUE(node.apply(Update(t, "a").at(8).row(1).element("m", "d", "late")).ok());
   EXPECT_EQ(node.read("t", "a"), (Lines{"a", "  1: m[c]=3@10"}));

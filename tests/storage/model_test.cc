@@ -9,7 +9,7 @@
 namespace cassandra_like::storage_test {
 namespace {
 
-// Values with their timestamps; deletions as timestamps. What is read follows from these by Cassandra's rules.
+// Values with their timestamps; deletions as timestamps. Reads follow from these by Cassandra's rules.
 class Model {
  public:
   void write(const std::string& key, int c, const std::string& column, const std::string& value, int64_t ts) {

@@ -17,7 +17,7 @@ using Keys = std::vector<std::pair<Token, std::string>>;
 
 class PartitionIndexTest : public testing::Test {
  protected:
-  // What insert() made of it: true if it was not there.
+  // The answer of insert(): true if the key was not there.
   bool insert(Token token, std::string text) {
     const std::string& key = texts.emplace_back(std::move(text));
     bool made = false;
@@ -93,7 +93,7 @@ TEST_F(PartitionIndexTest, TokensSpreadEvenly) {
   check();
 }
 
-// As on one of two shards: of every 4096th of the ring, the second half.
+// The tokens of one of two shards: the second half of every 4096th of the ring.
 TEST_F(PartitionIndexTest, TokensOfOneShard) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 20000; ++i) insert(static_cast<Token>(random() | uint64_t{1} << 51), "k");

@@ -93,7 +93,7 @@ struct PreparedStatement : Statement {
   ResultMetadataPtr metadata;
 };
 
-// What the processor must return so that the server answers so.
+// The results that the processor must return so that the server answers so.
 class Replay {
  public:
   explicit Replay(FakeProcessor& processor) : processor_(processor) {}
@@ -313,7 +313,7 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenSession,
                            return name;
                          });
 
-// As frames_of(), of a connection that goes over to segments after the first frame when it is v5's.
+// Like frames_of(), for a connection that goes over to segments after the first frame when it is v5's.
 std::vector<std::string> raw_frames(const std::string& name, BytesView data, Compression compression) {
   // v1 and v2 have headers of their own.
   if (name == "version-1" || name == "version-2") return {to_hex(data)};

@@ -1,4 +1,4 @@
-// What clients meet: pipelining, answers that come later, limits, slow and silent clients, events, draining.
+// Clients of a server: pipelining, answers that come later, limits, slow and silent clients, events, draining.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

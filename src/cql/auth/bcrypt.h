@@ -12,7 +12,7 @@ namespace cassandra_like {
 // 60 characters of that form, with a cost of 4 to 31. jBCrypt, and so Cassandra, knows no `$2b$` and no `$2y$`.
 bool is_bcrypt_hash(std::string_view text);
 
-// What a hash begins with: the cost of Cassandra's own and a random salt.
+// The beginning of a hash: the cost of Cassandra's own and a random salt.
 std::string bcrypt_salt(Random& random);
 
 // The hash of a password with the cost and the salt with which `salt`, a hash or what bcrypt_salt() made, begins. It is

@@ -428,7 +428,7 @@ Result<std::string> absent_data(const ast::Resource& resource, const ExecutionCo
   }
 }
 
-// GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of. What is named is looked for all the same.
+// GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of. The names are looked for all the same.
 class PermissionStatement : public Statement {
  public:
   PermissionStatement(const char* operation, std::optional<ast::Resource> resource, std::optional<std::string> role)

@@ -32,7 +32,7 @@ class GroupCollector {
   Result<bool> begins_group(const InputRow& row);
   // Opens a group if none is.
   Status add(const InputRow& row);
-  // The group as its first row and the aggregates' results; valid until the next group opens. Of no rows at all, too.
+  // The group as its first row and the aggregates' results; valid until the next group opens. There is one of no rows at all, too.
   Result<InputRow> close(ExecutionContext& context);
 
  private:

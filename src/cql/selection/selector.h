@@ -16,7 +16,7 @@ class SelectorBuilder {
   const std::vector<const Column*>& used() const { return used_; }
 
   // Finds columns and functions, which Cassandra does before it looks at anything else of the clause.
-  // entries: also in literals that may be of user types. What may be the name of a field is none of a column there.
+  // entries: also in literals that may be of user types. A possible name of a field is no column there.
   Status resolve_names(const ast::Selectable& selectable, bool entries = false);
 
   // Which field of a user type an entry is.

@@ -8,7 +8,7 @@
 // value
 //   only when the receiving type is known.
 // - Bind markers are numbered from 0 in order of appearance; Statement::bind_variables has one name for each.
-// - Lists keep the order of the text. What the parser has checked is said at the field; nothing else was.
+// - Lists keep the order of the text. Fields say what the parser has checked; nothing else was.
 // - Trees are at most kMaxNesting + kMaxOperators deep (parser.h), so recursion over them is safe.
 #pragma once
 

@@ -64,7 +64,7 @@ class Parser {
     if (pos_ > seen_) seen_ = pos_;
   }
   // Cassandra's parser, when it needs more than a glance to choose between rules, steps over all tokens it has looked
-  // at, and so sees one more. What follows them is part of an error's snippet, and an error itself if it is no token.
+  // at, and so sees one more. The text behind them is part of an error's snippet, and an error itself if it is no token.
   bool decided(size_t tokens) {
     peek(tokens);
     return true;

@@ -189,7 +189,7 @@ bool Parser::collection_sub_selection(ast::Selectable& out) {
   return true;
 }
 
-// (type) selectable. What looks like it may also be a name in parentheses.
+// (type) selectable. The same text may also be a name in parentheses.
 bool Parser::selection_type_hint(ast::Selectable& out) {
   Attempt attempt = begin_attempt();
   ast::TypeName type;

@@ -1,5 +1,5 @@
 // Cassandra's form of a bound collection: it reads the elements into Java's collections and writes them again. Hence
-// tuples and user types inside are untouched, for they stay bytes. Of a tuple by itself it writes the sizes of fields again.
+// tuples and user types inside are untouched, for they stay bytes. For a tuple by itself it writes the sizes of fields again.
 #include "cql/values/bound_collection.h"
 
 #include <algorithm>

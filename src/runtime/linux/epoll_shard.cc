@@ -97,7 +97,7 @@ bool EpollShard::run_if_asleep(absl::FunctionRef<void()> work) {
   Runner sleeps = kNobody;
   if (runner_.load(std::memory_order_relaxed) != kNobody) return false;
   if (!runner_.compare_exchange_strong(sleeps, kAnotherShard, std::memory_order_seq_cst)) return false;
-  // What was posted before must run before.
+  // Work that was posted before must run before.
   const bool is_idle = remote_.load(std::memory_order_seq_cst) == nullptr;
   if (is_idle) {
     EpollShard* caller = std::exchange(current_shard, this);

@@ -11,8 +11,8 @@
 //
 // In a sleeper's place: waking a thread costs more than a read or a write does, on both sides. So another shard's thread
 // may run a callback of one that sleeps. runner_ is a baton: whoever has it is the shard. A thread that wakes without it
-// waits until it is given back; nobody waits for the baton of another shard, so there is no circle. What the callback
-// leaves to be done, the shard's own thread is woken for.
+// waits until it is given back; nobody waits for the baton of another shard, so there is no circle. The shard's own
+// thread is woken for the work that the callback leaves.
 #pragma once
 
 #include <atomic>

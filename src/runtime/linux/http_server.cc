@@ -35,7 +35,7 @@ using Loops = asio::io_context::executor_type;
 using HttpSocket = asio::basic_stream_socket<tcp, Loops>;
 using HttpAcceptor = asio::basic_socket_acceptor<tcp, Loops>;
 
-// What the sessions of one listener share. The handler is touched on its shard only, and dropped with the listener.
+// Shared by the sessions of one listener. The handler is touched on its shard only, and dropped with the listener.
 struct Service {
   EpollShard& shard;
   std::optional<HttpHandler> handler;

@@ -19,7 +19,7 @@ namespace cassandra_like {
 
 class TcpConnection final : public Connection, public Pollable {
  public:
-  // What to register it for.
+  // The events to register it for.
   static const uint32_t kEvents;
   // fd is connected and does not block.
   TcpConnection(EpollShard& shard, FileDescriptor fd);

@@ -17,7 +17,7 @@ class TimerHeap {
   TimerId add(int64_t deadline, Callback fn);
   bool cancel(TimerId id);
   bool empty() const { return heap_.empty(); }
-  // Of the earliest timer; only when not empty.
+  // The deadline of the earliest timer; only when not empty.
   int64_t next_deadline() const { return heap_.front().deadline; }
   // Removes and returns the earliest timer if it is due.
   std::optional<Callback> pop_due(int64_t now);

@@ -21,7 +21,7 @@ Error disk_full(const char* doing, const std::string& path) {
   return e;
 }
 
-// What every operation asks first.
+// Every operation asks this first.
 Status check_alive(const SimExecutor& executor, const char* doing, const std::string& path) {
   if (executor.life().alive) return {};
   return sim_io_error(doing, path, "the machine is down");

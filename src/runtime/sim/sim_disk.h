@@ -75,7 +75,7 @@ class SimDiskState {
   void set_capacity(uint64_t bytes) { capacity_ = bytes; }
   bool has_room(uint64_t bytes) const { return *usage_ + bytes <= capacity_; }
   void fold(SimEvent kind, BytesView data);
-  // Of a read or a write: the shard that asked for it runs nothing else until it is over.
+  // A read or a write takes time: the shard that asked for it runs nothing else until it is over.
   void take_time() { scheduler_.hold_up_current(scheduler_.draw_up_to(faults_.max_io_delay.count())); }
 
   std::shared_ptr<SimInode> find(const std::string& path) const;
@@ -84,7 +84,7 @@ class SimDiskState {
   Status remove(const std::string& path);
   Status rename(const std::string& from, const std::string& to);
   Status link(const std::string& from, const std::string& to);
-  // Of the changes made so far.
+  // The number of the last change so far.
   uint64_t last_change() const { return next_change_ - 1; }
   void make_durable(const std::shared_ptr<SimInode>& directory, uint64_t up_to_change);
 

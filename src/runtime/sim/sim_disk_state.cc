@@ -183,7 +183,7 @@ void SimDiskState::lose_unsynced_names() {
   changes_.clear();
 }
 
-// What the crash leaves of a file or a directory, as new inodes: handles of the dead keep the old ones.
+// The remains of a file or a directory after a crash, as new inodes: handles of the dead keep the old ones.
 std::shared_ptr<SimInode> SimDiskState::survivor(const std::shared_ptr<SimInode>& inode,
                                                  std::map<const SimInode*, std::shared_ptr<SimInode>>* seen) {
   if (auto it = seen->find(inode.get()); it != seen->end()) return it->second;

@@ -37,7 +37,7 @@ class SimMachine {
   virtual Runtime& boot(unsigned shards) = 0;
   // Loses what was not synced (in whole or in torn parts), resets all connections, drops all callbacks.
   virtual void crash() = 0;
-  // As after a clean stop: nothing on the disk is lost.
+  // A clean stop: nothing on the disk is lost.
   virtual void shut_down() = 0;
   virtual SimFaults& faults() = 0;
   // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.

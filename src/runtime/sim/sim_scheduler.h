@@ -72,7 +72,7 @@ class SimScheduler {
 
   // The executor whose callback is running; nullptr outside of all.
   const SimExecutor* current() const { return current_; }
-  // What is due on the current executor within so many nanoseconds is run after them.
+  // Work that is due on the current executor within so many nanoseconds is run after them.
   void hold_up_current(int64_t nanos);
   // Runs work as a callback of another executor than the current one.
   void run_as(SimExecutor& other, absl::FunctionRef<void()> work);

@@ -1,7 +1,7 @@
 // A row in a memtable, in one of two forms.
 //
 // Packed, as most are: all that it has is of one timestamp, without an end or with the same one, nothing is deleted, and
-// no value is a counter or an element of a collection. Such a row takes little more memory than its values, and lies in
+// no value is a counter or an element of a collection. The row takes little more memory than its values, and lies in
 // one piece, so that a slice of many rows waits for few cache lines:
 //
 //   MemtableRow | comparable form | uint32 sizes[n] | values of the clustering | [int32 ttl, uint32 expiration]
@@ -41,7 +41,7 @@ class MemtableRow {
   // A packed row has this table's columns. Null: it is not packed.
   const TableMetadata* table() const { return table_; }
 
-  // In the model's form, borrowed. What it needs beside this row is made in the arena.
+  // In the model's form, borrowed. The arena takes what it needs beside this row.
   Row row(Arena& arena) const;
   // For a packed row: whether all of it lives then.
   bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
