@@ -1,4 +1,5 @@
-// version, ring, info, cluster, gossip, endpoints, token_ranges: what the cluster looks like from here. It has one node.
+// version, ring, info, cluster, gossip, endpoints, token_ranges: what the cluster looks like from here: the shard's
+// topology, and what this node knows of itself.
 #include <algorithm>
 #include <limits>
 
@@ -6,53 +7,86 @@
 #include "admin/endpoint_state.h"
 #include "admin/statistics.h"
 #include "replica/replica.h"
+#include "ring/topology.h"
 
 namespace cassandra_like::admin {
 namespace {
 
-Json address_of(const LocalNode& local) { return {{"address", local.broadcast_address}, {"port", local.storage_port}}; }
+Json address_of(const Endpoint& endpoint) { return {{"address", endpoint.address}, {"port", endpoint.storage_port}}; }
 
-Json tokens_of(const LocalNode& local) {
-  std::vector<Token> tokens = local.tokens;
+Json tokens_of(const Endpoint& endpoint) {
+  std::vector<Token> tokens = endpoint.tokens;
   std::sort(tokens.begin(), tokens.end());
   Json result = Json::array();
   for (Token token : tokens) result.push_back(std::to_string(token));
   return result;
 }
 
+const char* state_of(const Endpoint& endpoint) {
+  switch (endpoint.state) {
+    case EndpointStatus::kNormal:
+      return "normal";
+    case EndpointStatus::kLeaving:
+      return "leaving";
+    case EndpointStatus::kMoving:
+      return "moving";
+    case EndpointStatus::kJoining:
+      return "joining";
+    case EndpointStatus::kLeft:
+      return "left";
+  }
+  return "normal";
+}
+
+const Topology& topology_of(const AdminContextPtr& context) { return *context->replica().topology().current(); }
+
 struct Ownership {
-  double owns = 1;   // this node's share
-  std::string note;  // why it does not count replicas; empty: it does
+  std::vector<double> owns;  // each endpoint's share of the ring
+  std::string note;          // why it does not count replicas; empty: it does
 };
 
 constexpr const char* kLocalNote = "Ownership values for keyspaces with LocalStrategy are meaningless";
 constexpr const char* kMixedNote =
     "Non-system keyspaces don't have the same replication settings, effective ownership information is meaningless";
 
-double share(const KeyspaceMetadata& keyspace, const LocalNode& local) {
-  return count_replicas(keyspace.replication, local.data_center).local_alive > 0 ? 1 : 0;
+// Nobody has replicas when the replication options make no sense.
+std::optional<ReplicaMap> replicas_of(const KeyspaceMetadata& keyspace, const Topology& topology) {
+  auto strategy = ReplicationStrategy::make(keyspace.replication);
+  if (!strategy.ok()) return std::nullopt;
+  return ReplicaMap(topology.ring(), *strategy);
+}
+
+std::vector<double> shares(const KeyspaceMetadata& keyspace, const Topology& topology) {
+  std::vector<double> owns(topology.ring()->endpoints().size());
+  std::optional<ReplicaMap> replicas = replicas_of(keyspace, topology);
+  for (EndpointIndex i = 0; replicas && i < owns.size(); ++i) owns[i] = ownership(*replicas, i);
+  return owns;
+}
+
+std::vector<double> everything(const Topology& topology) {
+  return std::vector<double>(topology.ring()->endpoints().size(), 1);
 }
 
 // For all keyspaces of users together: the answer of each of them, when they agree.
-Ownership common_ownership(const Schema& schema, const LocalNode& local) {
+Ownership common_ownership(const Schema& schema, const Topology& topology) {
   KeyspacePtr first;
   for (const auto& [name, keyspace] : schema.keyspaces()) {
     if (is_system_keyspace(name) || keyspace->is_virtual) continue;
     if (first == nullptr) first = keyspace;
-    if (keyspace->replication.options != first->replication.options) return {1, kMixedNote};
+    if (keyspace->replication.options != first->replication.options) return {everything(topology), kMixedNote};
   }
   if (first == nullptr) first = schema.keyspace("system_traces");
-  return {share(*first, local), ""};
+  return {shares(*first, topology), ""};
 }
 
-Result<Ownership> ownership(const Schema& schema, const LocalNode& local, const std::string& name) {
-  if (name.empty()) return common_ownership(schema, local);
+Result<Ownership> ownership_in(const Schema& schema, const Topology& topology, const std::string& name) {
+  if (name.empty()) return common_ownership(schema, topology);
   KeyspacePtr keyspace = schema.keyspace(name);
   if (keyspace == nullptr || keyspace->is_virtual) {
     return Result<Ownership>(invalid("The keyspace " + name + ", does not exist"));
   }
-  if (keyspace->replication.short_class() == "LocalStrategy") return Ownership{1, kLocalNote};
-  return Ownership{share(*keyspace, local), ""};
+  if (keyspace->replication.short_class() == "LocalStrategy") return Ownership{everything(topology), kLocalNote};
+  return Ownership{shares(*keyspace, topology), ""};
 }
 
 struct Totals {
@@ -94,25 +128,30 @@ Task<Answer> version(AdminContextPtr, Parameters) {
 }
 
 Task<Answer> ring(AdminContextPtr context, Parameters parameters) {
-  const LocalNode& local = context->local();
-  auto owned = ownership(*context->schema(), local, parameters.get("keyspace"));
+  TopologyPtr topology = context->replica().topology().current();
+  auto owned = ownership_in(*context->schema(), *topology, parameters.get("keyspace"));
   if (!owned.ok()) co_return failure(owned.error(), 400);
   Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
   uint64_t load = load_of(co_await reports);
-  Json node = address_of(local);
-  node.update({{"host_name", local.broadcast_address},
-               {"data_center", local.data_center},
-               {"rack", local.rack},
-               {"status", "up"},
-               {"state", "normal"},
-               {"load_bytes", load},
-               {"owns", owned->owns},
-               {"host_id", local.host_id.to_string()},
-               {"tokens", tokens_of(local)}});
+  Json nodes = Json::array();
+  const TokenRing& endpoints = *topology->ring();
+  for (EndpointIndex i = 0; i < endpoints.endpoints().size(); ++i) {
+    const Endpoint& endpoint = endpoints.endpoint(i);
+    nodes.push_back(address_of(endpoint));
+    nodes.back().update({{"host_name", endpoint.address},
+                         {"data_center", endpoint.datacenter},
+                         {"rack", endpoint.rack},
+                         {"status", topology->is_alive(i) ? "up" : "down"},
+                         {"state", state_of(endpoint)},
+                         {"load_bytes", i == endpoints.local() ? Json(load) : Json(nullptr)},
+                         {"owns", owned->owns[i]},
+                         {"host_id", endpoint.host_id.to_string()},
+                         {"tokens", tokens_of(endpoint)}});
+  }
   Answer answer;
   answer.json = {{"effective", owned->note.empty()},
                  {"note", owned->note.empty() ? Json(nullptr) : Json(owned->note)},
-                 {"nodes", Json::array({node})}};
+                 {"nodes", nodes}};
   co_return answer;
 }
 
@@ -158,7 +197,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"network_cache", nullptr},
                  {"percent_repaired", percent_repaired(totals.repaired, totals.unrepaired)},
                  {"joined", true},
-                 {"tokens", tokens_of(local)},
+                 {"tokens", tokens_of(topology_of(context).local())},
                  {"bootstrap_state", "COMPLETED"},
                  {"bootstrap_failed", false},
                  {"decommissioning", false},
@@ -168,20 +207,36 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
 
 Task<Answer> cluster(AdminContextPtr context, Parameters) {
   const LocalNode& local = context->local();
-  Json nodes = Json::array({address_of(local)});
+  const Topology& topology = topology_of(context);
+  Json nodes = Json::array({address_of(topology.local())});
   const SchemaPtr& schema = context->schema();
+  std::map<EndpointStatus, int> by_state;
+  std::map<std::string, std::pair<int, int>> by_datacenter;  // endpoints, those of them that are down
+  int live = 0;
+  const std::span<const Endpoint> endpoints = topology.ring()->endpoints();
+  for (EndpointIndex i = 0; i < endpoints.size(); ++i) {
+    live += topology.is_alive(i);
+    ++by_state[endpoints[i].state];
+    auto& [all, down] = by_datacenter[endpoints[i].datacenter];
+    ++all;
+    down += !topology.is_alive(i);
+  }
+  Json datacenters = Json::array();
+  for (const auto& [name, counts] : by_datacenter) {
+    datacenters.push_back({{"name", name}, {"nodes", counts.first}, {"down", counts.second}});
+  }
   Answer answer;
   answer.json = {{"name", local.cluster_name},
                  {"snitch", context->node.snitch},
                  {"dynamic_snitch", false},
                  {"partitioner", local.partitioner},
                  {"schema_versions", Json::array({{{"version", schema->version().to_string()}, {"nodes", nodes}}})},
-                 {"live", 1},
-                 {"joining", 0},
-                 {"moving", 0},
-                 {"leaving", 0},
-                 {"unreachable", 0},
-                 {"data_centers", Json::array({{{"name", local.data_center}, {"nodes", 1}, {"down", 0}}})},
+                 {"live", live},
+                 {"joining", by_state[EndpointStatus::kJoining]},
+                 {"moving", by_state[EndpointStatus::kMoving]},
+                 {"leaving", by_state[EndpointStatus::kLeaving]},
+                 {"unreachable", static_cast<int>(endpoints.size()) - live},
+                 {"data_centers", datacenters},
                  {"release_versions", Json::array({{{"version", kReleaseVersion}, {"nodes", nodes}}})},
                  {"keyspaces", keyspaces_of(*schema)}};
   return answer;
@@ -193,8 +248,9 @@ Task<Answer> gossip(AdminContextPtr context, Parameters) {
   for (const ApplicationState& each : state.states) {
     states.push_back({{"name", each.name}, {"version", each.version}, {"value", each.value}});
   }
-  Json node = address_of(context->local());
-  node.update({{"host_name", context->local().broadcast_address},
+  const Endpoint& local = topology_of(context).local();
+  Json node = address_of(local);
+  node.update({{"host_name", local.address},
                {"generation", state.generation},
                {"heartbeat", state.heartbeat},
                {"states", states}});
@@ -214,7 +270,12 @@ Task<Answer> endpoints(AdminContextPtr context, Parameters parameters) {
   auto key = table->partition_key_type()->from_text(parameters.get("key"));
   if (!key.ok()) return refuse(400, key.error().message());
   Json nodes = Json::array();
-  if (share(*keyspace, context->local()) > 0) nodes.push_back(address_of(context->local()));
+  const Topology& topology = topology_of(context);
+  if (std::optional<ReplicaMap> replicas = replicas_of(*keyspace, topology)) {
+    for (EndpointIndex endpoint : replicas->replicas(murmur3_token(*key))) {
+      nodes.push_back(address_of(topology.ring()->endpoint(endpoint)));
+    }
+  }
   Answer answer;
   answer.json = {{"endpoints", nodes}};
   return answer;
@@ -227,20 +288,25 @@ Task<Answer> token_ranges(AdminContextPtr context, Parameters parameters) {
   if (keyspace->replication.short_class() == "LocalStrategy") {
     return refuse(404, "There is no ring for the keyspace: " + name);
   }
-  const LocalNode& local = context->local();
-  Json endpoints = Json::array();
-  if (share(*keyspace, local) > 0) {
-    endpoints.push_back(address_of(local));
-    endpoints.back().update({{"native_address", local.rpc_address},
-                             {"native_port", local.native_port},
-                             {"data_center", local.data_center},
-                             {"rack", local.rack}});
-  }
-  const Json tokens = tokens_of(local);
+  const Topology& topology = topology_of(context);
+  const TokenRing& endpoints = *topology.ring();
+  std::optional<ReplicaMap> replicas = replicas_of(*keyspace, topology);
   Json ranges = Json::array();
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const Json& start = i == 0 ? tokens.back() : tokens[i - 1];
-    ranges.push_back({{"start", start}, {"end", tokens[i]}, {"endpoints", endpoints}});
+  for (size_t i = 0; i < endpoints.entries().size(); ++i) {
+    const TokenRange range = endpoints.range_of(i);
+    Json owners = Json::array();
+    std::span<const EndpointIndex> indexes;
+    if (replicas) indexes = replicas->replicas(range.right);
+    for (EndpointIndex index : indexes) {
+      const Endpoint& endpoint = endpoints.endpoint(index);
+      owners.push_back(address_of(endpoint));
+      owners.back().update({{"native_address", endpoint.native_address},
+                            {"native_port", endpoint.native_port},
+                            {"data_center", endpoint.datacenter},
+                            {"rack", endpoint.rack}});
+    }
+    ranges.push_back(
+        {{"start", std::to_string(range.left)}, {"end", std::to_string(range.right)}, {"endpoints", owners}});
   }
   Answer answer;
   answer.json = {{"ranges", ranges}};

@@ -18,6 +18,34 @@ std::optional<Consistency> parse_consistency(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_datacenter_local(Consistency c) {
+  return c == Consistency::kLocalOne || c == Consistency::kLocalQuorum || c == Consistency::kLocalSerial;
+}
+
+int block_for(Consistency c, const ReplicationStrategy& strategy, const std::string& local_datacenter) {
+  switch (c) {
+    case Consistency::kAny:
+    case Consistency::kOne:
+    case Consistency::kLocalOne:
+    case Consistency::kNodeLocal:
+      return 1;
+    case Consistency::kTwo:
+      return 2;
+    case Consistency::kThree:
+      return 3;
+    case Consistency::kQuorum:
+    case Consistency::kSerial:
+    case Consistency::kEachQuorum:
+      return strategy.replication_factor() / 2 + 1;
+    case Consistency::kAll:
+      return strategy.replication_factor();
+    case Consistency::kLocalQuorum:
+    case Consistency::kLocalSerial:
+      return strategy.replication_factor(local_datacenter) / 2 + 1;
+  }
+  return 1;
+}
+
 std::string_view write_type_name(WriteType t) {
   constexpr std::string_view kTypes[] = {"SIMPLE",    "BATCH", "UNLOGGED_BATCH", "COUNTER",
                                          "BATCH_LOG", "CAS",   "VIEW",           "CDC"};

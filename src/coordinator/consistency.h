@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "ring/replication.h"
 
 namespace cassandra_like {
 
@@ -22,8 +25,14 @@ enum class Consistency : uint16_t {
   kNodeLocal = 11,
 };
 
+inline constexpr size_t kConsistencyLevels = 12;
+
 std::string_view consistency_name(Consistency c);
 std::optional<Consistency> parse_consistency(std::string_view name);
+// Counts replicas of this data center only (ConsistencyLevel.isDatacenterLocal).
+bool is_datacenter_local(Consistency c);
+// How many replicas must answer (ConsistencyLevel.blockFor).
+int block_for(Consistency c, const ReplicationStrategy& strategy, const std::string& local_datacenter);
 inline bool is_serial(Consistency c) { return c == Consistency::kSerial || c == Consistency::kLocalSerial; }
 
 // SIMPLE BATCH UNLOGGED_BATCH COUNTER BATCH_LOG CAS VIEW CDC

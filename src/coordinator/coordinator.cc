@@ -1,17 +1,16 @@
 #include "coordinator/coordinator.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/log.h"
+#include "coordinator/pending_writes.h"
 #include "model/values.h"
-#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {
-
-// MessagingService.VERSION_50, the version of the mutations in system.batches.
-constexpr int32_t kMessagingVersion = 13;
 
 Error unavailable(Consistency consistency, int required, int alive, const std::string& where = "") {
   ErrorInfo info;
@@ -49,25 +48,76 @@ Error read_timeout(Consistency consistency, int required) {
   return Error(std::move(info));
 }
 
+Error write_timeout(Consistency consistency, int required, WriteType type) {
+  ErrorInfo info;
+  info.code = ErrorCode::kWriteTimeout;
+  info.message = "Operation timed out - received only 0 responses.";
+  info.consistency = static_cast<uint16_t>(consistency);
+  info.required = required;
+  info.write_type = write_type_name(type);
+  return Error(std::move(info));
+}
+
+Status to_status(Result<SerializedMutation> written) {
+  return written.ok() ? Status() : Status(std::move(written.error()));
+}
+
+// Other replicas will need what was written; one that is alone does not.
+Task<Status> without_result(Task<Result<SerializedMutation>> write) {
+  Result<SerializedMutation> written = co_await write;
+  co_return to_status(std::move(written));
+}
+
+// How many replicas live, and where.
+struct LiveReplicas {
+  int all = 0;
+  std::map<std::string_view, int> by_datacenter;  // of the replicas' data centers
+};
+
+LiveReplicas count_live(const Topology& topology, std::span<const EndpointIndex> replicas) {
+  LiveReplicas live;
+  for (EndpointIndex endpoint : replicas) {
+    if (!topology.is_alive(endpoint)) continue;
+    ++live.all;
+    ++live.by_datacenter[topology.ring()->endpoint(endpoint).datacenter];
+  }
+  return live;
+}
+
 // A serial read of a partition fetches at a quorum, and says so when there is none.
 Consistency consistency_to_fetch(const ReadCommand& command, Consistency consistency) {
   if (command.range || !is_serial(consistency)) return consistency;
   return consistency == Consistency::kSerial ? Consistency::kQuorum : Consistency::kLocalQuorum;
 }
 
+BatchlogOptions batchlog_options(const CoordinatorOptions& options) {
+  return {2 * options.write_timeout, options.batchlog_replay_bytes_per_second};
+}
+
 class CoordinatorImpl : public Coordinator {
  public:
   CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options)
-      : runtime_(runtime), replica_(replica), options_(options) {
+      : runtime_(runtime),
+        replica_(replica),
+        local_(replica),
+        options_(options),
+        batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
+        writes_(runtime, options.write_timeout),
+        counter_writes_(runtime, options.counter_write_timeout) {
     // Tables of an old snapshot must not be found by their address.
     replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(*diff.schema); });
+    replica_.topology().add_listener([this](const TopologyPtr&) {
+      tables_.clear();
+      replica_maps_.clear();
+    });
   }
 
   Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
   Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override;
-  Task<Status> truncate(TablePtr table) override { return replica_.truncate(std::move(table)); }
-  Task<Status> replay_batchlog() override;
+  Task<Status> truncate(TablePtr table) override { return local_.truncate(std::move(table)); }
+  Batchlog& batchlog() override { return batchlog_; }
+  Task<void> stop() override;
 
   Replica& replica() override { return replica_; }
   SchemaStore& schema() override { return replica_.schema(); }
@@ -79,51 +129,76 @@ class CoordinatorImpl : public Coordinator {
   }
 
  private:
-  // Facts of a table while a schema snapshot is current.
+  // Facts of a table while its schema and the topology are current.
   struct TableState {
-    ReplicaCounts counts;
-    TableLatencies* latencies;
+    std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
+    TableLatencies* latencies = nullptr;
+    // By level, where all tokens have the same replicas: how many must live, and whether they do.
+    struct Level {
+      int required = 1;
+      bool is_available = false;
+    };
+    std::optional<std::array<Level, kConsistencyLevels>> levels;
   };
   const TableState& state(const TableMetadata& table);
   void forget_tables(const Schema& schema);
-  Status check_available(const TableMetadata& table, Consistency consistency);
+  const Topology& topology() { return *replica_.topology().current(); }
+  const std::string& local_datacenter() { return topology().local().datacenter; }
+  int required(const TableMetadata& table, Consistency consistency);
+  Status check_replicas(const KeyspaceReplicas* replicas, Token token, Consistency consistency, bool is_write);
+  Status check_available(const TableMetadata& table, Token token, Consistency consistency, bool is_write);
   Status check_writable(std::span<const Mutation> mutations, Consistency consistency);
-  Task<Status> write_later(Task<Status> pending, std::span<const Mutation> mutations, int64_t began);
-  Task<Status> write_all(std::span<const Mutation> mutations, bool counters, int64_t began);
-  Task<Status> write_batch(std::span<const Mutation> mutations, int64_t began);
+  Status check_readable(const ReadCommand& command, Consistency consistency);
+  Task<Status> finish_writes(Writes writes, std::span<const Mutation> mutations, Consistency consistency,
+                             WriteType type, int64_t began);
+  Task<Status> finish_later(Task<std::optional<Status>> pending, std::span<const Mutation> mutations,
+                            Consistency consistency, WriteType type, int64_t began);
+  Task<Status> write_batch(std::span<const Mutation> mutations, Consistency consistency, int64_t began);
+  Task<Status> finish_batch(Uuid id, Writes writes);
   Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, TablePtr table, Consistency consistency,
                                           bool is_range, int64_t began);
   Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const TableMetadata& table, Consistency consistency,
                                      bool is_range, int64_t began);
-  Task<Status> replay_one(InternalRow row);
-  Task<Status> remove_batch(Uuid id);
   void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
-  Uuid time_uuid();
-  PartitionUpdate batch_record(const Uuid& id, std::span<const Mutation> mutations, Arena& arena);
-  PartitionUpdate batch_removal(const Uuid& id, Arena& arena);
 
   ShardRuntime& runtime_;
   Replica& replica_;
+  Verbs& local_;  // this node as a replica: the only one that is asked
   CoordinatorOptions options_;
+  Batchlog batchlog_;
+  PendingWrites writes_, counter_writes_;
   CoordinatorStatistics statistics_;
+  ReplicaMaps replica_maps_;
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
   std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
 
+// ---- Replicas
+
 const CoordinatorImpl::TableState& CoordinatorImpl::state(const TableMetadata& table) {
   auto it = tables_.find(&table);
   if (it != tables_.end()) return it->second;
-  TableState state{{}, nullptr};
-  // A keyspace that was dropped meanwhile has no replicas.
+  TableState state;
   if (KeyspacePtr keyspace = schema().current()->keyspace(table.keyspace)) {
-    state.counts = count_replicas(keyspace->replication, replica_.local_node().data_center);
+    state.replicas = replica_maps_.of(topology(), keyspace->replication);
+  }
+  const KeyspaceReplicas* replicas = state.replicas.get();
+  if (replicas == nullptr || (replicas->natural.is_uniform() && replicas->pending.empty())) {
+    state.levels.emplace();
+    for (size_t level = 0; level < kConsistencyLevels; ++level) {
+      const auto consistency = static_cast<Consistency>(level);
+      if (replicas != nullptr) {
+        (*state.levels)[level].required = block_for(consistency, replicas->strategy, local_datacenter());
+      }
+      (*state.levels)[level].is_available = check_replicas(replicas, kMinimumToken, consistency, false).ok();
+    }
   }
   std::unique_ptr<TableLatencies>& latencies = latencies_[table.id];
   if (latencies == nullptr) latencies = std::make_unique<TableLatencies>();
   state.latencies = latencies.get();
-  return tables_.emplace(&table, state).first->second;
+  return tables_.emplace(&table, std::move(state)).first->second;
 }
 
 void CoordinatorImpl::forget_tables(const Schema& schema) {
@@ -131,23 +206,62 @@ void CoordinatorImpl::forget_tables(const Schema& schema) {
   std::erase_if(latencies_, [&schema](const auto& entry) { return schema.table(entry.first) == nullptr; });
 }
 
-Status CoordinatorImpl::check_available(const TableMetadata& table, Consistency consistency) {
-  if (table.is_virtual) return {};
-  const ReplicaCounts& c = state(table).counts;
-  int required = block_for(consistency, c);
-  if (c.alive >= required) return {};
-  ++statistics_.unavailables;
-  if (consistency == Consistency::kEachQuorum && c.by_data_center) {
-    // Cassandra counts no replica as alive here.
-    return unavailable(consistency, required, 0, " in DC " + replica_.local_node().data_center);
+int CoordinatorImpl::required(const TableMetadata& table, Consistency consistency) {
+  const TableState& known = state(table);
+  if (known.levels) return (*known.levels)[static_cast<size_t>(consistency)].required;
+  return block_for(consistency, known.replicas->strategy, local_datacenter());
+}
+
+// Enough of a token's replicas live (ReplicaPlans.assureSufficientLiveReplicas). Writes also wait for those to come.
+Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token token, Consistency consistency,
+                                       bool is_write) {
+  if (replicas == nullptr) return unavailable(consistency, 1, 0);
+  const ReplicationStrategy& strategy = replicas->strategy;
+  LiveReplicas live = count_live(topology(), replicas->natural.replicas(token));
+  if (consistency == Consistency::kEachQuorum && strategy.is_network_topology()) {
+    for (const auto& [datacenter, factor] : strategy.datacenters()) {
+      const int quorum = factor / 2 + 1;
+      // Cassandra counts no replica as alive here.
+      if (live.by_datacenter[datacenter] < quorum) {
+        return unavailable(consistency, quorum, 0, " in DC " + datacenter);
+      }
+    }
+    return {};
   }
-  return unavailable(consistency, required, c.alive);
+  const bool is_local = is_datacenter_local(consistency);
+  int needed = block_for(consistency, strategy, local_datacenter());
+  if (is_write) {
+    for (EndpointIndex endpoint : replicas->pending.of(token)) {
+      const bool counts = !is_local || topology().ring()->endpoint(endpoint).datacenter == local_datacenter();
+      needed += counts;
+      if (!topology().is_alive(endpoint)) continue;
+      ++live.all;
+      ++live.by_datacenter[topology().ring()->endpoint(endpoint).datacenter];
+    }
+  }
+  const int counted = is_local ? live.by_datacenter[local_datacenter()] : live.all;
+  if (counted >= needed) return {};
+  return unavailable(consistency, needed, counted);
+}
+
+Status CoordinatorImpl::check_available(const TableMetadata& table, Token token, Consistency consistency,
+                                        bool is_write) {
+  if (table.is_virtual) return {};
+  const TableState& known = state(table);
+  if (known.levels && (*known.levels)[static_cast<size_t>(consistency)].is_available) return {};
+  Status status = check_replicas(known.replicas.get(), token, consistency, is_write);
+  if (!status.ok()) ++statistics_.unavailables;
+  return status;
 }
 
 Status CoordinatorImpl::check_writable(std::span<const Mutation> mutations, Consistency consistency) {
-  for (const Mutation& mutation : mutations) TRY(check_available(*mutation.updates[0].table, consistency));
+  for (const Mutation& mutation : mutations) {
+    TRY(check_available(*mutation.updates[0].table, mutation.key.token, consistency, true));
+  }
   return {};
 }
+
+// ---- Writes
 
 void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation> mutations, int64_t began) {
   const uint64_t micros = micros_since(began);
@@ -155,7 +269,8 @@ void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation
   for (const Mutation& mutation : mutations) {
     for (const PartitionUpdate& update : mutation.updates) state(*update.table).latencies->write_micros.record(micros);
   }
-  if (!status.ok()) ++statistics_.failures;
+  if (status.ok()) return;
+  ++(status.error().code() == ErrorCode::kWriteTimeout ? statistics_.timeouts : statistics_.failures);
 }
 
 Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
@@ -163,95 +278,134 @@ Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consist
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
   if (type == WriteType::kBatch) statistics_.partitions_per_logged_batch.record(mutations.size());
   if (type == WriteType::kUnloggedBatch) statistics_.partitions_per_unlogged_batch.record(mutations.size());
+  if (type == WriteType::kBatch && mutations.size() > 1) return write_batch(mutations, consistency, began);
   if (mutations.size() == 1) {
-    Task<Status> task = replica_.mutate(mutations[0]);
-    if (!task.ready()) return write_later(std::move(task), mutations, began);
-    Status status = task.take();
+    Task<Status> write = local_.mutate(mutations[0]);
+    if (!write.ready()) {
+      return finish_later(writes_.run(std::move(write), began), mutations, consistency, type, began);
+    }
+    Status status = write.take();
     count_write(status, mutations, began);
     return status;
   }
-  return type == WriteType::kBatch ? write_batch(mutations, began) : write_all(mutations, false, began);
-}
-
-Task<Status> CoordinatorImpl::write_later(Task<Status> pending, std::span<const Mutation> mutations, int64_t began) {
-  Status status = co_await pending;
-  count_write(status, mutations, began);
-  co_return status;
+  Writes writes;
+  for (const Mutation& mutation : mutations) writes.push_back(local_.mutate(mutation));
+  return finish_writes(std::move(writes), mutations, consistency, type, began);
 }
 
 Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
   int64_t began = now();
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
   if (mutations.size() > 1) statistics_.partitions_per_counter_batch.record(mutations.size());
-  return write_all(mutations, true, began);
+  Writes writes;
+  for (const Mutation& mutation : mutations) {
+    Task<Result<SerializedMutation>> write = local_.mutate_counter(mutation);
+    if (write.ready()) {
+      writes.push_back(to_status(write.take()));
+    } else {
+      writes.push_back(without_result(std::move(write)));
+    }
+  }
+  return finish_writes(std::move(writes), mutations, consistency, WriteType::kCounter, began);
 }
 
-Task<Status> CoordinatorImpl::write_all(std::span<const Mutation> mutations, bool counters, int64_t began) {
+Task<Status> CoordinatorImpl::finish_writes(Writes writes, std::span<const Mutation> mutations, Consistency consistency,
+                                            WriteType type, int64_t began) {
+  const bool ended = std::all_of(writes.begin(), writes.end(), [](const auto& write) { return write.ready(); });
+  if (!ended) {
+    PendingWrites& pending = type == WriteType::kCounter ? counter_writes_ : writes_;
+    return finish_later(pending.run(all_of(std::move(writes)), began), mutations, consistency, type, began);
+  }
   Status status;
-  for (const Mutation& mutation : mutations) {
-    // GCC 12 would destroy a status twice that comes of a co_await inside the ?:.
-    Task<Status> task = counters ? replica_.mutate_counter(mutation) : replica_.mutate(mutation);
-    status = co_await task;
-    if (!status.ok()) break;
+  for (Task<Status>& write : writes) {
+    if (status.ok()) status = write.take();
+  }
+  count_write(status, mutations, began);
+  return status;
+}
+
+// The client still waits, so its mutations are there.
+Task<Status> CoordinatorImpl::finish_later(Task<std::optional<Status>> pending, std::span<const Mutation> mutations,
+                                           Consistency consistency, WriteType type, int64_t began) {
+  std::optional<Status> ended = co_await pending;
+  Status status;
+  if (ended) {
+    status = std::move(*ended);
+  } else {
+    status = write_timeout(consistency, required(*mutations[0].updates[0].table, consistency), type);
   }
   count_write(status, mutations, began);
   co_return status;
 }
 
-Uuid CoordinatorImpl::time_uuid() {
-  constexpr uint64_t kVariant = 0x8000000000000000ULL;
-  return Uuid::time_based(kUuidEpochOffset + static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10,
-                          (runtime_.random.next() >> 2) | kVariant);
-}
-
-PartitionUpdate CoordinatorImpl::batch_record(const Uuid& id, std::span<const Mutation> mutations, Arena& arena) {
-  UpdateBuilder row(schema().current()->table("system", "batches"), {Bytes(id.view())}, runtime_.clock.wall_micros(),
-                    arena);
-  row.row().set("version", encode_int(kMessagingVersion)).replace("mutations");
-  for (const Mutation& mutation : mutations) {
-    Bytes bytes;
-    serialize(mutation, bytes);
-    row.element("mutations", time_uuid().view(), bytes);
+// First the record that lets a later round or start finish the batch, then the mutations, then the record's removal.
+Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, Consistency consistency, int64_t began) {
+  const Uuid id = batchlog_.next_id();
+  std::vector<SerializedMutation> serialized;
+  for (const Mutation& mutation : mutations) serialized.emplace_back(mutation);
+  Task<std::optional<Status>> storing = writes_.run(batchlog_.store(id, serialized), began);
+  std::optional<Status> stored = co_await storing;
+  Status status;
+  if (stored) {
+    status = std::move(*stored);
+  } else {
+    status = write_timeout(Consistency::kOne, 1, WriteType::kBatchLog);
   }
-  return row.build();
-}
-
-PartitionUpdate CoordinatorImpl::batch_removal(const Uuid& id, Arena& arena) {
-  TablePtr batches = schema().current()->table("system", "batches");
-  return UpdateBuilder(batches, {Bytes(id.view())}, runtime_.clock.wall_micros(), arena).delete_partition().build();
-}
-
-// First the record that lets a restart finish the batch, then the mutations, then the record's removal.
-Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, int64_t began) {
-  Uuid id = time_uuid();
-  Arena arena;
-  PartitionUpdate update = batch_record(id, mutations, arena);
-  Mutation record{"system", update.key, {&update, 1}};
-  Status status = co_await replica_.mutate(record);
-  for (const Mutation& mutation : mutations) {
-    if (status.ok()) status = co_await replica_.mutate(mutation);
+  if (!status.ok()) {
+    count_write(status, mutations, began);
+    co_return status;
   }
-  if (status.ok()) status = co_await remove_batch(id);
-  count_write(status, mutations, began);
+  Writes writes;
+  for (size_t i = 0; i < mutations.size(); ++i) {
+    MutationPayload payload(mutations[i], serialized[i]);
+    writes.push_back(local_.mutate(payload));
+  }
+  Task<std::optional<Status>> applying = writes_.run(finish_batch(id, std::move(writes)), began);
+  Task<Status> finished = finish_later(std::move(applying), mutations, consistency, WriteType::kBatch, began);
+  status = co_await finished;
   co_return status;
 }
 
-Task<Status> CoordinatorImpl::remove_batch(Uuid id) {
-  Arena arena;
-  PartitionUpdate update = batch_removal(id, arena);
-  Mutation removal{"system", update.key, {&update, 1}};
-  co_return co_await replica_.mutate(removal);
+// What fails is tried again by the batchlog's next round.
+Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
+  Task<Status> applying = all_of(std::move(writes));
+  Status status = co_await applying;
+  if (!status.ok()) co_return status;
+  Task<Status> removing = batchlog_.remove(id);
+  Status removed = co_await removing;
+  if (!removed.ok()) LOG_WARN("The record of a logged batch stays for now: {}", removed.error().message());
+  co_return Status();
+}
+
+Task<void> CoordinatorImpl::stop() {
+  co_await batchlog_.stop();
+  co_await writes_.stop();
+  co_await counter_writes_.stop();
+}
+
+// ---- Reads
+
+Status CoordinatorImpl::check_readable(const ReadCommand& command, Consistency consistency) {
+  const TableMetadata& table = *command.table;
+  if (table.is_virtual) return {};
+  if (state(table).levels) return check_available(table, kMinimumToken, consistency, false);
+  for (const DecoratedKey& key : command.keys) TRY(check_available(table, key.token, consistency, false));
+  if (!command.range) return {};
+  for (const TokenRing::Entry& entry : topology().ring()->entries()) {
+    TRY(check_available(table, entry.token, consistency, false));
+  }
+  return {};
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
-  if (Status status = check_available(*command.table, consistency); !status.ok()) {
+  if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
   const bool is_range = command.range.has_value();
   const int64_t deadline = began + (is_range ? options_.range_timeout : options_.read_timeout).count();
-  Task<Result<ReadStatistics>> task = replica_.read(command, sink, deadline);
+  Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
   if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
   return finish_read(task.take(), *command.table, consistency, is_range, began);
 }
@@ -275,34 +429,8 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   const bool in_time = code == ErrorCode::kReadFailure;
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
-  const int required = block_for(consistency, state(table).counts);
-  return in_time ? read_failure(consistency, required, replica_.local_node()) : read_timeout(consistency, required);
-}
-
-Task<Status> CoordinatorImpl::replay_batchlog() {
-  ReadCommand command;
-  command.table = schema().current()->table("system", "batches");
-  command.range = KeyRange{};
-  command.now_seconds = runtime_.clock.wall_seconds();
-  InternalRows rows(command.table);
-  CO_TRY(co_await replica_.read(command, rows));
-  for (InternalRow& row : rows.rows) CO_TRY(co_await replay_one(std::move(row)));
-  if (!rows.rows.empty()) LOG_INFO("Finished {} logged batches that had been interrupted", rows.rows.size());
-  co_return Status();
-}
-
-Task<Status> CoordinatorImpl::replay_one(InternalRow row) {
-  auto id = row.uuid("id");
-  if (!id || row.integer("version") != kMessagingVersion) co_return Status();
-  SchemaPtr schema = replica_.schema().current();
-  auto find = [&schema](const Uuid& table) { return schema->table(table).get(); };
-  for (const auto& [path, bytes] : row.elements["mutations"]) {
-    Arena arena;
-    auto mutation = deserialize_mutation(bytes, find, arena);
-    // Its table may have been dropped since: then there is nothing to finish.
-    if (mutation.ok()) CO_TRY(co_await replica_.mutate(*mutation));
-  }
-  co_return co_await remove_batch(*id);
+  const int needed = required(table, consistency);
+  return in_time ? read_failure(consistency, needed, replica_.local_node()) : read_timeout(consistency, needed);
 }
 
 }  // namespace

@@ -1,13 +1,17 @@
 // Turns a request into verbs for the replicas that own its key, and their answers into one, at a consistency level.
 //
 // Unavailable is answered before anything is sent. One a shard. With one node in the ring, the only replica is local,
-// and a call that needs no waiting completes at once.
+// and a call that needs no waiting completes at once. Replicas are asked through Verbs, this node's, too; who they are
+// and whether they live says the shard's topology.
+//
+// A write that has to wait is waited for until its timeout; then its client is told WriteTimeout, and the write goes on.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 
+#include "coordinator/batchlog.h"
 #include "coordinator/consistency.h"
 #include "model/mutation.h"
 #include "read/read_command.h"
@@ -21,19 +25,8 @@ struct CoordinatorOptions {
   Duration write_timeout = std::chrono::seconds(2);
   Duration counter_write_timeout = std::chrono::seconds(5);
   Duration truncate_timeout = std::chrono::seconds(60);
+  uint64_t batchlog_replay_bytes_per_second = 1024 * 1024;  // 0: no limit
 };
-
-// The replicas of a keyspace: how many there are, and how many live.
-struct ReplicaCounts {
-  int replication_factor = 0;
-  int local_replication_factor = 0;  // in this data center
-  int alive = 0;
-  int local_alive = 0;
-  bool by_data_center = false;  // NetworkTopologyStrategy
-};
-ReplicaCounts count_replicas(const ReplicationParams& replication, const std::string& data_center);
-// How many must answer (ConsistencyLevel.blockFor).
-int block_for(Consistency consistency, const ReplicaCounts& counts);
 
 // Latencies seen by clients' requests, for proxyhistograms and metrics.
 struct CoordinatorStatistics {
@@ -52,15 +45,16 @@ class Coordinator {
   static std::unique_ptr<Coordinator> create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options);
   virtual ~Coordinator() = default;
 
-  // Mutations are borrowed until completion. kBatch (a logged batch of several mutations) goes through the batchlog
-  // when a remote replica takes part; on a single node the mutations are applied one after the other after a batchlog
-  // record that replay finishes.
+  // Mutations are borrowed until the Task completes, which the timeout bounds. kBatch (a logged batch of several
+  // mutations) is written to the batchlog first, so that a batch that is interrupted is finished.
   virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) = 0;
   virtual Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) = 0;
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
   virtual Task<Status> truncate(TablePtr table) = 0;
-  // Finishes the logged batches that a crash interrupted. Once, at start, on one shard.
-  virtual Task<Status> replay_batchlog() = 0;
+  virtual Batchlog& batchlog() = 0;
+  // Ends the rounds of the batchlog and waits for all writes that are under way, also those that nobody waits for any
+  // more. Afterwards a write that has to wait is refused.
+  virtual Task<void> stop() = 0;
 
   virtual Replica& replica() = 0;
   virtual SchemaStore& schema() = 0;

@@ -2,11 +2,16 @@
 //
 // The coordinator knows replicas only through this interface. The local node's implementation (replica/) finds the
 // owning shard; a peer's sends a message. Calls complete at once (Task::ready) when the answer needs no waiting.
+//
+// Who owns a mutation: the caller, until the call returns. It may free the rows then, whether or not the Task is ready.
+// A Task that is not ready owns what it needs, as bytes that all holders share (SerializedMutation). It has to be awaited
+// or spawned, or else the write does not happen; it ends by itself, also when nobody waits for its result any more.
+// Reads are different: their command and sink are borrowed until the Task completes.
 #pragma once
 
 #include <optional>
 
-#include "model/mutation.h"
+#include "model/serialized_mutation.h"
 #include "read/read_command.h"
 #include "runtime/task.h"
 
@@ -16,10 +21,11 @@ class Verbs {
  public:
   virtual ~Verbs() = default;
 
-  // MUTATION_REQ. The mutation is borrowed until the Task completes.
-  virtual Task<Status> mutate(const Mutation& mutation) = 0;
-  // COUNTER_MUTATION_REQ, to the leader: cells hold deltas (bigint).
-  virtual Task<Status> mutate_counter(const Mutation& mutation) = 0;
+  // MUTATION_REQ.
+  virtual Task<Status> mutate(const MutationPayload& mutation) = 0;
+  // COUNTER_MUTATION_REQ, to the leader: cells hold deltas (bigint). Returns the mutation that the leader applied, whose
+  // cells hold its sums.
+  virtual Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) = 0;
   // READ_REQ, RANGE_REQ. The command and sink are borrowed until the Task completes. A sink that returns kStop ends
   // the read. kReadTimeout when the deadline, of the monotonic clock, has passed before it.
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,

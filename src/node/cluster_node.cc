@@ -59,6 +59,7 @@ class ClusterNodeImpl : public ClusterNode {
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
+  Task<void> stop_coordinators();
   Task<void> close();
   void schedule_snapshot_cleanup();
 
@@ -149,6 +150,7 @@ Status ClusterNodeImpl::make_parts(unsigned shard) {
   coordinator_options.write_timeout = config_.write_request_timeout;
   coordinator_options.counter_write_timeout = config_.counter_write_request_timeout;
   coordinator_options.truncate_timeout = config_.truncate_request_timeout;
+  coordinator_options.batchlog_replay_bytes_per_second = config_.batchlog_replay_throttle;
   ShardParts& parts = parts_[shard];
   Replica& replica = replicas_->shard(shard);
   parts.coordinator = Coordinator::create(runtime, replica, coordinator_options);
@@ -200,7 +202,7 @@ Task<Status> ClusterNodeImpl::open() {
   auto connect = [self](unsigned shard) { return connect_on(self, shard); };
   CO_TRY(co_await on_every_shard(make));
   CO_TRY(co_await on_every_shard(connect));
-  CO_TRY(co_await parts_[0].coordinator->replay_batchlog());
+  co_await parts_[0].coordinator->batchlog().replay_all();
   CO_TRY(co_await create_default_role(parts_[0].processor.get()));
   if (hooks_.serve_admin) {
     auto admin = AdminServer::start({config_.admin_address, config_.admin_port}, admin_node(*this, runtime_),
@@ -213,6 +215,11 @@ Task<Status> ClusterNodeImpl::open() {
     if (!listening.ok()) co_return listen_error(listening.error(), "rpc_address", "native_transport_port");
   }
   schedule_snapshot_cleanup();
+  auto start_batchlog = [self](unsigned shard) {
+    self->coordinator(shard).batchlog().start();
+    return Task<Status>(Status());
+  };
+  CO_TRY(co_await on_every_shard(start_batchlog));
   LOG_INFO("Startup complete");
   co_return Status();
 }
@@ -257,11 +264,26 @@ Task<Status> ClusterNodeImpl::disable_binary() {
   co_return Status();
 }
 
+Task<Status> stop_coordinator(ClusterNodeImpl* node, unsigned shard) {
+  co_await node->coordinator(shard).stop();
+  co_return Status();
+}
+
+// Also the writes whose clients are gone end before the engines do.
+Task<void> ClusterNodeImpl::stop_coordinators() {
+  if (parts_[0].coordinator == nullptr) co_return;
+  auto* self = this;
+  auto stop = [self](unsigned shard) { return stop_coordinator(self, shard); };
+  Status stopped = co_await on_every_shard(stop);
+  CHECK(stopped.ok());
+}
+
 Task<Status> ClusterNodeImpl::drain() {
   if (drained_) co_return Status();
   draining_ = true;
   LOG_INFO("DRAINING: starting drain process");
   CO_TRY(co_await disable_binary());
+  co_await stop_coordinators();
   Status status = co_await replicas_->drain();
   drained_ = status.ok();
   if (drained_) LOG_INFO("DRAINED");
@@ -276,6 +298,7 @@ Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
 Task<void> ClusterNodeImpl::close() {
   if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
   admin_.reset();
+  co_await stop_coordinators();
   auto* self = this;
   auto destroy = [self](unsigned shard) { return destroy_on(self, shard); };
   Status destroyed = co_await on_every_shard(destroy);

@@ -160,6 +160,7 @@ struct Config {
   Millis range_request_timeout{10000};
   Millis write_request_timeout{2000};
   Millis counter_write_request_timeout{5000};
+  uint64_t batchlog_replay_throttle = 1024 * 1024;  // bytes in a second; 0: no limit
   Millis cas_contention_timeout{1800};
   Millis truncate_request_timeout{60000};
   Millis slow_query_log_timeout{500};

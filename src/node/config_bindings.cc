@@ -192,6 +192,7 @@ void bind_commitlog(Binder& b) {
   SIZE(commitlog_segment_size, kUnitMiB);
   SIZE(commitlog_total_space, kUnitMiB);
   SIZE(max_mutation_size, kUnitKiB);
+  SIZE(batchlog_replay_throttle, kUnitKiB);
   VALUE(commitlog_compression);
   b.choice("commit_failure_policy", &Config::commit_failure_policy,
            {{"stop", CommitFailurePolicy::kStop},

@@ -101,19 +101,31 @@ void ReplicaImpl::prefetch(std::span<const PrefetchKey> partitions) {
   }
 }
 
-Task<Status> ReplicaImpl::mutate(const Mutation& mutation) { return write(mutation, &Engine::apply); }
+Task<Status> ReplicaImpl::mutate(const MutationPayload& mutation) { return write(mutation, &Engine::apply); }
 
-Task<Status> ReplicaImpl::mutate_counter(const Mutation& mutation) { return write(mutation, &Engine::apply_counter); }
+Task<Result<SerializedMutation>> ReplicaImpl::mutate_counter(const MutationPayload& deltas) {
+  return write(deltas, &Engine::apply_counter);
+}
 
-// The owner reads the mutation where it lies: it is borrowed, and nobody changes it meanwhile. It may be of another
-// version of its table than the owner's: the engine sees to that.
-Task<Status> ReplicaImpl::write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&)) {
-  unsigned shard = owner(mutation.key);
+// An owner that sleeps applies the mutation here and now, as it lies. One that is awake gets the bytes.
+template <class T>
+Task<T> ReplicaImpl::write(const MutationPayload& mutation, Task<T> (Engine::*apply)(const MutationPayload&)) {
+  const unsigned shard = owner(mutation.token());
   Engine* engine = shared_.engines[shard].get();
   count(shard == shard_);
   if (shard == shard_) return (engine->*apply)(mutation);
-  auto there = [engine, apply, borrowed = &mutation] { return (engine->*apply)(*borrowed); };
-  return run_briefly_on<Status>(executor(shard_), executor(shard), there);
+  Executor &here = executor(shard_), &there = executor(shard);
+  std::optional<Task<T>> begun;
+  if (there.run_if_asleep([&] { begun.emplace((engine->*apply)(mutation)); })) {
+    if (begun->ready()) return std::move(*begun);
+    auto rest = [task = std::move(*begun)]() mutable { return std::move(task); };
+    return run_on<T>(here, there, std::move(rest));
+  }
+  auto apply_there = [engine, apply, bytes = mutation.serialized()] {
+    MutationPayload payload(bytes);
+    return (engine->*apply)(payload);
+  };
+  return run_on<T>(here, there, std::move(apply_there));
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "messaging/verbs.h"
+#include "ring/topology.h"
 #include "runtime/runtime.h"
 #include "schema/local_state.h"
 #include "schema/schema_store.h"
@@ -29,6 +30,7 @@ class Replica : public Verbs {
   virtual VirtualTables& virtual_tables() = 0;
   virtual Engine& engine() = 0;  // of this shard
   virtual const LocalNode& local_node() const = 0;
+  virtual TopologyStore& topology() = 0;  // of this shard
   virtual const ReplicaStatistics& statistics() const = 0;
   // Runs on every shard, answers in shard order; the first error wins.
   virtual Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) = 0;

@@ -39,8 +39,8 @@ class ReplicaImpl : public Replica {
   ReplicaImpl(NodeShared& shared, unsigned shard);
 
   void prefetch(std::span<const PrefetchKey> partitions) override;
-  Task<Status> mutate(const Mutation& mutation) override;
-  Task<Status> mutate_counter(const Mutation& mutation) override;
+  Task<Status> mutate(const MutationPayload& mutation) override;
+  Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline) override;
   Task<Status> truncate(TablePtr table) override;
 
@@ -48,6 +48,7 @@ class ReplicaImpl : public Replica {
   VirtualTables& virtual_tables() override { return virtual_tables_; }
   Engine& engine() override { return *shared_.engines[shard_]; }
   const LocalNode& local_node() const override { return shared_.node; }
+  TopologyStore& topology() override { return topology_; }
   const ReplicaStatistics& statistics() const override { return statistics_; }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)> work) override;
   Task<std::vector<TableStatistics>> table_statistics(Uuid table) override;
@@ -59,7 +60,9 @@ class ReplicaImpl : public Replica {
   unsigned owner(Token token) const { return shard_of(token, shard_count_); }
   void count(bool local) { ++(local ? statistics_.local : statistics_.forwarded); }
   Executor& executor(unsigned shard) { return shared_.runtime.shard(shard).executor; }
-  Task<Status> write(const Mutation& mutation, Task<Status> (Engine::*apply)(const Mutation&));
+  // Calls the engine that owns the mutation's key.
+  template <class T>
+  Task<T> write(const MutationPayload& mutation, Task<T> (Engine::*apply)(const MutationPayload&));
   // A command for one key, which another shard has.
   Task<Result<ReadStatistics>> read_elsewhere(const ReadCommand& command, RowSink& sink, int64_t deadline);
   Task<Result<ReadStatistics>> read_copied(const ReadCommand* command, RowSink* sink, int64_t deadline);
@@ -73,6 +76,7 @@ class ReplicaImpl : public Replica {
   ReplicaStatistics statistics_;
   SchemaStore store_;
   VirtualTablesImpl virtual_tables_;
+  TopologyStore topology_;
 };
 
 }  // namespace cassandra_like

@@ -115,6 +115,24 @@ SchemaNode ShardedReplicaImpl::schema_node() {
   return node;
 }
 
+Task<Status> use_topology_on(NodeShared* shared, unsigned shard, TopologyPtr topology) {
+  shared->replicas[shard]->topology().set(std::move(topology));
+  co_return Status();
+}
+
+Endpoint endpoint_of(const LocalNode& node) {
+  Endpoint endpoint;
+  endpoint.host_id = node.host_id;
+  endpoint.address = node.broadcast_address;
+  endpoint.storage_port = node.storage_port;
+  endpoint.native_address = node.rpc_address;
+  endpoint.native_port = node.native_port;
+  endpoint.datacenter = node.data_center;
+  endpoint.rack = node.rack;
+  endpoint.tokens = node.tokens;
+  return endpoint;
+}
+
 Task<Status> ShardedReplicaImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
   auto statuses = co_await gather<Status>(shared_.runtime, home(), std::move(work));
   co_return first_error(std::move(statuses));
@@ -250,6 +268,9 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   CO_TRY(co_await on_every_shard(start));
   CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(saved, num_tokens));
+  TopologyPtr topology = Topology::of_one(endpoint_of(shared_.node));
+  auto publish = [shared, topology](unsigned shard) { return use_topology_on(shared, shard, topology); };
+  CO_TRY(co_await on_every_shard(publish));
   CO_TRY(co_await shared_.schema_updates.save_system_keyspaces());
   co_return co_await save_built_indexes(true);
 }

@@ -198,17 +198,20 @@ std::vector<EndpointIndex> ReplicationStrategy::network_topology_replicas(const 
 }
 
 ReplicaMap::ReplicaMap(std::shared_ptr<const TokenRing> ring, const ReplicationStrategy& strategy)
-    : ring_(std::move(ring)), is_local_(strategy.is_local()) {
-  if (is_local_) {
+    : ring_(std::move(ring)) {
+  if (strategy.is_local()) {
     by_entry_.push_back({ring_->local()});
-    return;
+  } else {
+    for (const TokenRing::Entry& e : ring_->entries()) by_entry_.push_back(strategy.replicas(*ring_, e.token));
   }
-  for (const TokenRing::Entry& e : ring_->entries()) by_entry_.push_back(strategy.replicas(*ring_, e.token));
+  is_uniform_ = std::all_of(by_entry_.begin(), by_entry_.end(),
+                            [this](const auto& replicas) { return replicas == by_entry_.front(); });
+  if (is_uniform_ && by_entry_.size() > 1) by_entry_.resize(1);
 }
 
 std::span<const EndpointIndex> ReplicaMap::replicas(Token token) const {
   if (by_entry_.empty()) return {};
-  return by_entry_[is_local_ ? 0 : ring_->entry_of(token)];
+  return by_entry_[is_uniform_ ? 0 : ring_->entry_of(token)];
 }
 
 Result<StringPairs> prepare_replication(const ReplicationRequest& request) {

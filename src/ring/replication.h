@@ -47,11 +47,13 @@ class ReplicaMap {
   ReplicaMap(std::shared_ptr<const TokenRing> ring, const ReplicationStrategy& strategy);
   const TokenRing& ring() const { return *ring_; }
   std::span<const EndpointIndex> replicas(Token token) const;
+  // All tokens have the same replicas, as in a ring of one node.
+  bool is_uniform() const { return is_uniform_; }
 
  private:
   std::shared_ptr<const TokenRing> ring_;
-  std::vector<std::vector<EndpointIndex>> by_entry_;  // one for all tokens with LocalStrategy
-  bool is_local_;
+  std::vector<std::vector<EndpointIndex>> by_entry_;  // one for all tokens when they have the same
+  bool is_uniform_ = false;
 };
 
 // The stored form of a statement's replication options: the class gets its full name, replication_factor of

@@ -24,11 +24,15 @@ enum class EndpointStatus : uint8_t {
 
 struct Endpoint {
   Uuid host_id;
-  std::string address;  // for the other nodes, with port: 10.0.0.1:7000
+  std::string address;  // for the other nodes, without port
   std::string datacenter;
   std::string rack;
   std::vector<Token> tokens;
   EndpointStatus state = EndpointStatus::kNormal;
+  std::vector<Token> moving_to;  // of one that moves
+  uint16_t storage_port = 7000;  // of address
+  std::string native_address;    // for clients
+  uint16_t native_port = 9042;
 
   bool owns_tokens() const { return state != EndpointStatus::kJoining && state != EndpointStatus::kLeft; }
 };

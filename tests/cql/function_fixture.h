@@ -32,7 +32,8 @@ class IdleCoordinator : public Coordinator {
     return Result<ReadStatistics>(invalid("idle"));
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
-  Task<Status> replay_batchlog() override { return Status(); }
+  Batchlog& batchlog() override { std::abort(); }
+  Task<void> stop() override { return {}; }
   Replica& replica() override { std::abort(); }
   SchemaStore& schema() override { std::abort(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }

@@ -10,8 +10,10 @@ namespace {
 
 class LocalReplica : public Replica {
  public:
-  Task<Status> mutate(const Mutation&) override { return Status(); }
-  Task<Status> mutate_counter(const Mutation&) override { return Status(); }
+  Task<Status> mutate(const MutationPayload&) override { return Status(); }
+  Task<Result<SerializedMutation>> mutate_counter(const MutationPayload&) override {
+    return Result<SerializedMutation>(invalid("idle"));
+  }
   Task<Result<ReadStatistics>> read(const ReadCommand&, RowSink&, int64_t) override {
     return Result<ReadStatistics>(invalid("idle"));
   }
@@ -21,6 +23,7 @@ class LocalReplica : public Replica {
   VirtualTables& virtual_tables() override { std::abort(); }
   Engine& engine() override { std::abort(); }
   const LocalNode& local_node() const override { return node; }
+  TopologyStore& topology() override { std::abort(); }
   const ReplicaStatistics& statistics() const override { return none; }
   Task<Status> on_every_engine(std::function<Task<Status>(Engine&)>) override { return Status(); }
   Task<std::vector<TableStatistics>> table_statistics(Uuid) override { return std::vector<TableStatistics>(); }

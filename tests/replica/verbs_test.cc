@@ -73,6 +73,25 @@ TEST_F(Verbs, OnTheOwnShardNothingWaits) {
   EXPECT_EQ(ready, (std::vector<bool>{true, false, true}));
 }
 
+Task<void> keep(Task<Status> write, std::optional<Status>* result) { *result = co_await write; }
+
+// The request may end before the owner looks at its write. Here its memory is written over at once.
+TEST_F(Verbs, AWriteThatWaitsOwnsWhatItWrites) {
+  Update update = row(node.key_of(2), 1, "x");
+  Mutation mutation = update.mutation();
+  std::optional<Status> written;
+  node.run<Status>(0, [&] {
+    spawn(keep(node.on(0).mutate(mutation), &written));
+    BytesView value = mutation.updates[0].rows[0].cells[0].value;
+    const_cast<char*>(value.data())[0] = '?';
+    return Task<Status>(Status());
+  });
+  EXPECT_FALSE(written.has_value());
+  node.world().run_for(std::chrono::seconds(1));
+  ASSERT_TRUE(written.has_value() && written->ok());
+  EXPECT_EQ(node.read(1, "t", node.key_of(2)), (Lines{node.key_of(2), "  1: v=x@10"}));
+}
+
 TEST_F(Verbs, AWriteToATableThatWasDroppedIsRefusedByItsOwner) {
   Update update = row(node.key_of(1), 1, "x");
   EXPECT_TRUE(node.change(0, drop_table("t")).ok());

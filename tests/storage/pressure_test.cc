@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include "fixture.h"
+#include "model/counter.h"
+#include "model/values.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -62,6 +64,55 @@ TEST(PressureTest, FlushingResumesWhenAFullDiskHasRoomAgain) {
   for (int i = 0; i < 3000; ++i) {
     ASSERT_TRUE(node.apply(Update(t, "another").row(i).cell("v", std::string(100, 'x'))).ok());
   }
+}
+
+// Increments of one counter that wait for memory together: each adds to what the one before it has left.
+TEST(PressureTest, CountersLoseNoIncrementThatWaitsForMemory) {
+  Node node(1, 1, small_memory());
+  auto t = node.table("t"), n = node.table("n");
+  using Added = Result<SerializedMutation>;
+  std::deque<std::optional<Status>> written;
+  std::deque<std::optional<Added>> added;
+  size_t waited = 0;
+  for (int i = 0; i < 1000; ++i) {
+    Update large(t, "key"), one(n, "counter");
+    large.row(i).cell("v", std::string(2000, 'x'));
+    one.row(1).cell("n", encode_bigint(1));
+    spawn(finish<Status>(node.engine().apply(large.mutation()), &written.emplace_back()));
+    spawn(finish<Added>(node.engine().apply_counter(one.mutation()), &added.emplace_back()));
+    waited += !added.back().has_value();
+    if (i % 100 == 99) node.world().run_for(std::chrono::seconds(3));
+  }
+  EXPECT_GT(waited, 100u);
+  int64_t acknowledged = 0;
+  for (const auto& result : added) {
+    ASSERT_TRUE(result.has_value());
+    acknowledged += result->ok();
+  }
+  EXPECT_GT(acknowledged, 500);
+  EXPECT_EQ(node.counter("counter"), acknowledged);
+  node.restart();
+  EXPECT_EQ(node.counter("counter"), acknowledged);
+}
+
+// What a replica would be told of an increment is the sum, not the delta.
+TEST(PressureTest, ACounterUpdateReturnsWhatItWrote) {
+  Node node;
+  auto n = node.table("n");
+  int64_t sum = 0;
+  for (int64_t delta : {5, -2}) {
+    Update update(n, "counter");
+    update.row(1).cell("n", encode_bigint(delta));
+    auto written = node.run(node.engine().apply_counter(update.mutation()));
+    ASSERT_TRUE(written.ok());
+    EXPECT_EQ(written->token(), murmur3_token("counter"));
+    Arena arena;
+    auto find = [&](const Uuid&) { return n.get(); };
+    auto mutation = deserialize_mutation(written->view(), find, arena);
+    ASSERT_TRUE(mutation.ok());
+    sum = counter_total(mutation->updates[0].rows[0].cells[0].value);
+  }
+  EXPECT_EQ(sum, 3);
 }
 
 // Power fails at any moment of a flush or a compaction; everything acknowledged is there afterwards.

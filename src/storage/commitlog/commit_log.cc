@@ -104,10 +104,19 @@ void CommitLog::prepare() {
   });
 }
 
-Status CommitLog::append(const Mutation& mutation, std::span<LogTable* const> tables) {
+Status CommitLog::append(const Mutation& mutation, std::span<LogTable* const> tables, BytesView serialized) {
   if (failure_) return *failure_;
+  if (!serialized.empty()) {
+    auto copy = [serialized](char* p) { return std::copy(serialized.begin(), serialized.end(), p); };
+    return append_record(mutation, tables, serialized.size(), copy);
+  }
   MutationSerializer serializer(mutation);
-  size_t size = serializer.size();
+  return append_record(mutation, tables, serializer.size(), [&serializer](char* p) { return serializer.write(p); });
+}
+
+// `write` stores `size` bytes and returns one past the last.
+template <class Write>
+Status CommitLog::append_record(const Mutation& mutation, std::span<LogTable* const> tables, size_t size, Write write) {
   if (size + kRecordOverhead > options_.segment_bytes / 2) {
     return invalid(fmt::format("Rejected an oversized mutation ({}/{}) for keyspace: {}. Top keys are: {}",
                                size + kRecordOverhead, options_.segment_bytes / 2, mutation.keyspace,
@@ -120,7 +129,7 @@ Status CommitLog::append(const Mutation& mutation, std::span<LogTable* const> ta
   char* p = segment.memory.data() + segment.end;
   uint32_t crc = size_crc(static_cast<uint32_t>(size));
   store_be<uint32_t>(p + 4, crc);
-  char* end = serializer.write(p + 8);
+  char* end = write(p + 8);
   store_be<uint32_t>(end, crc32(BytesView(p + 8, size), crc));
   store_be<uint32_t>(p, static_cast<uint32_t>(size));
   segment.end += total;

@@ -55,8 +55,9 @@ class CommitLog {
   // Makes the first segment. append() does it, too, when it comes first.
   Status open();
 
-  // Logs a mutation to these tables. kInvalid when it is too large for a segment, kIo after a failure.
-  Status append(const Mutation& mutation, std::span<LogTable* const> tables);
+  // Logs a mutation to these tables. kInvalid when it is too large for a segment, kIo after a failure. `serialized` is
+  // the same mutation as bytes where somebody has them already, otherwise empty.
+  Status append(const Mutation& mutation, std::span<LogTable* const> tables, BytesView serialized = {});
   // False: what was appended may be acknowledged at once; else durable() says when.
   bool must_wait() const { return options_.sync != CommitLogSync::kPeriodic || lagging_; }
   // Completes when all that was appended until now is on the disk (periodic mode: when syncs do not lag any more).
@@ -99,6 +100,8 @@ class CommitLog {
     uint32_t end;
   };
 
+  template <class Write>
+  Status append_record(const Mutation& mutation, std::span<LogTable* const> tables, size_t size, Write write);
   int64_t next_id();
   Result<SegmentPtr> make_segment();
   Status roll();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/histogram.h"
-#include "model/mutation.h"
+#include "model/serialized_mutation.h"
 #include "read/read_command.h"
 #include "runtime/runtime.h"
 #include "storage/options.h"
@@ -122,12 +122,13 @@ class Engine {
   // A hint: these partitions are about to be read or written. Their memory is on its way while other work is done; of
   // many the processor waits for all at once.
   virtual void prefetch(std::span<const PrefetchKey> partitions) = 0;
-  // Ready at once in periodic mode. Fails with kInvalid when it is too large for a segment, kOverloaded when memory is
-  // exhausted, kIo after a commit failure.
-  virtual Task<Status> apply(const Mutation& mutation) = 0;
-  // Reads the cells that the counter updates of `mutation` add to, applies the sums. update cells hold the delta as a
-  // bigint value.
-  virtual Task<Status> apply_counter(const Mutation& mutation) = 0;
+  // Ready at once in periodic mode while there is memory. The mutation is borrowed until the call returns: a Task that is
+  // not ready owns what it needs. Fails with kInvalid when the mutation is too large for a segment or its table is
+  // unknown, kOverloaded when memory is exhausted, kIo after a commit failure.
+  virtual Task<Status> apply(const MutationPayload& mutation) = 0;
+  // Reads the cells that the counter updates of `deltas` add to and applies the sums, in one step. Cells hold the delta
+  // as a bigint value. Returns what was applied: this is what other replicas have to get.
+  virtual Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas) = 0;
   // Feeds live rows to the sink. Ready at once unless it is long (ReadPipeline::kTurn): then it takes turns with the shard's
   // other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.

@@ -39,8 +39,8 @@ class EngineImpl final : public Engine {
   Task<void> stop() override;
 
   void prefetch(std::span<const PrefetchKey> partitions) override;
-  Task<Status> apply(const Mutation& mutation) override;
-  Task<Status> apply_counter(const Mutation& mutation) override;
+  Task<Status> apply(const MutationPayload& mutation) override;
+  Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override;
 
   Task<Status> flush(Selection selection) override;
@@ -83,10 +83,17 @@ class EngineImpl final : public Engine {
   CommitLogPosition log_position() const { return replaying_ ? replayed_ : log_.position(); }
 
   // Writing.
-  Status apply_now(const Mutation& mutation);
+  bool is_out_of_memory() const { return active_bytes_ + flushing_bytes_ >= memory_budget_; }
+  Task<Status> wait_for_memory();
+  Task<Status> apply_later(SerializedMutation mutation);
+  Status apply_serialized(const SerializedMutation& mutation);
+  Result<Mutation> read_serialized(const SerializedMutation& mutation, Arena& arena);
+  Status apply_now(const Mutation& mutation, BytesView serialized);
   Status check_indexed_values(const TableStore& store, const PartitionUpdate& update);
   void apply_to(TableStore& store, const PartitionUpdate& update);
-  Task<Status> apply_later(Bytes serialized);
+  Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas);
+  Task<Result<SerializedMutation>> durable_counter(SerializedMutation applied);
+  Result<SerializedMutation> apply_counter_now(const MutationPayload& deltas);
   Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
   Result<Row> resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row, bool is_static,
                                   Arena& arena);

@@ -1,5 +1,9 @@
 // Applying mutations, and the memory that they take.
 //
+// A mutation that has to wait for memory waits as bytes: the request that it came with may end meanwhile. Everything that
+// a write decides by what is there (the sum of a counter, the entries of an index that are void) it decides behind all
+// its waits, in one turn of the shard with its record in the log and its rows in the memtable.
+//
 // Half of the budget may be in memtables that are written to; then the largest is flushed. When what is being flushed
 // fills the rest, writes wait, and are refused when they have waited for kLongestWait or too many others do.
 #include <algorithm>
@@ -30,15 +34,39 @@ size_t payload_size(const PartitionUpdate& update) {
 }
 }  // namespace
 
-Task<Status> EngineImpl::apply(const Mutation& mutation) {
-  if (active_bytes_ + flushing_bytes_ >= memory_budget_) {
-    Bytes serialized;
-    serialize(mutation, serialized);
-    return apply_later(std::move(serialized));
+Task<Status> EngineImpl::apply(const MutationPayload& mutation) {
+  if (is_out_of_memory()) return apply_later(mutation.serialized());
+  Status applied;
+  if (const Mutation* rows = mutation.rows()) {
+    applied = apply_now(*rows, mutation.bytes());
+  } else {
+    applied = apply_serialized(mutation.serialized());
   }
-  Status applied = apply_now(mutation);
   if (!applied.ok() || !log_.must_wait()) return applied;
   return log_.durable();
+}
+
+Task<Status> EngineImpl::apply_later(SerializedMutation mutation) {
+  CO_TRY(co_await wait_for_memory());
+  Status applied = apply_serialized(mutation);
+  if (!applied.ok() || !log_.must_wait()) co_return applied;
+  Status durable = co_await log_.durable();
+  co_return durable;
+}
+
+Status EngineImpl::apply_serialized(const SerializedMutation& mutation) {
+  write_arena_.reset();
+  ASSIGN_OR_RETURN(Mutation rows, read_serialized(mutation, write_arena_));
+  return apply_now(rows, mutation.view());
+}
+
+// As the tables are now: they may have been altered since the mutation was made.
+Result<Mutation> EngineImpl::read_serialized(const SerializedMutation& mutation, Arena& arena) {
+  auto find_table = [this](const Uuid& id) -> const TableMetadata* {
+    auto found = stores_.find(id);
+    return found == stores_.end() ? nullptr : found->second->table.get();
+  };
+  return deserialize_mutation(mutation.view(), find_table, arena);
 }
 
 // An indexed value is a partition key of the index, whose length is written in 16 bits
@@ -58,7 +86,7 @@ Status EngineImpl::check_indexed_values(const TableStore& store, const Partition
   return {};
 }
 
-Status EngineImpl::apply_now(const Mutation& mutation) {
+Status EngineImpl::apply_now(const Mutation& mutation, BytesView serialized) {
   if (refusing_) return Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes");
   int64_t begun = runtime_.clock.monotonic_nanos();
   absl::InlinedVector<TableStore*, 4> stores;
@@ -72,7 +100,7 @@ Status EngineImpl::apply_now(const Mutation& mutation) {
     }
     if (found->second->durable) logged.push_back(&found->second->log);
   }
-  if (!logged.empty()) TRY(log_.append(mutation, logged));
+  if (!logged.empty()) TRY(log_.append(mutation, logged, serialized));
   for (size_t i = 0; i < stores.size(); ++i) apply_to(*stores[i], mutation.updates[i]);
   auto micros = static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000;
   for (TableStore* store : stores) {
@@ -105,9 +133,9 @@ void EngineImpl::apply_to(TableStore& store, const PartitionUpdate& update) {
   active_bytes_ += store.memtable->memory_used() - before;
 }
 
-Task<Status> EngineImpl::apply_later(Bytes serialized) {
-  // The table may be altered while this waits: the mutation is read against what is current then.
-  while (active_bytes_ + flushing_bytes_ >= memory_budget_ && !refusing_) {
+// Success: there is memory, now, until the caller's shard does something else.
+Task<Status> EngineImpl::wait_for_memory() {
+  while (is_out_of_memory() && !refusing_) {
     relieve_memory();
     if (memory_waiters_.size() >= kMostWaitingWrites) {
       co_return Error(ErrorCode::kOverloaded, "Too many writes wait for memtables to be flushed");
@@ -123,18 +151,7 @@ Task<Status> EngineImpl::apply_later(Bytes serialized) {
     if (!free) co_return Error(ErrorCode::kOverloaded, "No memory for memtables: flushing does not keep up");
     runtime_.executor.cancel(timer);
   }
-  Arena arena;
-  SchemaPtr schema = schema_;
-  auto find_table = [&](const Uuid& id) -> const TableMetadata* {
-    TableStorePtr store = find(id);
-    return store ? store->table.get() : nullptr;
-  };
-  auto mutation = deserialize_mutation(serialized, find_table, arena);
-  if (!mutation.ok()) co_return std::move(mutation.error());
-  Status applied = apply_now(*mutation);
-  if (!applied.ok() || !log_.must_wait()) co_return applied;
-  Status durable = co_await log_.durable();
-  co_return durable;
+  co_return Status();
 }
 
 void EngineImpl::wake_writers() {
@@ -173,11 +190,41 @@ void EngineImpl::relieve_memory() {
   if (largest && !waits) spawn(flush_in_background(largest));
 }
 
-Task<Status> EngineImpl::apply_counter(const Mutation& mutation) {
+// Reading the old sums and logging the new ones is one step: nothing may come between, or an increment that came there
+// would be lost.
+Task<Result<SerializedMutation>> EngineImpl::apply_counter(const MutationPayload& deltas) {
+  if (is_out_of_memory()) return apply_counter_later(deltas.serialized());
+  Result<SerializedMutation> applied = apply_counter_now(deltas);
+  if (!applied.ok() || !log_.must_wait()) return applied;
+  return durable_counter(std::move(*applied));
+}
+
+Task<Result<SerializedMutation>> EngineImpl::apply_counter_later(SerializedMutation deltas) {
+  CO_TRY(co_await wait_for_memory());
+  MutationPayload payload(std::move(deltas));
+  Result<SerializedMutation> applied = apply_counter_now(payload);
+  if (!applied.ok() || !log_.must_wait()) co_return applied;
+  CO_TRY(co_await log_.durable());
+  co_return applied;
+}
+
+Task<Result<SerializedMutation>> EngineImpl::durable_counter(SerializedMutation applied) {
+  CO_TRY(co_await log_.durable());
+  co_return applied;
+}
+
+Result<SerializedMutation> EngineImpl::apply_counter_now(const MutationPayload& deltas) {
   write_arena_.reset();
-  auto resolved = resolve_counters(mutation, write_arena_);
-  if (!resolved.ok()) return std::move(resolved.error());
-  return apply(*resolved);
+  Mutation read;
+  const Mutation* rows = deltas.rows();
+  if (rows == nullptr) {
+    ASSIGN_OR_RETURN(read, read_serialized(deltas.serialized(), write_arena_));
+    rows = &read;
+  }
+  ASSIGN_OR_RETURN(Mutation sums, resolve_counters(*rows, write_arena_));
+  SerializedMutation serialized(sums);
+  TRY(apply_now(sums, serialized.view()));
+  return serialized;
 }
 
 Result<Mutation> EngineImpl::resolve_counters(const Mutation& mutation, Arena& arena) {

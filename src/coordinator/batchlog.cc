@@ -1,0 +1,268 @@
+#include "coordinator/batchlog.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "model/values.h"
+
+namespace cassandra_like {
+namespace {
+
+// MessagingService.VERSION_50, the version of the mutations in system.batches.
+constexpr int32_t kMessagingVersion = 13;
+// Records in memory at once.
+constexpr uint64_t kPageSize = 128;
+
+size_t bytes_of(const InternalRow& record) {
+  size_t bytes = 0;
+  auto mutations = record.elements.find("mutations");
+  if (mutations == record.elements.end()) return 0;
+  for (const auto& [path, mutation] : mutations->second) bytes += mutation.size();
+  return bytes;
+}
+
+// What is left of a mutation.
+struct Replay {
+  std::string_view keyspace;
+  DecoratedKey key;
+  std::vector<PartitionUpdate> updates;
+  SerializedMutation serialized;  // of a mutation that is whole
+};
+
+// Nothing when its table was dropped, or all its tables were truncated after the batch was written.
+std::optional<Replay> replay_of(const Schema& schema, BytesView bytes, int64_t written_millis,
+                                const TruncationRecords& truncated, Arena& arena) {
+  auto find = [&schema](const Uuid& table) { return schema.table(table).get(); };
+  auto mutation = deserialize_mutation(bytes, find, arena);
+  if (!mutation.ok()) {
+    LOG_DEBUG("A mutation of a logged batch is left out: {}", mutation.error().message());
+    return std::nullopt;
+  }
+  Replay replay{mutation->keyspace, mutation->key, {}, {}};
+  for (const PartitionUpdate& update : mutation->updates) {
+    auto found = truncated.find(update.table->id);
+    if (found == truncated.end() || written_millis > found->second.truncated_at_millis)
+      replay.updates.push_back(update);
+  }
+  if (replay.updates.empty()) return std::nullopt;
+  if (replay.updates.size() == mutation->updates.size()) {
+    replay.serialized = SerializedMutation(mutation->key.token, bytes);
+  }
+  return replay;
+}
+
+// The tombstones of such a batch may have been purged: what they deleted would come back.
+bool is_older_than_gc_grace(const std::vector<Replay>& replays, int64_t written_millis, int64_t now_seconds) {
+  for (const Replay& replay : replays) {
+    for (const PartitionUpdate& update : replay.updates) {
+      if (written_millis / 1000 + update.table->params.gc_grace_seconds <= now_seconds) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Batchlog::Batchlog(ShardRuntime& runtime, Verbs& local, SchemaStore& schema, BatchlogOptions options)
+    : runtime_(runtime), local_(local), schema_(schema), options_(options) {}
+
+Batchlog::~Batchlog() {
+  if (next_round_ != 0) runtime_.executor.cancel(next_round_);
+}
+
+Uuid Batchlog::next_id() {
+  constexpr uint64_t kVariant = 0x8000000000000000ULL;
+  return Uuid::time_based(kUuidEpochOffset + static_cast<uint64_t>(runtime_.clock.wall_micros()) * 10,
+                          (runtime_.random.next() >> 2) | kVariant);
+}
+
+// ---- Records
+
+PartitionUpdate Batchlog::record_of(const Uuid& id, std::span<const SerializedMutation> mutations, Arena& arena) {
+  UpdateBuilder row(schema_.current()->table("system", "batches"), {Bytes(id.view())}, id.unix_micros(), arena);
+  row.row().set("version", encode_int(kMessagingVersion)).replace("mutations");
+  for (const SerializedMutation& mutation : mutations) row.element("mutations", next_id().view(), mutation.view());
+  return row.build();
+}
+
+Task<Status> Batchlog::store(const Uuid& id, std::span<const SerializedMutation> mutations) {
+  open_.emplace(id, runtime_.clock.monotonic_nanos());
+  Arena arena;
+  SchemaPtr schema = schema_.current();
+  PartitionUpdate update = record_of(id, mutations, arena);
+  return local_.mutate(Mutation{"system", update.key, {&update, 1}});
+}
+
+Task<Status> Batchlog::remove(Uuid id) {
+  Arena arena;
+  SchemaPtr schema = schema_.current();
+  // Not before the record, also when the clock was set back.
+  const int64_t timestamp = std::max(runtime_.clock.wall_micros(), id.unix_micros());
+  UpdateBuilder partition(schema->table("system", "batches"), {Bytes(id.view())}, timestamp, arena);
+  PartitionUpdate update = partition.delete_partition().build();
+  Mutation removal{"system", update.key, {&update, 1}};
+  Task<Status> removed = local_.mutate(removal);
+  Status status = co_await removed;
+  if (status.ok()) open_.erase(id);
+  co_return status;
+}
+
+// ---- Rounds
+
+void Batchlog::start() {
+  running_ = true;
+  schedule_round();
+}
+
+Task<void> Batchlog::stop() {
+  running_ = false;
+  if (next_round_ != 0) runtime_.executor.cancel(std::exchange(next_round_, 0));
+  if (gate_.closed()) return {};
+  return gate_.close();
+}
+
+void Batchlog::schedule_round() {
+  next_round_ = runtime_.executor.schedule(kReplayInterval, [this] {
+    next_round_ = 0;
+    if (gate_.enter()) spawn(round());
+  });
+}
+
+Task<void> Batchlog::round() {
+  if (has_unread_records_) {
+    Status read = co_await replay_records(true);
+    has_unread_records_ = !read.ok();
+  }
+  co_await replay_open();
+  if (running_) schedule_round();
+  gate_.leave();
+}
+
+Task<void> Batchlog::replay_all() {
+  if (!gate_.enter()) co_return;
+  Status read = co_await replay_records(false);
+  if (!read.ok()) LOG_WARN("Cannot read all of the batchlog: {}", read.error().message());
+  has_unread_records_ = !read.ok();
+  gate_.leave();
+}
+
+// All records that the node has, page by page. The error of reading; batches that fail stay open.
+Task<Status> Batchlog::replay_records(bool throttled) {
+  ReadCommand command;
+  command.table = schema_.current()->table("system", "batches");
+  command.range = KeyRange{};
+  command.limit = kPageSize;
+  const uint64_t before = batches_replayed_;
+  Bytes last_key;
+  while (true) {
+    command.now_seconds = runtime_.clock.wall_seconds();
+    InternalRows page(command.table);
+    CO_TRY(co_await local_.read(command, page));
+    for (const InternalRow& record : page.rows) {
+      Status replayed = co_await replay(&record, throttled);
+      if (!replayed.ok()) LOG_WARN("A logged batch is not finished yet: {}", replayed.error().message());
+      if (throttled && !running_) co_return Status();
+    }
+    if (page.rows.size() < kPageSize) break;
+    last_key = page.rows.back().get("id");
+    command.range->start = RingPosition::at(DecoratedKey::of(last_key));
+    command.range->start_inclusive = false;
+  }
+  if (batches_replayed_ > before) {
+    LOG_INFO("Finished {} logged batches that had been interrupted", batches_replayed_ - before);
+  }
+  co_return Status();
+}
+
+// The batches that were begun on this shard and should have ended.
+Task<void> Batchlog::replay_open() {
+  const int64_t due = runtime_.clock.monotonic_nanos() - options_.timeout.count();
+  std::vector<Uuid> ids;
+  for (const auto& [id, begun] : open_) {
+    if (begun <= due) ids.push_back(id);
+  }
+  const uint64_t before = batches_replayed_;
+  size_t failed = 0;
+  std::string why;
+  for (const Uuid& id : ids) {
+    if (!running_) break;
+    ReadCommand command;
+    command.table = schema_.current()->table("system", "batches");
+    command.keys = {DecoratedKey::of(id.view())};
+    command.now_seconds = runtime_.clock.wall_seconds();
+    InternalRows found(command.table);
+    Task<Result<ReadStatistics>> reading = local_.read(command, found);
+    Result<ReadStatistics> read = co_await reading;
+    Status status = read.ok() ? Status() : Status(std::move(read.error()));
+    if (status.ok() && found.rows.empty()) open_.erase(id);  // never written, or removed meanwhile
+    if (status.ok() && !found.rows.empty()) status = co_await replay(&found.rows[0], true);
+    if (status.ok()) continue;
+    ++failed;
+    why = status.error().message();
+  }
+  if (batches_replayed_ > before) LOG_INFO("Finished {} interrupted logged batches", batches_replayed_ - before);
+  if (failed > 0) LOG_WARN("{} logged batches are not finished yet; the last failed with: {}", failed, why);
+}
+
+// ---- Replay
+
+// An error: the batch stays, and is open.
+Task<Status> Batchlog::replay(const InternalRow* record, bool throttled) {
+  auto id = record->uuid("id");
+  if (!id) co_return Status();
+  if (record->integer("version") != kMessagingVersion) {
+    LOG_WARN("Logged batch {} stays in system.batches: its mutations have messaging version {}, which is not supported",
+             id->to_string(), record->integer("version"));
+    co_return Status();
+  }
+  open_.emplace(*id, runtime_.clock.monotonic_nanos());
+  CO_TRY(co_await apply(record, id->unix_millis()));
+  if (throttled) co_await pause_for(bytes_of(*record));
+  CO_TRY(co_await remove(*id));
+  ++batches_replayed_;
+  co_return Status();
+}
+
+Task<Status> Batchlog::apply(const InternalRow* record, int64_t written_millis) {
+  auto mutations = record->elements.find("mutations");
+  if (mutations == record->elements.end()) co_return Status();
+  CO_ASSIGN_OR_RETURN(TruncationRecords truncated, co_await truncations());
+  SchemaPtr schema = schema_.current();
+  Arena arena;
+  std::vector<Replay> replays;
+  for (const auto& [path, bytes] : mutations->second) {
+    if (auto replay = replay_of(*schema, bytes, written_millis, truncated, arena))
+      replays.push_back(std::move(*replay));
+  }
+  if (is_older_than_gc_grace(replays, written_millis, runtime_.clock.wall_seconds())) co_return Status();
+  for (Replay& replay : replays) {
+    Mutation mutation{replay.keyspace, replay.key, replay.updates};
+    MutationPayload payload(mutation, std::move(replay.serialized));
+    Task<Status> applying = local_.mutate(payload);
+    Status applied = co_await applying;
+    if (applied.ok()) continue;
+    // It will never be applied: it is too large, for example.
+    if (applied.error().code() != ErrorCode::kInvalid) co_return applied;
+    LOG_WARN("A mutation of a logged batch is left out: {}", applied.error().message());
+  }
+  co_return Status();
+}
+
+Task<Result<TruncationRecords>> Batchlog::truncations() {
+  ReadCommand command;
+  command.table = schema_.current()->table("system", "local");
+  command.range = KeyRange{};
+  command.now_seconds = runtime_.clock.wall_seconds();
+  InternalRows rows(command.table);
+  CO_TRY(co_await local_.read(command, rows));
+  co_return parse_local(rows.rows).truncated;
+}
+
+Task<void> Batchlog::pause_for(size_t bytes) {
+  if (options_.replay_bytes_per_second == 0) co_return;
+  constexpr int64_t kSecond = 1'000'000'000, kSlice = kSecond / 10;
+  int64_t left = static_cast<int64_t>(bytes * static_cast<uint64_t>(kSecond) / options_.replay_bytes_per_second);
+  for (; left > 0 && running_; left -= kSlice) co_await runtime_.executor.sleep(Duration(std::min(left, kSlice)));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,83 @@
+// The batchlog (db.batchlog.BatchlogManager): a logged batch is kept in system.batches until all of it is applied, so
+// that a batch that was interrupted in the middle is finished.
+//
+// A record's partition key is the batch's timeuuid, which tells when it was written; its mutations are Cassandra's
+// serialized ones. One Batchlog a shard: it knows the batches that this shard's coordinator has begun and not finished,
+// and every kReplayInterval it replays those that are older than BatchlogOptions::timeout. So a round reads the records
+// that it needs and no tombstones of all the others. Records of an earlier life of the node are found by replay_all().
+//
+// A replay leaves out mutations of tables that were truncated after the batch was written, of tables that are gone, and
+// whole batches that are older than a table's gc_grace_seconds: their tombstones may have been purged. A batch that
+// cannot be applied now stays for the next round.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "messaging/verbs.h"
+#include "model/serialized_mutation.h"
+#include "replica/internal_table.h"
+#include "replica/local_state.h"
+#include "runtime/runtime.h"
+
+namespace cassandra_like {
+
+struct BatchlogOptions {
+  // A batch is left alone for so long: it may be under way. Cassandra takes twice the write timeout.
+  Duration timeout = std::chrono::seconds(4);
+  // batchlog_replay_throttle. 0: no limit.
+  uint64_t replay_bytes_per_second = 1024 * 1024;
+};
+
+class Batchlog {
+ public:
+  static constexpr Duration kReplayInterval = std::chrono::seconds(10);
+
+  // `local` has the tables of the system keyspace.
+  Batchlog(ShardRuntime& runtime, Verbs& local, SchemaStore& schema, BatchlogOptions options);
+  ~Batchlog();
+  Batchlog(const Batchlog&) = delete;
+  Batchlog& operator=(const Batchlog&) = delete;
+
+  Uuid next_id();
+  // Writes the record. From here on the batch is finished by a later round, unless remove() comes before. The mutations
+  // are borrowed until the call returns.
+  Task<Status> store(const Uuid& id, std::span<const SerializedMutation> mutations);
+  // Everything of the batch is applied.
+  Task<Status> remove(Uuid id);
+
+  // Finishes what an earlier life of the node has left, of all shards. At the start of the node, on one shard, before
+  // clients are served; not throttled. What cannot be finished now stays for the next round.
+  Task<void> replay_all();
+  // Begins the rounds.
+  void start();
+  // Ends them: completes when the round that is under way has stopped.
+  Task<void> stop();
+
+  uint64_t batches_replayed() const { return batches_replayed_; }
+
+ private:
+  void schedule_round();
+  Task<void> round();
+  Task<Status> replay_records(bool throttled);
+  Task<void> replay_open();
+  Task<Status> replay(const InternalRow* record, bool throttled);
+  Task<Status> apply(const InternalRow* record, int64_t written_millis);
+  Task<Result<TruncationRecords>> truncations();
+  Task<void> pause_for(size_t bytes);
+  PartitionUpdate record_of(const Uuid& id, std::span<const SerializedMutation> mutations, Arena& arena);
+
+  ShardRuntime& runtime_;
+  Verbs& local_;
+  SchemaStore& schema_;
+  BatchlogOptions options_;
+  std::map<Uuid, int64_t> open_;     // batches begun and not finished: when, by the monotonic clock
+  bool has_unread_records_ = false;  // replay_all() could not read all of them
+  bool running_ = false;
+  TimerId next_round_ = 0;
+  Gate gate_;
+  uint64_t batches_replayed_ = 0;
+};
+
+}  // namespace cassandra_like

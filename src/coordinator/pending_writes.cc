@@ -1,0 +1,134 @@
+#include "coordinator/pending_writes.h"
+
+#include <utility>
+
+namespace cassandra_like {
+
+PendingWrites::~PendingWrites() {
+  if (timer_ != 0) runtime_.executor.cancel(timer_);
+}
+
+Task<std::optional<Status>> PendingWrites::run(Task<Status> write, int64_t began) {
+  if (!gate_.enter()) {
+    return std::optional<Status>(Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes"));
+  }
+  Pending* pending = take();
+  spawn(carry(this, pending, std::move(write)));
+  if (!pending->ended) return wait(pending, began + timeout_.count());
+  std::optional<Status> ended = std::move(pending->ended);
+  give_back(pending);
+  return ended;
+}
+
+Task<void> PendingWrites::carry(PendingWrites* self, Pending* pending, Task<Status> write) {
+  Status status = co_await write;
+  if (pending->abandoned) {
+    self->give_back(pending);
+  } else {
+    pending->ended = std::move(status);
+    if (pending->waiter != nullptr) {
+      self->remove(pending);
+      pending->waiter->set(true);
+    }
+  }
+  self->gate_.leave();
+}
+
+Task<std::optional<Status>> PendingWrites::wait(Pending* pending, int64_t deadline) {
+  if (!pending->ended) {
+    Promise<bool> turn;
+    pending->waiter = &turn;
+    pending->deadline = deadline;
+    append(pending);
+    const bool in_time = co_await turn;
+    pending->waiter = nullptr;
+    if (!in_time) {
+      pending->abandoned = true;
+      co_return std::optional<Status>();
+    }
+  }
+  std::optional<Status> ended = std::move(pending->ended);
+  give_back(pending);
+  co_return ended;
+}
+
+void PendingWrites::expire() {
+  timer_ = 0;
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  while (first_ != nullptr && first_->deadline <= now) {
+    Promise<bool>* waiter = first_->waiter;
+    remove(first_);
+    waiter->set(false);
+  }
+  if (first_ != nullptr && timer_ == 0) arm();
+}
+
+void PendingWrites::arm() {
+  const int64_t left = first_->deadline - runtime_.clock.monotonic_nanos();
+  timer_ = runtime_.executor.schedule(Duration(left > 0 ? left : 0), [this] { expire(); });
+}
+
+void PendingWrites::append(Pending* pending) {
+  pending->previous = last_;
+  pending->next = nullptr;
+  (last_ == nullptr ? first_ : last_->next) = pending;
+  last_ = pending;
+  if (timer_ == 0) arm();
+}
+
+void PendingWrites::remove(Pending* pending) {
+  (pending->previous == nullptr ? first_ : pending->previous->next) = pending->next;
+  (pending->next == nullptr ? last_ : pending->next->previous) = pending->previous;
+}
+
+PendingWrites::Pending* PendingWrites::take() {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Pending>());
+    return all_.back().get();
+  }
+  Pending* pending = idle_.back();
+  idle_.pop_back();
+  return pending;
+}
+
+void PendingWrites::give_back(Pending* pending) {
+  *pending = {};
+  idle_.push_back(pending);
+}
+
+Task<void> PendingWrites::stop() {
+  if (gate_.closed()) return {};
+  return gate_.close();
+}
+
+namespace {
+
+struct Join {
+  size_t missing = 0;
+  Status first_error;
+  Promise<bool> done;
+};
+
+Task<void> join(Join* join, Task<Status> write) {
+  Status status = co_await write;
+  if (!status.ok() && join->first_error.ok()) join->first_error = std::move(status);
+  if (--join->missing == 0) join->done.set(true);
+}
+
+Task<Status> all_of_several(Writes writes) {
+  Join state;
+  state.missing = writes.size();
+  if (writes.empty()) co_return Status();
+  for (Task<Status>& write : writes) spawn(join(&state, std::move(write)));
+  co_await state.done;
+  co_return std::move(state.first_error);
+}
+
+}  // namespace
+
+Task<Status> all_of(Writes writes) {
+  if (writes.size() == 1) return std::move(writes[0]);
+  return all_of_several(std::move(writes));
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,63 @@
+// A mutation on its way to the replicas of its key: who owns what.
+//
+// A Mutation is rows that point into a request. It lasts as long as the request does, which may be shorter than the
+// write: the client may have been answered or be gone while a replica still has to apply it. So a mutation that waits,
+// that goes to another shard, into the batchlog or to another node is bytes that all of them hold.
+#pragma once
+
+#include "base/shared_bytes.h"
+#include "model/mutation.h"
+
+namespace cassandra_like {
+
+// A mutation in Cassandra's form (see MutationSerializer), held by whoever has a copy of this.
+class SerializedMutation {
+ public:
+  SerializedMutation() = default;  // none
+  explicit SerializedMutation(const Mutation& mutation) : token_(mutation.key.token) {
+    MutationSerializer serializer(mutation);
+    bytes_ = SharedBytes::make(serializer.size(), [&serializer](char* p) { serializer.write(p); });
+  }
+  // Of bytes that a Mutation with this token was serialized to.
+  SerializedMutation(Token token, BytesView bytes) : token_(token), bytes_(SharedBytes::copy_of(bytes)) {}
+
+  explicit operator bool() const { return static_cast<bool>(bytes_); }
+  // Of the partition key.
+  Token token() const { return token_; }
+  // Valid while somebody holds this mutation.
+  BytesView view() const { return bytes_.view(); }
+
+ private:
+  Token token_ = kMinimumToken;
+  SharedBytes bytes_;
+};
+
+// What a write hands from one callee to the next: borrowed rows, bytes, or both of the same mutation. The bytes are made
+// when somebody asks for them, once for all. Not copied and not kept: a callee that needs the mutation beyond its return
+// keeps serialized().
+class MutationPayload {
+ public:
+  MutationPayload(const Mutation& rows) : token_(rows.key.token), rows_(&rows) {}  // NOLINT: implicit on purpose
+  explicit MutationPayload(SerializedMutation bytes) : token_(bytes.token()), bytes_(std::move(bytes)) {}
+  MutationPayload(const Mutation& rows, SerializedMutation bytes)
+      : token_(rows.key.token), rows_(&rows), bytes_(std::move(bytes)) {}
+  MutationPayload(const MutationPayload&) = delete;
+  MutationPayload& operator=(const MutationPayload&) = delete;
+
+  Token token() const { return token_; }
+  // nullptr: there are only bytes.
+  const Mutation* rows() const { return rows_; }
+  const SerializedMutation& serialized() const {
+    if (!bytes_) bytes_ = SerializedMutation(*rows_);
+    return bytes_;
+  }
+  // Empty: nobody has asked for them.
+  BytesView bytes() const { return bytes_.view(); }
+
+ private:
+  Token token_;
+  const Mutation* rows_ = nullptr;
+  mutable SerializedMutation bytes_;
+};
+
+}  // namespace cassandra_like
