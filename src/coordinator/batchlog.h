@@ -17,8 +17,8 @@
 
 #include "messaging/verbs.h"
 #include "model/serialized_mutation.h"
-#include "replica/internal_table.h"
-#include "replica/local_state.h"
+#include "schema/internal_table.h"
+#include "schema/local_state.h"
 #include "runtime/runtime.h"
 
 namespace cassandra_like {
