@@ -118,6 +118,7 @@ void run_netstats(Session&);
 void run_statusautocompaction(Session&);
 void run_flush(Session&);
 void run_drain(Session&);
+void run_refreshsizeestimates(Session&);
 void run_compact(Session&);
 void run_snapshot(Session&);
 void run_listsnapshots(Session&);

@@ -64,6 +64,7 @@ std::vector<std::string> component_loggers(const std::string& target) {
 
 void run_flush(Session& s) { s.post("/v1/flush", s.keyspace_and_tables()); }
 void run_drain(Session& s) { s.post("/v1/drain"); }
+void run_refreshsizeestimates(Session& s) { s.post("/v1/refresh_size_estimates"); }
 
 void run_compact(Session& s) {
   const bool tokens = s.has("-st") || s.has("-et"), partition = s.has("--partition");

@@ -253,6 +253,7 @@ void run_describecluster(Session& s) {
     s.out << fmt::format("\t{} -> Replication class: {} {{{}}}\n", k.at("name").get<std::string>(),
                          k.at("class").get<std::string>(), fmt::join(options, ", "));
   }
+  if (c.contains("note") && !c.at("note").is_null()) s.out << "\nNote: " << c.at("note").get<std::string>() << "\n";
 }
 
 void run_gossipinfo(Session& s) {

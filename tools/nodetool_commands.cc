@@ -221,7 +221,7 @@ const std::vector<Command> kCommands = {
     {"recompress_sstables",
      "Rewrite sstables (for the requested tables) that have compression configuration different from the current"},
     {"refresh", "Load newly placed SSTables to the system without restart"},
-    {"refreshsizeestimates", "Refresh system.size_estimates"},
+    {"refreshsizeestimates", "Refresh system.size_estimates", run_refreshsizeestimates, {}, "", "", 0},
     {"reloadcidrgroupscache",
      "Reload CIDR groups cache with latest entries in cidr_groups table, when CIDR authorizer is enabled"},
     {"reloadlocalschema", "Reload local node schema from system tables"},

@@ -85,8 +85,15 @@ std::string help_text() {
       "        [(-pw <password> | --password <password>)] <command> [<args>]\n\n"
       "The most commonly used nodetool commands are:\n";
   size_t width = 0;
-  for (const Command& c : commands()) width = std::max(width, c.name.size());
-  for (const Command& c : commands()) out += fmt::format("    {:<{}}   {}\n", c.name, width, c.description);
+  Paragraph absent(4);
+  for (const Command& c : commands()) {
+    width = std::max(width, c.name.size());
+    if (c.run == nullptr) absent.word(c.name);
+  }
+  for (const Command& c : commands()) {
+    if (c.run != nullptr) out += fmt::format("    {:<{}}   {}\n", c.name, width, c.description);
+  }
+  out += "\nNot supported yet; each of these says so and exits with 2:\n" + absent.text();
   return out + "\nSee 'nodetool help <command>' for more information on a specific command.\n\n";
 }
 

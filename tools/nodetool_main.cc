@@ -16,6 +16,8 @@ class HttpTransport : public Transport {
   explicit HttpTransport(const Endpoint& endpoint) : endpoint_(endpoint), client_(endpoint.host, endpoint.port) {
     client_.set_connection_timeout(5);
     client_.set_read_timeout(86400);  // a compaction answers when it is done
+    // The node takes changes only with X-Requested-By, which a web page cannot send.
+    client_.set_default_headers({{"X-Requested-By", "nodetool"}});
     if (!endpoint.user.empty()) client_.set_basic_auth(endpoint.user, endpoint.password);
   }
 

@@ -44,14 +44,20 @@ struct AdminTransport {
   Histogram request_micros;
 };
 
+struct AdminLogin {
+  bool is_superuser = false;
+};
+
 struct AdminHooks {
+  // With the configured authenticator; kBadCredentials when it refuses. Only asked off loopback.
+  std::function<Task<Result<AdminLogin>>(std::string user, std::string password)> log_in;
   std::function<Task<std::vector<AdminClient>>()> clients;
   std::function<Task<std::vector<AdminClientHistory>>()> client_history;
   std::function<Task<Status>()> clear_client_history;
   std::function<Task<AdminTransport>()> transport;
   std::function<bool()> binary_running;
   std::function<std::string()> operation_mode;  // NORMAL, DRAINING, DRAINED
-  std::function<Task<Status>()> enable_binary, disable_binary, drain;
+  std::function<Task<Status>()> enable_binary, disable_binary, drain, refresh_size_estimates;
   std::function<void()> stop;                                                        // returns at once
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level
   std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;
@@ -66,13 +72,17 @@ struct AdminNode {
   std::vector<QueryProcessor*> processors;
   EngineOptions engine_options;  // for snapshots' directories
   std::string snitch;
-  std::string user, password;  // HTTP basic; empty: none asked
+  // PasswordAuthenticator is configured: off loopback the port asks for a role's name and password. Without it, it refuses
+  // to listen there.
+  bool has_passwords = false;
+  std::string host_name;  // the name that admin_address was given as; empty: an address
   int64_t started_millis = 0;
 };
 
 // Lives on shard 0.
 class AdminServer {
  public:
+  // kConfigError when the address can be reached from other machines and no authenticator looks passwords up.
   static Result<std::unique_ptr<AdminServer>> start(const SocketAddress& address, AdminNode node, AdminHooks hooks);
   virtual ~AdminServer() = default;  // stops listening
   virtual uint16_t port() const = 0;

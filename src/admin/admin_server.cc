@@ -1,4 +1,6 @@
 #include "admin/admin.h"
+
+#include "admin/access.h"
 #include "admin/api.h"
 #include "base/log.h"
 
@@ -21,13 +23,17 @@ class AdminServerImpl : public AdminServer {
 
 Result<std::unique_ptr<AdminServer>> AdminServer::start(const SocketAddress& address, AdminNode node,
                                                         AdminHooks hooks) {
+  const bool is_local = admin::is_loopback(address.host);
+  TRY(admin::check_address(address.host, node.has_passwords));
   auto context = std::make_shared<AdminContext>();
   context->node = std::move(node);
+  context->needs_login = !is_local;
   context->hooks = std::move(hooks);
   ASSIGN_OR_RETURN(auto listener, context->runtime().network.serve_http(address, [context](HttpRequest request) {
     return admin::serve(context, std::move(request));
   }));
-  LOG_INFO("Starting the admin interface on {}", SocketAddress{address.host, listener->port()}.to_string());
+  LOG_INFO("Starting the admin interface on {}{}", SocketAddress{address.host, listener->port()}.to_string(),
+           is_local ? "" : " (with the roles' passwords)");
   return std::unique_ptr<AdminServer>(std::make_unique<AdminServerImpl>(std::move(context), std::move(listener)));
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "admin/access.h"
+
 namespace cassandra_like::admin {
 namespace {
 
@@ -25,21 +27,6 @@ std::optional<std::string> unescape(std::string_view text) {
       if (high < 0 || low < 0) return std::nullopt;
       out.push_back(static_cast<char>(high * 16 + low));
       i += 2;
-    }
-  }
-  return out;
-}
-
-std::string base64(std::string_view bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8 | (i + j < bytes.size() ? static_cast<uint8_t>(bytes[i + j]) : 0u);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      out.push_back(i + j > bytes.size() ? '=' : kDigits[group >> (18 - 6 * j) & 63]);
     }
   }
   return out;
@@ -72,6 +59,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/compaction_history", compaction_history},
     {"GET", "/v1/network", network},
     {"POST", "/v1/drain", drain},
+    {"POST", "/v1/refresh_size_estimates", refresh_size_estimates},
     {"POST", "/v1/stop", stop},
     {"GET", "/v1/binary", binary},
     {"POST", "/v1/binary/enable", enable_binary},
@@ -139,21 +127,10 @@ HttpResponse to_http(Answer answer) {
   return {answer.status, "application/json", answer.json.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-bool authorizes(std::string_view authorization, const std::string& user, const std::string& password) {
-  std::string wanted = "Basic " + base64(user + ":" + password);
-  // In a time that does not tell how much of it was right.
-  size_t wrong = authorization.size() ^ wanted.size();
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    char given = i < authorization.size() ? authorization[i] : '\0';
-    wrong |= static_cast<size_t>(static_cast<uint8_t>(given ^ wanted[i]));
-  }
-  return wrong == 0;
-}
-
 Task<HttpResponse> serve(AdminContextPtr context, HttpRequest request) {
-  if (!context->node.user.empty() && !authorizes(request.authorization, context->node.user, context->node.password)) {
-    co_return to_http(refuse(401, "User and password are missing or wrong"));
-  }
+  Task<std::optional<Answer>> access = check_access(context, &request);
+  std::optional<Answer> refusal = co_await access;
+  if (refusal) co_return to_http(std::move(*refusal));
   auto route = std::find_if(std::begin(kRoutes), std::end(kRoutes), [&request](const Route& r) {
     return request.method == r.method && request.path == r.path;
   });

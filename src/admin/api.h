@@ -40,9 +40,6 @@ Answer failure(const Error& error, int invalid = 500);
 Answer done_or_failure(const Status& status, int invalid = 500);
 HttpResponse to_http(Answer answer);
 
-// Whether the header `Basic base64(user:password)` names these two.
-bool authorizes(std::string_view authorization, const std::string& user, const std::string& password);
-
 using Command = Task<Answer> (*)(AdminContextPtr, Parameters);
 
 // cluster_commands.cc
@@ -69,6 +66,7 @@ Task<Answer> compaction_history(AdminContextPtr context, Parameters parameters);
 Task<Answer> network(AdminContextPtr context, Parameters parameters);
 // control_commands.cc
 Task<Answer> drain(AdminContextPtr context, Parameters parameters);
+Task<Answer> refresh_size_estimates(AdminContextPtr context, Parameters parameters);
 Task<Answer> stop(AdminContextPtr context, Parameters parameters);
 Task<Answer> binary(AdminContextPtr context, Parameters parameters);
 Task<Answer> enable_binary(AdminContextPtr context, Parameters parameters);

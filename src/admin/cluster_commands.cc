@@ -225,6 +225,7 @@ Task<Answer> cluster(AdminContextPtr context, Parameters) {
   for (const auto& [name, counts] : by_datacenter) {
     datacenters.push_back({{"name", name}, {"nodes", counts.first}, {"down", counts.second}});
   }
+  const Ownership owned = common_ownership(*schema, topology);
   Answer answer;
   answer.json = {{"name", local.cluster_name},
                  {"snitch", context->node.snitch},
@@ -238,7 +239,8 @@ Task<Answer> cluster(AdminContextPtr context, Parameters) {
                  {"unreachable", static_cast<int>(endpoints.size()) - live},
                  {"data_centers", datacenters},
                  {"release_versions", Json::array({{{"version", kReleaseVersion}, {"nodes", nodes}}})},
-                 {"keyspaces", keyspaces_of(*schema)}};
+                 {"keyspaces", keyspaces_of(*schema)},
+                 {"note", owned.note.empty() ? Json(nullptr) : Json(owned.note)}};
   return answer;
 }
 

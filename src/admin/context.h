@@ -15,7 +15,8 @@ struct AdminContext {
   AdminNode node;
   AdminHooks hooks;
   unsigned shard = 0;
-  bool stopped = false;  // the server is gone; only looked at on its shard
+  bool needs_login = false;  // every request needs a role's name and password
+  bool stopped = false;      // the server is gone; only looked at on its shard
 
   ShardRuntime& runtime() const { return node.runtime->shard(shard); }
   Executor& here() const { return runtime().executor; }

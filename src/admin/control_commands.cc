@@ -19,6 +19,10 @@ Task<Answer> drain(AdminContextPtr context, Parameters) { return run(context, co
 Task<Answer> enable_binary(AdminContextPtr context, Parameters) { return run(context, context->hooks.enable_binary); }
 Task<Answer> disable_binary(AdminContextPtr context, Parameters) { return run(context, context->hooks.disable_binary); }
 
+Task<Answer> refresh_size_estimates(AdminContextPtr context, Parameters) {
+  return run(context, context->hooks.refresh_size_estimates);
+}
+
 Task<Answer> stop(AdminContextPtr context, Parameters) {
   context->here().schedule(kStopDelay, [context] {
     if (!context->stopped) context->hooks.stop();

@@ -16,7 +16,13 @@ constexpr int64_t kLeastTtlMillis = 60'000;
 
 // A tag becomes a directory's name.
 std::optional<Answer> check_tag(const std::string& tag) {
+  constexpr size_t kLongestName = 255;
   if (tag.empty()) return refuse(400, "You must supply a snapshot name.");
+  auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+  if (std::any_of(tag.begin(), tag.end(), is_control)) {
+    return refuse(400, "Snapshot name cannot contain control characters");
+  }
+  if (tag.size() > kLongestName) return refuse(400, "Snapshot name cannot be longer than 255 bytes");
   if (tag.find('/') != std::string::npos) return refuse(400, "Snapshot name cannot contain /");
   if (tag == "." || tag == "..") return refuse(400, "Snapshot name cannot be " + tag);
   return std::nullopt;

@@ -17,7 +17,7 @@ class UseStatement : public Statement {
     context.client.keyspace = keyspace_;
     return Result<QueryResult>(QueryResult{SetKeyspaceResult{keyspace_}, {}, {}});
   }
-  const char* kind() const override { return "USE"; }
+  StatementKind kind() const override { return StatementKind::kUse; }
 
  private:
   std::string keyspace_;

@@ -223,8 +223,17 @@ std::string warn_of_use(bool& was_warned, BytesView id, std::string_view keyspac
 // When it was prepared in another keyspace than the session's. A batch does not tell.
 std::string warn_of_other_keyspace(const PreparedEntry& entry, BytesView id, ClientState& client) {
   const std::string_view keyspace = entry.names_tables ? std::string_view(entry.keyspace) : std::string_view();
-  if (keyspace == client.keyspace || entry.statement->kind() == std::string_view("BATCH")) return "";
+  if (keyspace == client.keyspace || entry.statement->kind() == StatementKind::kBatch) return "";
   return warn_of_use(client.was_warned_of_use, id, client.keyspace, keyspace);
+}
+
+// The answer to PREPARE counts markers in 16 bits.
+Status check_marker_count(const Statement& statement) {
+  constexpr size_t kMax = 65535;
+  const size_t count = statement.bind_variables().size();
+  if (count <= kMax) return {};
+  return invalid("Too many markers(?). " + std::to_string(count) + " markers exceed the allowed maximum of " +
+                 std::to_string(kMax));
 }
 
 // Ids of other statements are those with the session's keyspace, whatever they name.
@@ -483,6 +492,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   std::vector<Bytes> evicted;
   CO_ASSIGN_OR_RETURN(PreparedEntry entry, make_entry(owned_text, keyspace));
   CO_TRY(entry.statement->validate(context.client));
+  CO_TRY(check_marker_count(*entry.statement));
   put(entry, &evicted);
   bool fully_qualified = cache_.find(plain_id)->fully_qualified;
   Bytes id = fully_qualified ? plain_id : keyspace_id;

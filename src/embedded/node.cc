@@ -9,8 +9,10 @@
 #include <future>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "node/cluster_node.h"
 #include "node/logging.h"
 #include "runtime/linux/linux_runtime.h"
@@ -45,6 +47,19 @@ void log_config(const Config& config) {
   for (const std::string& key : config.ignored_keys) LOG_INFO("{}: not used by this node, ignored", key);
   LOG_INFO("cassandra-like for Cassandra {}, {} shards, configuration {}", kReleaseVersion, config.shards,
            config.file.empty() ? "built in" : config.file);
+  std::string given;
+  for (const auto& [key, value] : config.settings()) {
+    if (config.lines.contains(key)) given += fmt::format("{}{}={}", given.empty() ? "" : "; ", key, value);
+  }
+  LOG_INFO("Node configuration:[{}]", given);
+  LOG_INFO("Data in {}, commit log in {} (at most {})", fmt::join(config.data_file_directories, ", "),
+           config.commitlog_directory, memory_text(config.commitlog_total_space));
+  LOG_INFO("Memory: {} for memtables, {} for cached chunks of SSTables", memory_text(config.memtable_space()),
+           memory_text(config.file_cache_enabled ? config.file_cache_size : 0));
+  LOG_INFO("Clients: {}, frames up to {}, requests in flight up to {} ({} from one address)",
+           config.authenticator.short_name(), memory_text(config.native_transport_max_frame_size),
+           memory_text(config.native_transport_max_request_data_in_flight),
+           memory_text(config.native_transport_max_request_data_in_flight_per_ip));
 }
 
 // What a limit of the address space (ulimit -v) must leave room for. Without a limit nothing is checked: memory is

@@ -3,6 +3,7 @@
 #include "node/logging.h"
 #include "node/options.h"
 #include "runtime/gather.h"
+#include "transport/authenticator.h"
 
 namespace cassandra_like {
 namespace {
@@ -90,6 +91,19 @@ Task<AdminTransport> all_transport(ClusterNode* node, Runtime* runtime) {
   co_return total;
 }
 
+Task<Result<AdminLogin>> log_in(std::shared_ptr<Authenticator> authenticator, std::string user, std::string password) {
+  if (user.find('\0') != std::string::npos || password.find('\0') != std::string::npos) {
+    co_return Error(ErrorCode::kBadCredentials, "A name or a password holds a NUL character");
+  }
+  Bytes token(1, '\0');
+  token += user;
+  token.push_back('\0');
+  token += password;
+  Result<AuthOutcome> outcome = co_await authenticator->evaluate(std::move(token));
+  if (!outcome.ok()) co_return std::move(outcome.error());
+  co_return AdminLogin{outcome->is_superuser};
+}
+
 }  // namespace
 
 AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
@@ -102,6 +116,8 @@ AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
   }
   result.engine_options = engine_options(node.config());
   result.snitch = snitch_class(node.config());
+  result.has_passwords = node.config().authenticator.short_name() == "PasswordAuthenticator";
+  result.host_name = node.config().admin_host_name;
   result.started_millis = runtime.shard(0).clock.wall_millis();
   return result;
 }
@@ -119,6 +135,7 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   hooks.enable_binary = [n] { return n->enable_binary(); };
   hooks.disable_binary = [n] { return n->disable_binary(); };
   hooks.drain = [n] { return n->drain(); };
+  hooks.refresh_size_estimates = [n] { return n->refresh_size_estimates(); };
   hooks.stop = [stop] {
     if (stop) stop(Status());
   };
@@ -128,6 +145,17 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   };
   hooks.settings = [n] { return n->config().settings(); };
   return hooks;
+}
+
+Status add_admin_login(AdminHooks& hooks, ClusterNode& node, Runtime& runtime) {
+  const TransportOptions options = transport_options(node.config());
+  ASSIGN_OR_RETURN(auto made, Authenticator::create(options.authenticator, runtime.shard(0), node.processor(0),
+                                                    options.credentials_validity));
+  std::shared_ptr<Authenticator> authenticator = std::move(made);
+  hooks.log_in = [authenticator](std::string user, std::string password) {
+    return log_in(authenticator, std::move(user), std::move(password));
+  };
+  return {};
 }
 
 }  // namespace cassandra_like

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/log.h"
 #include "cql/auth/roles.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
+#include "replica/size_estimates.h"
 #include "runtime/gather.h"
 #include "storage/table/directory_check.h"
 
@@ -15,6 +17,9 @@ namespace cassandra_like {
 namespace {
 
 constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
+// As Cassandra's: first when the node has come to rest, then every five minutes.
+constexpr Duration kFirstSizeEstimates = std::chrono::seconds(30);
+constexpr Duration kSizeEstimatesPeriod = std::chrono::minutes(5);
 
 // The parts that one shard owns above its replica. Made, used and destroyed there.
 struct ShardParts {
@@ -38,6 +43,7 @@ class ClusterNodeImpl : public ClusterNode {
   QueryProcessor& processor(unsigned shard) override { return *parts_[shard].processor; }
   Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
 
+  Task<Status> refresh_size_estimates() override;
   Task<Status> enable_binary() override;
   Task<Status> disable_binary() override;
   bool binary_running() const override { return parts_[0].server->running(); }
@@ -62,6 +68,8 @@ class ClusterNodeImpl : public ClusterNode {
   Task<void> stop_coordinators();
   Task<void> close();
   void schedule_snapshot_cleanup();
+  void schedule_size_estimates(Duration delay);
+  Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
 
   Runtime& runtime_;
   Config config_;
@@ -71,7 +79,8 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<ShardedReplica> replicas_;
   std::vector<ShardParts> parts_;
   std::unique_ptr<AdminServer> admin_;
-  TimerId snapshot_cleanup_ = 0;
+  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0;
+  Gate background_;
   bool draining_ = false, drained_ = false;
 };
 
@@ -173,6 +182,11 @@ void ClusterNodeImpl::connect_parts(unsigned shard) {
   add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
 }
 
+// A keyspace's event has no name: all its tables go.
+bool is_drop_of_tables(const SchemaEvent& event) {
+  return event.change == "DROPPED" && (event.target == "TABLE" || event.target == "KEYSPACE");
+}
+
 Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
   node->connect_parts(shard);
   co_return co_await node->processor(shard).load_prepared();
@@ -205,8 +219,10 @@ Task<Status> ClusterNodeImpl::open() {
   co_await parts_[0].coordinator->batchlog().replay_all();
   CO_TRY(co_await create_default_role(parts_[0].processor.get()));
   if (hooks_.serve_admin) {
+    AdminHooks with_login = admin_hooks(*this, runtime_, hooks_.on_stop_requested);
+    CO_TRY(add_admin_login(with_login, *this, runtime_));
     auto admin = AdminServer::start({config_.admin_address, config_.admin_port}, admin_node(*this, runtime_),
-                                    admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+                                    std::move(with_login));
     if (!admin.ok()) co_return listen_error(admin.error(), "admin_address", "admin_port");
     admin_ = std::move(*admin);
   }
@@ -220,8 +236,48 @@ Task<Status> ClusterNodeImpl::open() {
     return Task<Status>(Status());
   };
   CO_TRY(co_await on_every_shard(start_batchlog));
+  schedule_size_estimates(kFirstSizeEstimates);
+  replicas_->shard(0).schema().add_listener([self](const SchemaDiff& diff) {
+    const bool drops = std::any_of(diff.events.begin(), diff.events.end(), is_drop_of_tables);
+    if (drops) spawn(self->forget_dropped_sizes(diff.events));
+  });
   LOG_INFO("Startup complete");
   co_return Status();
+}
+
+Task<Status> ClusterNodeImpl::refresh_size_estimates() {
+  if (drained_ || !background_.enter()) co_return Error(ErrorCode::kInvalid, "The node is stopping");
+  std::vector<Replica*> replicas;
+  for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) replicas.push_back(&replicas_->shard(shard));
+  Task<Status> task = record_size_estimates(&runtime_, std::move(replicas));
+  Status status = co_await task;
+  background_.leave();
+  co_return status;
+}
+
+Task<void> refresh_in_background(ClusterNodeImpl* node) {
+  Task<Status> task = node->refresh_size_estimates();
+  Status status = co_await task;
+  if (!status.ok()) LOG_WARN("The estimates of tables' sizes were not refreshed: {}", status.error().message());
+}
+
+void ClusterNodeImpl::schedule_size_estimates(Duration delay) {
+  size_estimates_ = home().schedule(delay, [this] {
+    if (!draining_) spawn(refresh_in_background(this));
+    schedule_size_estimates(kSizeEstimatesPeriod);
+  });
+}
+
+Task<void> ClusterNodeImpl::forget_dropped_sizes(std::vector<SchemaEvent> events) {
+  if (!background_.enter()) co_return;
+  for (const SchemaEvent& event : events) {
+    if (!is_drop_of_tables(event)) continue;
+    const int64_t now = runtime_.shard(0).clock.wall_micros();
+    Task<Status> task = forget_size_estimates(&replicas_->shard(0), event.keyspace, event.name, now);
+    Status status = co_await task;
+    if (!status.ok()) LOG_WARN("The size of a dropped table was not removed: {}", status.error().message());
+  }
+  background_.leave();
 }
 
 void ClusterNodeImpl::schedule_snapshot_cleanup() {
@@ -297,6 +353,8 @@ Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
 
 Task<void> ClusterNodeImpl::close() {
   if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
+  if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
+  co_await background_.close();
   admin_.reset();
   co_await stop_coordinators();
   auto* self = this;

@@ -38,6 +38,8 @@ class ClusterNode {
   virtual QueryProcessor& processor(unsigned shard) = 0;
 
   // Starts and stops serving CQL on every shard.
+  // system.size_estimates and table_estimates, now. They are kept up to date by themselves every five minutes.
+  virtual Task<Status> refresh_size_estimates() = 0;
   virtual Task<Status> enable_binary() = 0;
   virtual Task<Status> disable_binary() = 0;
   virtual bool binary_running() const = 0;

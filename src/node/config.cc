@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "admin/access.h"
 #include "cql/schema/table_options.h"
 #include "model/values.h"
 #include "node/config_guardrails.h"
@@ -266,6 +267,7 @@ class Parser {
         return fail(key,
                     fmt::format("Unknown host '{}': write an address, or a name that this machine knows", *address));
       }
+      if (address == &c.admin_address) c.admin_host_name = *address;
       *address = std::move(found);
     }
     return {};
@@ -290,6 +292,10 @@ class Parser {
 
   Status check_values() {
     const Config& c = config_;
+    const bool has_passwords = c.authenticator.short_name() == "PasswordAuthenticator";
+    if (Status fit = admin::check_address(c.admin_address, has_passwords); !fit.ok()) {
+      return fail("admin_address", fit.error().message());
+    }
     if (c.commitlog_sync == CommitLogSync::kBatch && c.commitlog_sync_period != Millis{0}) {
       return fail("commitlog_sync_period", "Batch sync specified, but commitlog_sync_period found: remove it");
     }

@@ -194,6 +194,7 @@ struct Config {
   // Options of our own.
   unsigned shards = 1;                      // 1 to 64; default: the cores
   std::string admin_address = "127.0.0.1";  // where nodetool and Prometheus call
+  std::string admin_host_name;              // what admin_address was given as, when that is a name
   uint16_t admin_port = 7199;
   std::string log_directory = "logs";  // of system.log
 

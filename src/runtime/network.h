@@ -6,6 +6,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -70,7 +73,11 @@ struct HttpRequest {
   std::string path;   // without the query
   std::string query;  // raw, without '?'
   std::string body;
-  std::string authorization;
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+
+  // Of a name in lower case: the first one.
+  bool has(std::string_view name) const;
+  const std::string& header(std::string_view name) const;  // empty when there is none
 };
 struct HttpResponse {
   int status = 200;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "cql/context/tracing.h"
 #include "replica/replica.h"
 #include "transport/connection.h"
@@ -160,6 +161,9 @@ void ServerConnection::authenticated(Request& request, Result<AuthOutcome> outco
   resume(kAuth);
   if (!outcome.ok()) {
     ++core_->metrics.auth_failures;
+    if (auto more = core_->login_failures.take(core_->now())) {
+      LOG_WARN("Login from {} refused: {}{}", client_.address.to_string(), outcome.error().message(), *more);
+    }
     return respond_error(request.header.stream, outcome.error());
   }
   const BytesView token = outcome->token.empty() ? kNull : BytesView(outcome->token);

@@ -17,7 +17,6 @@ namespace {
 constexpr size_t kMaxHistoryOfVersion = 100;
 constexpr Duration kMaxSweepInterval = std::chrono::seconds(15);
 constexpr Duration kMinSweepInterval = std::chrono::milliseconds(10);
-constexpr Duration kRefusalLogInterval = std::chrono::minutes(1);
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
 
 class ServerImpl : public Server {
@@ -90,7 +89,6 @@ class ServerImpl : public Server {
   std::vector<Peer> peers_;
   std::map<SocketAddress, LatestEvents> latest_events_;
   TimerId sweep_ = 0;
-  int64_t next_refusal_log_nanos_ = std::numeric_limits<int64_t>::min();
 };
 
 }  // namespace
@@ -168,13 +166,12 @@ std::shared_ptr<ConnectionHandler> ServerImpl::accept(Connection& connection) {
   const std::string host = connection.remote_address().host;
   if (!core_->connection_limits.admits(host)) {
     ++core_->metrics.connections_refused;
-    const int64_t now = core_->now();
-    if (now < next_refusal_log_nanos_) return nullptr;
-    next_refusal_log_nanos_ = now + kRefusalLogInterval.count();
-    LOG_WARN(
-        "Refused a client at {}: too many native connections (see native_transport_max_concurrent_connections and "
-        "native_transport_max_concurrent_connections_per_ip in cassandra.yaml)",
-        host);
+    if (auto more = core_->refusals.take(core_->now())) {
+      LOG_WARN(
+          "Refused a client at {}: too many native connections (see native_transport_max_concurrent_connections and "
+          "native_transport_max_concurrent_connections_per_ip in cassandra.yaml){}",
+          host, *more);
+    }
     return nullptr;
   }
   HostUsage& usage = core_->connection_limits.opened(host);

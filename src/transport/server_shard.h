@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_quota.h"
 #include "runtime/runtime.h"
 #include "transport/authenticator.h"
 #include "transport/limits.h"
@@ -42,6 +43,7 @@ struct ServerShard {
   TransportMetrics metrics;
 
   uint16_t shard_aware_port = 0;  // while it listens there
+  LogQuota login_failures, refusals{1};
 
   // Scratch of whoever runs now.
   Bytes body;

@@ -118,7 +118,8 @@ HttpResponse AdminNodeTest::send(HttpRequest request) {
 }
 
 AdminNodeTest::Reply AdminNodeTest::send(const std::string& method, const std::string& path, const std::string& query) {
-  HttpResponse response = send(HttpRequest{method, path, query, "", ""});
+  HttpResponse response =
+      send(HttpRequest{method, path, query, "", {{"host", "127.0.0.1:7199"}, {"x-requested-by", "nodetool"}}});
   EXPECT_EQ(response.content_type, "application/json");
   return {response.status, admin::Json::parse(response.body)};
 }

@@ -29,11 +29,42 @@ TEST_F(Commands, UnknownPathsAndMethods) {
   EXPECT_EQ(get("/v1/ring", "keyspace=%x").status, 400);
 }
 
-TEST_F(Commands, AskForThePassword) {
-  context_->node.user = "admin";
-  context_->node.password = "secret";
-  EXPECT_EQ(get("/v1/version").status, 401);
-  EXPECT_EQ(send(HttpRequest{"GET", "/v1/version", "", "", "Basic YWRtaW46c2VjcmV0"}).status, 200);
+// Base64 as `printf 'user:password' | base64` makes it.
+TEST_F(Commands, AskForARolesPasswordOffLoopback) {
+  context_->needs_login = true;
+  context_->hooks.log_in = [](std::string user, std::string password) {
+    if (password != "secret") {
+      return Task<Result<AdminLogin>>(Result<AdminLogin>(Error(ErrorCode::kBadCredentials, "wrong: " + user)));
+    }
+    return Task<Result<AdminLogin>>(Result<AdminLogin>(AdminLogin{user == "admin"}));
+  };
+  auto status = [this](const std::string& method, const std::string& path, const std::string& authorization) {
+    HttpRequest request{method, path, "", "", {{"host", "db1.example.com:7199"}, {"x-requested-by", "nodetool"}}};
+    if (!authorization.empty()) request.headers.emplace_back("authorization", authorization);
+    return send(request).status;
+  };
+  const std::string admin = "Basic YWRtaW46c2VjcmV0", reader = "basic cmVhZGVyOnNlY3JldA==";
+  EXPECT_EQ(status("GET", "/v1/version", ""), 401);
+  EXPECT_EQ(status("GET", "/v1/version", "Basic YWRtaW46c2VjcmV1"), 401);
+  EXPECT_EQ(status("GET", "/v1/version", "Bearer YWRtaW46c2VjcmV0"), 401);
+  EXPECT_EQ(status("GET", "/v1/version", admin), 200);
+  EXPECT_EQ(status("GET", "/metrics", reader), 200);
+  EXPECT_EQ(status("POST", "/v1/stop", reader), 403);
+  EXPECT_EQ(calls_, std::vector<std::string>());
+  EXPECT_EQ(status("POST", "/v1/drain", admin), 200);
+  EXPECT_EQ(calls_, std::vector<std::string>{"drain"});
+}
+
+// What a page in a browser can send, without and with a name of its own for this machine.
+TEST_F(Commands, AreNotRunForWebPages) {
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  auto stop = [this](Headers headers) { return send(HttpRequest{"POST", "/v1/drain", "", "", headers}).status; };
+  EXPECT_EQ(stop({{"host", "127.0.0.1:7199"}, {"origin", "http://evil.example"}, {"content-type", "text/plain"}}), 403);
+  EXPECT_EQ(stop({{"host", "127.0.0.1:7199"}, {"origin", "null"}, {"x-requested-by", "x"}}), 403);
+  EXPECT_EQ(stop({{"host", "127.0.0.1:7199"}, {"sec-fetch-site", "cross-site"}, {"x-requested-by", "x"}}), 403);
+  EXPECT_EQ(stop({{"host", "evil.example:7199"}, {"x-requested-by", "x"}}), 403);
+  EXPECT_EQ(stop({{"host", "127.0.0.1:7199"}, {"content-type", "text/plain"}}), 403);
+  EXPECT_EQ(calls_, std::vector<std::string>());
 }
 
 TEST_F(Commands, Version) {
@@ -384,6 +415,10 @@ TEST_F(Commands, Snapshots) {
 TEST_F(Commands, SnapshotsRefuse) {
   EXPECT_EQ(post("/v1/snapshots").json, error("You must supply a snapshot name."));
   EXPECT_EQ(post("/v1/snapshots", "tag=..%2Fx").json, error("Snapshot name cannot contain /"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=..%00").json, error("Snapshot name cannot contain control characters"));
+  EXPECT_EQ(post("/v1/snapshots", "tag=a%0Ab").status, 400);
+  EXPECT_EQ(post("/v1/snapshots", "tag=..").status, 400);
+  EXPECT_EQ(post("/v1/snapshots", "tag=" + std::string(256, 'a')).status, 400);
   EXPECT_EQ(post("/v1/snapshots", "tag=a&keyspace=system&table=nosuch").json,
             error("Unknown keyspace/cf pair (system.nosuch)"));
   Reply unknown = post("/v1/snapshots", "tag=a&keyspace=nosuch");

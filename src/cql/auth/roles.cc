@@ -179,7 +179,7 @@ Result<QueryResult> done() { return QueryResult{VoidResult{}, {}, {}}; }
 class CreateRoleStatement : public Statement {
  public:
   explicit CreateRoleStatement(ast::CreateRole ast) : ast_(std::move(ast)) {}
-  const char* kind() const override { return "CREATE ROLE"; }
+  StatementKind kind() const override { return StatementKind::kCreateRole; }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     const ast::RoleOptions& options = ast_.options;
     QueryServices* services = &context.services;
@@ -214,7 +214,7 @@ class CreateRoleStatement : public Statement {
 class AlterRoleStatement : public Statement {
  public:
   explicit AlterRoleStatement(ast::AlterRole ast) : ast_(std::move(ast)) {}
-  const char* kind() const override { return "ALTER ROLE"; }
+  StatementKind kind() const override { return StatementKind::kAlterRole; }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryServices* services = &context.services;
     const ast::RoleOptions& options = ast_.options;
@@ -292,7 +292,7 @@ Task<Status> change_membership(QueryServices* services, std::string member, std:
 class DropRoleStatement : public Statement {
  public:
   explicit DropRoleStatement(ast::DropRole ast) : ast_(std::move(ast)) {}
-  const char* kind() const override { return "DROP ROLE"; }
+  StatementKind kind() const override { return StatementKind::kDropRole; }
   Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryServices* services = &context.services;
@@ -325,7 +325,7 @@ class MembershipStatement : public Statement {
  public:
   MembershipStatement(std::string role, std::string grantee, bool grant)
       : role_(std::move(role)), grantee_(std::move(grantee)), grant_(grant) {}
-  const char* kind() const override { return grant_ ? "GRANT" : "REVOKE"; }
+  StatementKind kind() const override { return grant_ ? StatementKind::kGrant : StatementKind::kRevoke; }
   Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryServices* services = &context.services;
@@ -366,7 +366,7 @@ class ListRolesStatement : public Statement {
     columns.push_back(column("datacenters", types::text()));
     metadata_ = make_result_metadata(std::move(columns));
   }
-  const char* kind() const override { return ast_.users ? "LIST USERS" : "LIST ROLES"; }
+  StatementKind kind() const override { return ast_.users ? StatementKind::kListUsers : StatementKind::kListRoles; }
   Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     QueryServices* services = &context.services;
@@ -431,12 +431,12 @@ Result<std::string> absent_data(const ast::Resource& resource, const ExecutionCo
 // GRANT, REVOKE and LIST of permissions, which AllowAllAuthorizer has none of. The names are looked for all the same.
 class PermissionStatement : public Statement {
  public:
-  PermissionStatement(const char* operation, std::optional<ast::Resource> resource, std::optional<std::string> role)
+  PermissionStatement(StatementKind operation, std::optional<ast::Resource> resource, std::optional<std::string> role)
       : operation_(operation), resource_(std::move(resource)), role_(std::move(role)) {}
-  const char* kind() const override { return operation_; }
+  StatementKind kind() const override { return operation_; }
   Status validate(const ClientState& client) const override { return check_logged_in(client); }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
-    const bool list = operation_[0] == 'L';
+    const bool list = operation_ == StatementKind::kListPermissions;
     if (role_ && !list) {
       CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(&context.services, *role_));
       if (!role) co_return invalid("Role " + *role_ + " doesn't exist");
@@ -453,13 +453,13 @@ class PermissionStatement : public Statement {
       CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(&context.services, *role_));
       if (!role) co_return invalid("<role " + *role_ + "> doesn't exist");
     }
-    const std::string message = std::string(operation_) + " operation is not supported by AllowAllAuthorizer";
+    const std::string message = std::string(name(operation_)) + " operation is not supported by AllowAllAuthorizer";
     if (list) co_return invalid(message);
     co_return Error(ErrorCode::kServerError, "java.lang.UnsupportedOperationException: " + message);
   }
 
  private:
-  const char* operation_;
+  StatementKind operation_;
   std::optional<ast::Resource> resource_;
   std::optional<std::string> role_;
 };
@@ -473,10 +473,10 @@ struct PrepareRoleStatement {
   Prepared operator()(const ast::RevokeRole& s) const { return make<MembershipStatement>(s.role, s.revokee, false); }
   Prepared operator()(const ast::ListRoles& s) const { return make<ListRolesStatement>(s); }
   Prepared operator()(const ast::GrantPermissions& s) const {
-    return make<PermissionStatement>(s.revoke ? "REVOKE" : "GRANT", s.resource, s.role);
+    return make<PermissionStatement>(s.revoke ? StatementKind::kRevoke : StatementKind::kGrant, s.resource, s.role);
   }
   Prepared operator()(const ast::ListPermissions& s) const {
-    return make<PermissionStatement>("LIST PERMISSIONS", s.resource, s.role);
+    return make<PermissionStatement>(StatementKind::kListPermissions, s.resource, s.role);
   }
   Prepared operator()(const ast::AddIdentity&) const { return invalid("ADD IDENTITY is not supported yet"); }
   Prepared operator()(const ast::DropIdentity&) const { return invalid("DROP IDENTITY is not supported yet"); }

@@ -16,6 +16,12 @@ struct ClientState {
   SocketAddress address;
   int protocol_version = 4;
   std::string driver_name, driver_version;
+
+  // For the log: "cassandra at 127.0.0.1:50376".
+  std::string to_string() const {
+    if (is_internal) return "the node itself";
+    return (user.empty() ? "anonymous" : user) + " at " + address.to_string();
+  }
 };
 
 }  // namespace cassandra_like

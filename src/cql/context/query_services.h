@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_quota.h"
 #include "base/uuid.h"
 #include "coordinator/coordinator.h"
 #include "cql/context/guardrails.h"
@@ -32,10 +33,17 @@ struct CqlOptions {
   Guardrails guardrails;
 };
 
+// What keeps clients from flooding the log, for each kind of line.
+struct RequestLog {
+  LogQuota large_batches, wide_batches{1};
+};
+
 // One a shard. QueryProcessor implements it.
 class QueryServices {
  public:
   virtual ~QueryServices() = default;
+
+  RequestLog& request_log() { return request_log_; }
 
   // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
   virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
@@ -47,6 +55,9 @@ class QueryServices {
   virtual Coordinator& coordinator() = 0;
   virtual ShardRuntime& runtime() = 0;
   virtual const CqlOptions& options() const = 0;
+
+ private:
+  RequestLog request_log_;
 };
 
 }  // namespace cassandra_like

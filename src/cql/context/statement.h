@@ -17,6 +17,7 @@
 #include "cql/context/query_options.h"
 #include "cql/context/query_services.h"
 #include "cql/context/result.h"
+#include "cql/context/statement_kind.h"
 #include "cql/syntax/ast.h"
 
 namespace cassandra_like {
@@ -50,7 +51,7 @@ class Statement {
   // Refuses this client before any value is bound, already when it prepares the statement.
   virtual Status validate(const ClientState&) const { return {}; }
 
-  virtual const char* kind() const = 0;  // "SELECT", "UPDATE", … for metrics and the audit log
+  virtual StatementKind kind() const = 0;
   // nullptr for statements without result rows, or whose columns are known only when they run.
   virtual ResultMetadataPtr result_metadata() const { return nullptr; }
   // The tables whose change makes this statement stale.

@@ -2,6 +2,8 @@
 // time to live of a day, each event with a timeuuid of its own so that clients see them in order.
 #include "cql/context/tracing.h"
 
+#include <algorithm>
+
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -41,11 +43,15 @@ class TraceSessionImpl : public TraceSession {
 
   void event(std::string activity) override {
     if (events_.size() >= kMaxEvents) return;
-    events_.push_back({services_.next_time_uuid(), std::move(activity), elapsed_micros()});
+    const int32_t elapsed = elapsed_micros();
+    events_.push_back({event_id(elapsed), std::move(activity), elapsed});
   }
 
   Task<Status> finish() override {
+    // The end comes after every event, also for clients that compare what ids and columns say in whole microseconds.
     int32_t duration = elapsed_micros();
+    if (last_event_ != 0) duration = std::max(duration, static_cast<int32_t>((last_event_ - raw_start()) / 10));
+    ++duration;
     for (Event& event : events_) CO_TRY(co_await write_event(std::move(event)));
     std::vector<Bytes> values;
     values.emplace_back(id_.view());
@@ -71,6 +77,15 @@ class TraceSessionImpl : public TraceSession {
     int32_t elapsed_micros;
   };
 
+  uint64_t raw_start() const { return static_cast<uint64_t>(started_millis_) * 10'000 + kUuidEpochOffset; }
+  // Clients order events by the times of their ids and put the request's end at started_at + duration. Both count from the
+  // same millisecond, so no event passes the end. Ids of one session differ: each has its own number in the last bits.
+  Uuid event_id(int32_t elapsed) {
+    last_event_ = std::max(raw_start() + static_cast<uint64_t>(elapsed) * 10, last_event_ + 1);
+    uint64_t clock_and_node = 0;
+    for (size_t i = 8; i < 16; ++i) clock_and_node = clock_and_node << 8 | id_.bytes[i];
+    return Uuid::time_based(last_event_, clock_and_node);
+  }
   const LocalNode& node() const { return services_.coordinator().replica().local_node(); }
   int32_t elapsed_micros() const {
     return static_cast<int32_t>((services_.runtime().clock.monotonic_nanos() - started_nanos_) / 1000);
@@ -104,6 +119,7 @@ class TraceSessionImpl : public TraceSession {
   std::map<std::string, std::string> parameters_;
   int64_t started_millis_, started_nanos_;
   std::vector<Event> events_;
+  uint64_t last_event_ = 0;  // of its id's time
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include "base/log.h"
+#include "base/memory_text.h"
 #include "cql/modification/modification.h"
 
 namespace cassandra_like {
@@ -84,12 +86,24 @@ uint64_t data_size(const Mutation& mutation) {
   return size;
 }
 
+void log_size(std::span<const Mutation> mutations, uint64_t size, uint64_t threshold, bool is_refused,
+              ExecutionContext& context) {
+  auto more = context.services.request_log().large_batches.take(context.runtime.clock.monotonic_nanos());
+  if (!more) return;
+  LOG_AT(is_refused ? LogLevel::kError : LogLevel::kWarn,
+         "Batch for {} is of size {}, exceeding specified threshold of {} by {}.{}{}", table_names(mutations),
+         memory_text(size), memory_text(threshold), memory_text(size - threshold),
+         is_refused ? " (see batch_size_fail_threshold)" : "", *more);
+}
+
 Status check_size(std::span<const Mutation> mutations, ExecutionContext& context) {
   if (mutations.size() <= 1) return {};
   uint64_t size = 0, warn = context.config.batch_size_warn_bytes;
   for (const Mutation& mutation : mutations) size += data_size(mutation);
   if (size <= warn) return {};
-  if (size > context.config.batch_size_fail_bytes) return invalid("Batch too large");
+  const uint64_t fail = context.config.batch_size_fail_bytes;
+  log_size(mutations, size, size > fail ? fail : warn, size > fail, context);
+  if (size > fail) return invalid("Batch too large");
   context.warnings.push_back("Batch for " + table_names(mutations) + " is of size " + std::to_string(size) +
                              ", exceeding specified threshold of " + std::to_string(warn) + " by " +
                              std::to_string(size - warn) + ".");
@@ -103,9 +117,13 @@ void warn_of_many_partitions(BatchType type, std::span<const Mutation> mutations
   if (keys.size() <= context.config.unlogged_batch_across_partitions_warn_threshold) return;
   std::string names = table_names(mutations);
   bool several = names.find(',') != std::string::npos;
-  context.warnings.push_back("Unlogged batch covering " + std::to_string(keys.size()) +
-                             " partitions detected against table" + (several ? "s " : " ") + names +
-                             ". You should use a logged batch for atomicity, or asynchronous writes for performance.");
+  std::string warning = "Unlogged batch covering " + std::to_string(keys.size()) +
+                        " partitions detected against table" + (several ? "s " : " ") + names +
+                        ". You should use a logged batch for atomicity, or asynchronous writes for performance.";
+  if (auto more = context.services.request_log().wide_batches.take(context.runtime.clock.monotonic_nanos())) {
+    LOG_WARN("{}{}", warning, *more);
+  }
+  context.warnings.push_back(std::move(warning));
 }
 
 // Each statement is bound with its own values; all share the request's time and arena.
@@ -175,7 +193,7 @@ class BatchStatement : public Statement {
     for (const auto& statement : statements_) TRY(statement->validate(client));
     return {};
   }
-  const char* kind() const override { return "BATCH"; }
+  StatementKind kind() const override { return StatementKind::kBatch; }
   std::vector<Uuid> depends_on() const override {
     std::vector<Uuid> tables;
     for (const auto& statement : statements_) tables.push_back(statement->as_modification()->table()->id);
@@ -212,12 +230,15 @@ class TruncateStatement : public Statement {
     }
     return run(&context);
   }
-  const char* kind() const override { return "TRUNCATE"; }
+  StatementKind kind() const override { return StatementKind::kTruncate; }
   std::vector<Uuid> depends_on() const override { return {table_->id}; }
 
  private:
   Task<Result<QueryResult>> run(ExecutionContext* context) const {
+    const std::string name = table_->qualified_name();
+    LOG_INFO("Truncating {}, as {} wants", name, context->client.to_string());
     CO_TRY(co_await context->coordinator.truncate(table_));
+    LOG_INFO("Truncate of {} is complete", name);
     co_return QueryResult{};
   }
   TablePtr table_;

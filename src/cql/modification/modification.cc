@@ -47,8 +47,10 @@ Status check_modifiable(const TableMetadata& table, const ClientState& client) {
   return {};
 }
 
-const char* Modification::kind() const {
-  return statement_kind_ == Kind::kInsert ? "INSERT" : statement_kind_ == Kind::kUpdate ? "UPDATE" : "DELETE";
+StatementKind Modification::kind() const {
+  return statement_kind_ == Kind::kInsert   ? StatementKind::kInsert
+         : statement_kind_ == Kind::kUpdate ? StatementKind::kUpdate
+                                            : StatementKind::kDelete;
 }
 
 Result<std::span<const BytesView>> Modification::bind_keys(ExecutionContext& context) const {

@@ -30,7 +30,7 @@ class Modification : public Statement {
 
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
   Status validate(const ClientState&) const override;
-  const char* kind() const override;
+  StatementKind kind() const override;
   std::vector<Uuid> depends_on() const override { return {table_->id}; }
   const TableMetadata* key_table() const override { return table_.get(); }
   const Modification* as_modification() const override { return this; }

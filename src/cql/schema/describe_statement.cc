@@ -73,7 +73,8 @@ std::string_view without_package(std::string_view name, std::string_view package
 
 // Each range by its last token, with the addresses of its replicas: with one node, its own.
 Bytes range_ownership(const LocalNode& node) {
-  std::string address = node.broadcast_address + "/" + node.broadcast_address + ":" + std::to_string(node.storage_port);
+  // As a Java address without a name prints itself.
+  std::string address = "/" + SocketAddress{node.broadcast_address, node.storage_port}.to_string();
   std::set<std::string> tokens;
   for (Token token : node.tokens) tokens.insert(std::to_string(token));
   Bytes owners, map;
@@ -91,7 +92,7 @@ class DescribeStatement : public Statement {
  public:
   explicit DescribeStatement(ast::Describe describe) : describe_(std::move(describe)) {}
 
-  const char* kind() const override { return "DESCRIBE"; }
+  StatementKind kind() const override { return StatementKind::kDescribe; }
 
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override {
     std::string keyspace =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "cql/context/query_services.h"
 #include "schema/schema_diff.h"
 
@@ -13,7 +14,7 @@ namespace {
 struct Subject {
   enum class Resource : uint8_t { kNone, kKeyspace, kAllTables, kTable };
 
-  const char* kind;        // of the statement
+  StatementKind kind;
   const char* change;      // CREATED UPDATED DROPPED
   const char* target;      // KEYSPACE TABLE TYPE
   std::string name;        // of the table or type; empty: as the change tells
@@ -24,44 +25,46 @@ struct Subject {
 using Resource = Subject::Resource;
 
 Subject subject_of(const ast::CreateKeyspace&) {
-  return {"CREATE KEYSPACE", "CREATED", "KEYSPACE", "", "CREATE", Resource::kNone};
+  return {StatementKind::kCreateKeyspace, "CREATED", "KEYSPACE", "", "CREATE", Resource::kNone};
 }
 Subject subject_of(const ast::AlterKeyspace&) {
-  return {"ALTER KEYSPACE", "UPDATED", "KEYSPACE", "", "ALTER", Resource::kKeyspace};
+  return {StatementKind::kAlterKeyspace, "UPDATED", "KEYSPACE", "", "ALTER", Resource::kKeyspace};
 }
 Subject subject_of(const ast::DropKeyspace&) {
-  return {"DROP KEYSPACE", "DROPPED", "KEYSPACE", "", "DROP", Resource::kKeyspace};
+  return {StatementKind::kDropKeyspace, "DROPPED", "KEYSPACE", "", "DROP", Resource::kKeyspace};
 }
 Subject subject_of(const ast::CreateTable& s) {
-  return {"CREATE TABLE", "CREATED", "TABLE", s.table.name, "CREATE", Resource::kAllTables};
+  return {StatementKind::kCreateTable, "CREATED", "TABLE", s.table.name, "CREATE", Resource::kAllTables};
 }
 Subject subject_of(const ast::AlterTable& s) {
-  return {"ALTER TABLE", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
+  return {StatementKind::kAlterTable, "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
 }
 Subject subject_of(const ast::DropTable& s) {
-  return {"DROP TABLE", "DROPPED", "TABLE", s.table.name, "DROP", Resource::kTable};
+  return {StatementKind::kDropTable, "DROPPED", "TABLE", s.table.name, "DROP", Resource::kTable};
 }
 Subject subject_of(const ast::CreateType& s) {
-  return {"CREATE TYPE", "CREATED", "TYPE", s.type.name, "CREATE", Resource::kAllTables};
+  return {StatementKind::kCreateType, "CREATED", "TYPE", s.type.name, "CREATE", Resource::kAllTables};
 }
 Subject subject_of(const ast::AlterType& s) {
-  return {"ALTER TYPE", "UPDATED", "TYPE", s.type.name, "ALTER", Resource::kAllTables};
+  return {StatementKind::kAlterType, "UPDATED", "TYPE", s.type.name, "ALTER", Resource::kAllTables};
 }
 Subject subject_of(const ast::DropType& s) {
-  return {"DROP TYPE", "DROPPED", "TYPE", s.type.name, "DROP", Resource::kAllTables};
+  return {StatementKind::kDropType, "DROPPED", "TYPE", s.type.name, "DROP", Resource::kAllTables};
 }
 Subject subject_of(const ast::CreateIndex& s) {
-  return {"CREATE INDEX", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
+  return {StatementKind::kCreateIndex, "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kTable};
 }
-Subject subject_of(const ast::DropIndex&) { return {"DROP INDEX", "UPDATED", "TABLE", "", "ALTER", Resource::kNone}; }
+Subject subject_of(const ast::DropIndex&) {
+  return {StatementKind::kDropIndex, "UPDATED", "TABLE", "", "ALTER", Resource::kNone};
+}
 Subject subject_of(const ast::DropView& s) {
-  return {"DROP MATERIALIZED VIEW", "DROPPED", "TABLE", s.view.name, "ALTER", Resource::kNone};
+  return {StatementKind::kDropView, "DROPPED", "TABLE", s.view.name, "ALTER", Resource::kNone};
 }
 Subject subject_of(const ast::DropTrigger& s) {
-  return {"DROP TRIGGER", "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kNone};
+  return {StatementKind::kDropTrigger, "UPDATED", "TABLE", s.table.name, "ALTER", Resource::kNone};
 }
 Subject subject_of(const ast::DropFunction& s) {
-  return {s.aggregate ? "DROP AGGREGATE" : "DROP FUNCTION",
+  return {s.aggregate ? StatementKind::kDropAggregate : StatementKind::kDropFunction,
           "DROPPED",
           "FUNCTION",
           s.function.name,
@@ -131,6 +134,14 @@ QueryResult result_of(const SchemaDiff& diff) {
   return result;
 }
 
+// "CREATE TABLE shop.orders: done for cassandra at 127.0.0.1:50376, the schema's version is …".
+void log_change(const SchemaStatement& statement, const SchemaDiff& diff, const ClientState& client) {
+  if (diff.events.empty()) return;
+  const SchemaEvent& event = diff.events.front();
+  LOG_INFO("{} {}{}{}: done for {}, the schema has version {}", name(statement.kind()), event.keyspace,
+           event.name.empty() ? "" : ".", event.name, client.to_string(), diff.schema->version().to_string());
+}
+
 Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext* context) {
   SchemaStore& store = context->coordinator.schema();
   CO_TRY(statement->check(context->client.is_internal, *store.current()));
@@ -144,6 +155,7 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   if (!diff.ok()) co_return std::move(diff.error());
   statement->put_own_first(diff->events);
   CO_TRY(co_await pass(context->runtime, input.dropped_until_micros));
+  log_change(*statement, *diff, context->client);
   for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
   CO_TRY(co_await context->services.remove_stale_prepared());
   if (!input.created_index.empty() && !diff->events.empty()) {
@@ -158,7 +170,7 @@ class ChangeStatement : public SchemaStatement {
   ChangeStatement(Change change, std::string keyspace)
       : change_(std::move(change)), keyspace_(std::move(keyspace)), subject_(subject_of(change_)) {}
 
-  const char* kind() const override { return subject_.kind; }
+  StatementKind kind() const override { return subject_.kind; }
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override { return run(this, &context); }
 
   Status check(bool is_internal, const Schema& schema) const override {

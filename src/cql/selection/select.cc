@@ -18,7 +18,7 @@ constexpr uint64_t kGroupPage = 10000;
 class SelectStatement : public Statement {
  public:
   Task<Result<QueryResult>> execute(ExecutionContext& context) const override;
-  const char* kind() const override { return "SELECT"; }
+  StatementKind kind() const override { return StatementKind::kSelect; }
   ResultMetadataPtr result_metadata() const override { return selection_.metadata(); }
   std::vector<Uuid> depends_on() const override { return {table_->id}; }
   const TableMetadata* key_table() const override { return table_.get(); }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/log_quota.h"
 #include "runtime/linux/os_error.h"
 #include "runtime/linux/socket_address.h"
 
@@ -92,7 +93,9 @@ class AcceptLoop final : public Pollable {
   }
 
   void rest_a_while(int error_number) {
-    LOG_WARN("{}", os_error("accept on", local_address_of(fd_.get()).to_string(), error_number).message());
+    if (auto more = failures_.take(steady_nanos())) {
+      LOG_WARN("{}{}", os_error("accept on", local_address_of(fd_.get()).to_string(), error_number).message(), *more);
+    }
     shard_.change_events(this, fd_.get(), 0);
     retry_ = shard_.schedule(kAcceptRetry, [this] {
       retry_ = 0;
@@ -107,6 +110,7 @@ class AcceptLoop final : public Pollable {
   Spread spread_ = Spread::kAny;
   SocketAddress address_;
   TimerId retry_ = 0;
+  LogQuota failures_{1};
 };
 
 namespace {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "read/merge.h"
 #include "storage/engine/engine_impl.h"
 #include "storage/sstable/sstable_files.h"
@@ -122,6 +123,7 @@ Task<void> EngineImpl::keep_record(CompactionRecord record) {
 
 Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs) {
   TablePtr table = store->table;
+  const int64_t begun = runtime_.clock.monotonic_nanos();
   CompactionRecord record = begin_record(table, inputs);
   SSTableWriterOptions options = options_for(inputs, *table);
   options.host_id = options_.host_id;
@@ -159,7 +161,9 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
   store->remove_sstables(inputs);
   for (const SSTablePtr& input : inputs) store->leftovers.push_back(input->info().descriptor);
   CO_TRY(store->remove_leftovers(runtime_.disk));
-  LOG_DEBUG("Compacted {} SSTables of {} into {}", inputs.size(), table->qualified_name(), descriptor.file("Data.db"));
+  LOG_INFO("Compacted {} sstables of {} to [{}]: {} to {} in {} ms", inputs.size(), table->qualified_name(),
+           wrote ? descriptor.file("Data.db") : "", memory_text(record.bytes_in), memory_text(record.bytes_out),
+           (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
   co_await keep_record(std::move(record));
   co_return Status();
 }

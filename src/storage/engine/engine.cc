@@ -1,5 +1,6 @@
 // The schema's tables, start and stop, numbers.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -270,6 +271,26 @@ Result<TableStatistics> EngineImpl::table_statistics(const Uuid& table) const {
   out.sstables_per_read = counters.sstables_per_read;
   out.tombstones_per_read = counters.tombstones_per_read;
   out.live_rows_per_read = counters.live_rows_per_read;
+  return out;
+}
+
+Result<SizeEstimate> EngineImpl::estimate_size(const Uuid& table, const KeyRange& range) const {
+  SizeEstimate out;
+  TableStorePtr store = find(table);
+  if (!store) return out;
+  for (const LiveSSTable& live : store->sstables) {
+    // Every shard has those; the first one counts them.
+    if (live.foreign && shard_ != 0) continue;
+    const SSTableInfo& info = live.sstable->info();
+    if (range.end.compare(DecoratedKey::of(info.first_key)) < 0) continue;
+    if (range.start.compare(DecoratedKey::of(info.last_key)) > 0) continue;
+    ASSIGN_OR_RETURN(const uint64_t partitions, live.sstable->estimated_partitions(range));
+    uint64_t counted = 0;
+    for (const auto& [bytes, count] : info.partition_sizes) counted += count;
+    out.partitions += partitions;
+    out.partition_bytes += static_cast<uint64_t>(std::ceil(info.mean_partition_bytes())) * counted;
+    out.counted += counted;
+  }
   return out;
 }
 

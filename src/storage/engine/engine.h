@@ -43,6 +43,13 @@ struct TableStatistics {
       tombstones_per_read, live_rows_per_read;
 };
 
+// What the SSTables of one shard say of a range of the ring. The mean partition is partition_bytes / counted.
+struct SizeEstimate {
+  uint64_t partitions = 0;       // in the range
+  uint64_t partition_bytes = 0;  // of all partitions of the SSTables that reach into the range
+  uint64_t counted = 0;          // those partitions
+};
+
 struct EngineStatistics {
   uint64_t commitlog_bytes = 0;
   uint64_t commitlog_segments = 0;
@@ -158,6 +165,8 @@ class Engine {
   // The latest write or deletion that a table holds, in microseconds; kNoTimestamp when it holds nothing. Looks at all
   // that is in memtables: for small tables.
   virtual Result<int64_t> max_timestamp(const Uuid& table) const = 0;
+  // Memtables do not count, as in Cassandra. Zeros for an unknown table.
+  virtual Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const = 0;
   virtual EngineStatistics statistics() const = 0;
   virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
 };

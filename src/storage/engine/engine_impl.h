@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/huge_chunks.h"
+#include "base/log_quota.h"
 #include "read/merge.h"
 #include "read/read_pipeline.h"
 #include "storage/engine/engine.h"
@@ -52,6 +53,7 @@ class EngineImpl final : public Engine {
 
   Result<TableStatistics> table_statistics(const Uuid& table) const override;
   Result<int64_t> max_timestamp(const Uuid& table) const override;
+  Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const override;
   EngineStatistics statistics() const override;
   std::vector<SSTableInfo> sstables(const Uuid& table) const override;
 
@@ -173,7 +175,9 @@ class EngineImpl final : public Engine {
   SchemaPtr schema_;
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
-  int64_t highest_flushed_segment_ = 0;  // as the SSTables that were loaded say
+  LogQuota tombstone_lines_;
+  uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
+  int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say
 
   bool started_ = false;
   bool replaying_ = true;

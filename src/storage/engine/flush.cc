@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "read/merge.h"
 #include "storage/engine/engine_impl.h"
 #include "storage/sstable/sstable_files.h"
@@ -155,6 +156,7 @@ Task<Status> EngineImpl::sync_names_of_sstables() {
 
 Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
                                         CommitLogPosition upper) {
+  const int64_t begun = runtime_.clock.monotonic_nanos();
   Status synced = co_await sync_paths(store);
   if (!synced.ok()) co_return disk_failure(synced.error(), "Failed to sync the directories of a table");
   TablePtr table = memtable->table();
@@ -188,7 +190,9 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
       store->leftovers.push_back(descriptor);
       co_return disk_failure(sstable.error(), what);
     }
-    LOG_DEBUG("Flushed {} to {} ({} bytes)", table->qualified_name(), descriptor.file("Data.db"), info->data_bytes);
+    LOG_INFO("Completed flushing {}: {} partitions, {} of memory to {} ({}) in {} ms", table->qualified_name(),
+             info->partitions, memory_text(memtable->memory_used()), descriptor.file("Data.db"),
+             memory_text(info->data_bytes), (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
     store->add_sstable(std::move(sstable).value(), self_);
   }
   store->forget_flushed(memtable);

@@ -10,6 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/log.h"
 #include "read/merge.h"
+#include "read/query_text.h"
 #include "storage/engine/engine_impl.h"
 #include "storage/memtable/column_versions.h"
 
@@ -148,8 +149,15 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
     counters->live_rows_per_read.record(numbers.rows);
   }
   if (numbers.tombstones > tombstone_thresholds(command).warn) {
-    LOG_WARN("Read {} live rows and {} tombstone cells for query of {} (see tombstone_warn_threshold)", numbers.rows,
-             numbers.tombstones, command.table->qualified_name());
+    if (auto more = tombstone_lines_.take(runtime_.clock.monotonic_nanos())) {
+      const Token last = feed.paused_key().token;
+      LOG_WARN("{}{}", tombstone_warning(command, numbers.rows, numbers.tombstones, last), *more);
+    }
+  }
+  if (!status.ok() && status.error().code() == ErrorCode::kReadFailure) {
+    if (auto more = tombstone_lines_.take(runtime_.clock.monotonic_nanos())) {
+      LOG_ERROR("{} (see tombstone_failure_threshold): {}{}", status.error().message(), query_text(command), *more);
+    }
   }
   if (!status.ok()) return std::move(status.error());
   return numbers;

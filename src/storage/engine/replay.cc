@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/memory_text.h"
 #include "storage/commitlog/segment_reader.h"
 #include "storage/engine/engine_impl.h"
 
@@ -68,6 +69,8 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     if (!named.ok()) co_return named;
   }
   replayed_ = {};
+  const int64_t begun = runtime_.clock.monotonic_nanos();
+  replayed_mutations_ = replayed_bytes_ = 0;
   Selection everything;
   for (const SegmentOnDisk& segment : segments) {
     const auto& writer = segment.descriptor.writer;
@@ -88,6 +91,10 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
     }
     co_await runtime_.executor.yield();
   }
+  if (replayed_mutations_ > 0) {
+    LOG_INFO("Log replay complete, {} replayed mutations in {} ms, from segments of {}", replayed_mutations_,
+             (runtime_.clock.monotonic_nanos() - begun) / 1'000'000, memory_text(replayed_bytes_));
+  }
   co_return Status();
 }
 
@@ -95,6 +102,7 @@ Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::funct
                                   const TruncationRecords& truncated, bool newest) {
   ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
   ASSIGN_OR_RETURN(BytesView data, file->map());
+  replayed_bytes_ += data.size();
   const SegmentDescriptor& descriptor = segment.descriptor;
   if (is_own(descriptor)) log_.adopt(descriptor.id, segment.path, data.size());
   auto on_damage = [this](const Error& error) -> Status {
@@ -194,6 +202,7 @@ void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const Logg
       TableStorePtr store = find(update.table->id);
       if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
       apply_to(*store, update);
+      ++replayed_mutations_;
       if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));
     }
   }

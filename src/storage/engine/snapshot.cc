@@ -152,6 +152,8 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest req
     synced = co_await runtime_.disk.sync_directory(path);
     if (!synced.ok()) co_return synced;
   }
+  // Every shard adds its files to it.
+  if (shard_ == 0) LOG_INFO("Created snapshot {} of {}", tag, store->table->qualified_name());
   co_return Status();
 }
 

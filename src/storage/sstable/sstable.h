@@ -58,6 +58,9 @@ struct SSTableInfo {
   Uuid originating_host;
   // How many partitions have at most so many bytes, and so many cells (and more than the number before).
   std::vector<std::pair<uint64_t, uint64_t>> partition_sizes, cells_per_partition;
+
+  // EstimatedHistogram.rawMean of partition_sizes, bytes; 0 when there is none.
+  double mean_partition_bytes() const;
 };
 
 struct SSTableWriterOptions {
@@ -116,6 +119,9 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
                                                         const SliceSelection& selection) const = 0;
   virtual Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
                                                          const SliceSelection& selection) const = 0;
+  // How many partitions lie in the range, from their share of the data and the mean partition: Cassandra's
+  // SSTableReader.estimatedKeysForRanges. Exact when the range covers the whole SSTable.
+  virtual Result<uint64_t> estimated_partitions(const KeyRange& range) const = 0;
   // Reads everything and checks every checksum and order.
   virtual Status verify() const = 0;
   virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets

@@ -1,6 +1,8 @@
 // An open SSTable: its small components in memory, its indexes mapped, its data read as it is wanted.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/checksum.h"
 #include "base/log.h"
 #include "storage/sstable/bloom_filter.h"
@@ -37,6 +39,7 @@ class BtiSSTable final : public SSTable {
                                                 const SliceSelection& selection) const override;
   Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
                                                  const SliceSelection& selection) const override;
+  Result<uint64_t> estimated_partitions(const KeyRange& range) const override;
   Status verify() const override;
   size_t memory_used() const override { return filter_->memory_used() + data_->memory_used(); }
   uint64_t false_positives() const override { return false_positives_; }
@@ -302,6 +305,31 @@ class BtiScanner final : public PartitionScanner {
   bool done_ = false;
 };
 
+// Where the first partition at or behind a place of the ring begins in the data; the data's end when there is none.
+Result<uint64_t> data_position(const std::shared_ptr<const BtiSSTable>& sstable, const TablePtr& table,
+                               const RingPosition& place) {
+  ASSIGN_OR_RETURN(auto header, sstable->resolve(table));
+  KeyRange rest;
+  rest.start = place;
+  const SliceSelection everything;
+  BtiScanner scanner(sstable, std::move(header), rest, everything);
+  ASSIGN_OR_RETURN(const PartitionReader* first, scanner.next());
+  return first == nullptr ? sstable->info().uncompressed_bytes : scanner.reader().start_position();
+}
+
+Result<uint64_t> BtiSSTable::estimated_partitions(const KeyRange& range) const {
+  if (range.end.compare(first_key_) < 0 || range.start.compare(last_key_) > 0) return uint64_t{0};
+  const bool from_start = range.start.compare(first_key_)<0, to_end = range.end.compare(last_key_)> 0;
+  if (from_start && to_end) return index_->count();
+  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  uint64_t start = 0, end = info_.uncompressed_bytes;
+  if (!from_start) ASSIGN_OR_RETURN(start, data_position(self, table_, range.start));
+  if (!to_end) ASSIGN_OR_RETURN(end, data_position(self, table_, range.end));
+  const double mean = info_.mean_partition_bytes();
+  if (mean <= 0 || end <= start) return uint64_t{0};
+  return static_cast<uint64_t>(std::llround(static_cast<double>(end - start) / mean));
+}
+
 Result<std::unique_ptr<PartitionScanner>> BtiSSTable::scan(const TablePtr& table, const KeyRange& range,
                                                            const SliceSelection& selection) const {
   ASSIGN_OR_RETURN(auto header, resolve(table));
@@ -367,6 +395,16 @@ Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor,
 }
 
 }  // namespace
+
+double SSTableInfo::mean_partition_bytes() const {
+  uint64_t count = 0;
+  double sum = 0;
+  for (const auto& [bytes, partitions_of_size] : partition_sizes) {
+    count += partitions_of_size;
+    sum += static_cast<double>(bytes) * static_cast<double>(partitions_of_size);
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
 
 Result<SSTablePtr> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
                                  ChunkCache* cache) {
