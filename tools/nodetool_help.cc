@@ -75,6 +75,9 @@ std::string described(const std::string& head, const std::string& description) {
   return "        " + head + "\n" + paragraph.text() + "\n";
 }
 
+// `help` itself needs no node, and so has no function.
+bool is_supported(const Command& command) { return command.run != nullptr || command.name == "help"; }
+
 }  // namespace
 
 std::string help_text() {
@@ -88,10 +91,10 @@ std::string help_text() {
   Paragraph absent(4);
   for (const Command& c : commands()) {
     width = std::max(width, c.name.size());
-    if (c.run == nullptr) absent.word(c.name);
+    if (!is_supported(c)) absent.word(c.name);
   }
   for (const Command& c : commands()) {
-    if (c.run != nullptr) out += fmt::format("    {:<{}}   {}\n", c.name, width, c.description);
+    if (is_supported(c)) out += fmt::format("    {:<{}}   {}\n", c.name, width, c.description);
   }
   out += "\nNot supported yet; each of these says so and exits with 2:\n" + absent.text();
   return out + "\nSee 'nodetool help <command>' for more information on a specific command.\n\n";

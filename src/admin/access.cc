@@ -55,7 +55,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 std::optional<Answer> check_headers(const HttpRequest& request, const std::string& configured_name, bool has_login) {
   if (request.has("origin") || (request.has("sec-fetch-site") && request.header("sec-fetch-site") != "none")) {
-    return refuse(403, "The admin port does not answer web pages (the request has an Origin)");
+    return refuse(403,
+                  "The admin port does not answer web pages: the request has an Origin or a Sec-Fetch-Site header");
   }
   // A browser always sends Host, so a request of HTTP/1.0 without one is no browser's.
   if (!has_login && request.has("host") && !is_own_name(request.header("host"), configured_name)) {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "model/values.h"
-#include "replica/internal_table.h"
 #include "ring/token_ring.h"
 #include "runtime/gather.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like {
 namespace {

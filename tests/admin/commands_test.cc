@@ -132,7 +132,18 @@ TEST_F(Commands, Cluster) {
   EXPECT_EQ(cluster, Json::parse(R"({"name": "Test Cluster", "snitch": "org.apache.cassandra.locator.SimpleSnitch",
       "dynamic_snitch": false, "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner", "live": 1, "joining": 0,
       "moving": 0, "leaving": 0, "unreachable": 0, "data_centers": [{"name": "datacenter1", "nodes": 1, "down": 0}],
-      "release_versions": [{"version": "5.0.9", "nodes": [{"address": "127.0.0.1", "port": 7000}]}]})"));
+      "release_versions": [{"version": "5.0.9", "nodes": [{"address": "127.0.0.1", "port": 7000}]}],
+      "note": null})"));
+  make_shop();
+  cql("CREATE KEYSPACE far WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}");
+  EXPECT_EQ(get("/v1/cluster").json["note"],
+            "Non-system keyspaces don't have the same replication settings, effective ownership information is "
+            "meaningless");
+}
+
+TEST_F(Commands, RefreshSizeEstimates) {
+  EXPECT_EQ(post("/v1/refresh_size_estimates").json, Json::object());
+  EXPECT_EQ(calls_, std::vector<std::string>{"refresh_size_estimates"});
 }
 
 TEST_F(Commands, Gossip) {

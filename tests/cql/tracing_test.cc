@@ -64,7 +64,9 @@ TEST(Tracing, WritesTheSessionAndItsEventsForADay) {
   processor.coordinator_.local.node.broadcast_address = "10.0.0.1";
   ClientState client;
   client.address = {"10.0.0.7", 40000};
-  Bytes started = encode_bigint(runtime.clock.wall_millis());
+  world->run_for(std::chrono::microseconds(700));  // within a millisecond
+  const int64_t runtime_start_millis = runtime.clock.wall_millis();
+  Bytes started = encode_bigint(runtime_start_millis);
   auto trace = TraceSession::begin(processor, client, "Execute CQL3 query", {{"query", "SELECT 1"}});
   trace->event("Parsing SELECT 1");
   world->run_for(std::chrono::microseconds(1500));
@@ -90,6 +92,10 @@ TEST(Tracing, WritesTheSessionAndItsEventsForADay) {
     EXPECT_EQ(values, (std::vector<Bytes>{id, activity, node, encode_int(7000), encode_int(i * 1500), thread}));
   }
   EXPECT_LT(types::timeuuid()->compare(event_ids[0], event_ids[1]), 0);
+  // The request's end, which clients put at started_at + duration, comes after the last event.
+  const int64_t start_micros = runtime_start_millis * 1000;
+  EXPECT_EQ(Uuid::from_bytes(event_ids[0]).unix_micros(), start_micros);
+  EXPECT_EQ(Uuid::from_bytes(event_ids[1]).unix_micros(), start_micros + 1500);
 
   const auto& [text, values] = processor.written[2];
   EXPECT_EQ(
@@ -100,7 +106,7 @@ TEST(Tracing, WritesTheSessionAndItsEventsForADay) {
   append_element(parameters, "query");
   append_element(parameters, "SELECT 1");
   EXPECT_EQ(values, (std::vector<Bytes>{id, Bytes("\n\0\0\7", 4), node, encode_int(7000), "Execute CQL3 query", started,
-                                        parameters, encode_int(1500)}));
+                                        parameters, encode_int(1501)}));
 }
 
 }  // namespace

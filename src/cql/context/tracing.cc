@@ -48,10 +48,9 @@ class TraceSessionImpl : public TraceSession {
   }
 
   Task<Status> finish() override {
-    // The end comes after every event, also for clients that compare what ids and columns say in whole microseconds.
+    // The end comes after every event, also for clients that compare whole microseconds.
     int32_t duration = elapsed_micros();
-    if (last_event_ != 0) duration = std::max(duration, static_cast<int32_t>((last_event_ - raw_start()) / 10));
-    ++duration;
+    if (last_event_ != 0) duration = std::max(duration, static_cast<int32_t>((last_event_ - raw_start()) / 10) + 1);
     for (Event& event : events_) CO_TRY(co_await write_event(std::move(event)));
     std::vector<Bytes> values;
     values.emplace_back(id_.view());

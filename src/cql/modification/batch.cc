@@ -90,8 +90,8 @@ void log_size(std::span<const Mutation> mutations, uint64_t size, uint64_t thres
               ExecutionContext& context) {
   auto more = context.services.request_log().large_batches.take(context.runtime.clock.monotonic_nanos());
   if (!more) return;
-  LOG_AT(is_refused ? LogLevel::kError : LogLevel::kWarn,
-         "Batch for {} is of size {}, exceeding specified threshold of {} by {}.{}{}", table_names(mutations),
+  const LogLevel level = is_refused ? LogLevel::kError : LogLevel::kWarn;
+  LOG_AT(level, "Batch for {} is of size {}, exceeding specified threshold of {} by {}.{}{}", table_names(mutations),
          memory_text(size), memory_text(threshold), memory_text(size - threshold),
          is_refused ? " (see batch_size_fail_threshold)" : "", *more);
 }

@@ -323,8 +323,12 @@ Result<uint64_t> BtiSSTable::estimated_partitions(const KeyRange& range) const {
   if (from_start && to_end) return index_->count();
   auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
   uint64_t start = 0, end = info_.uncompressed_bytes;
-  if (!from_start) ASSIGN_OR_RETURN(start, data_position(self, table_, range.start));
-  if (!to_end) ASSIGN_OR_RETURN(end, data_position(self, table_, range.end));
+  if (!from_start) {
+    ASSIGN_OR_RETURN(start, data_position(self, table_, range.start));
+  }
+  if (!to_end) {
+    ASSIGN_OR_RETURN(end, data_position(self, table_, range.end));
+  }
   const double mean = info_.mean_partition_bytes();
   if (mean <= 0 || end <= start) return uint64_t{0};
   return static_cast<uint64_t>(std::llround(static_cast<double>(end - start) / mean));

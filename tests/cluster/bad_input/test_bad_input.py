@@ -559,3 +559,75 @@ def test_half_a_frame_is_closed_in_the_end(node):
     for client in clients:
         assert closed(client, 90)
     assert idle.rows("SELECT v FROM b.t WHERE k = 12345") == []
+
+
+# --- the admin port
+
+
+def admin_answer(node, data, end=False):
+    """The status line that a stranger's bytes are answered with; empty: the connection was closed."""
+    with socket.create_connection((node.address, 7199), 10) as client:
+        client.sendall(data)
+        if end:
+            client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := client.recv(65536):
+            answer += part
+            if b"\r\n\r\n" in answer:
+                break
+    return answer.split(b"\r\n")[0].decode("latin-1")
+
+
+def page(method, path, **headers):
+    lines = [f"{method} {path} HTTP/1.1"] + [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+@pytest.mark.parametrize("headers", [
+    # What chromium sends: a form of another site, a fetch of it, and a page whose name was pointed at this machine.
+    {"Host": "{}:7199", "Origin": "http://evil.example", "Content-Type": "text/plain", "Content-Length": "0"},
+    {"Host": "{}:7199", "Origin": "null", "Sec_Fetch_Site": "cross-site", "Content-Length": "0"},
+    {"Host": "evil.example:7199", "Origin": "http://evil.example:7199", "X_Requested_By": "x", "Content-Length": "0"},
+    {"Host": "evil.example:7199", "X_Requested_By": "x", "Content-Length": "0"},
+    {"Host": "{}:7199", "Content-Length": "0"},
+])
+def test_a_web_page_cannot_command_the_node(node, headers):
+    headers = {name: value.format(node.address) for name, value in headers.items()}
+    for path in ("/v1/stop", "/v1/drain", "/v1/snapshots?tag=x"):
+        assert admin_answer(node, page("POST", path, **headers)) == "HTTP/1.1 403 Forbidden"
+    assert node.nodetool("statusbinary").stdout == "running\n"
+
+
+def test_a_page_of_another_name_cannot_read(node):
+    assert admin_answer(node, page("GET", "/v1/info", Host="evil.example:7199")) == "HTTP/1.1 403 Forbidden"
+    assert admin_answer(node, page("GET", "/metrics", Host="localhost:7199")) == "HTTP/1.1 200 OK"
+    assert admin_answer(node, page("GET", "/metrics", Host=f"{node.address}:7199")) == "HTTP/1.1 200 OK"
+
+
+def test_a_tag_is_no_path(node):
+    for tag in ("..%00", "..", "a%2Fb", "%0a", "."):
+        request = page("POST", f"/v1/snapshots/?tag={tag}".replace("/?", "?"), Host=node.address, X_Requested_By="x")
+        assert admin_answer(node, request) == "HTTP/1.1 400 Bad Request"
+
+
+def test_half_sent_requests_do_not_lock_nodetool_out(node):
+    stuck = [socket.create_connection((node.address, 7199), 10) for _ in range(200)]
+    for client in stuck:
+        client.sendall(b"POST /v1/flush HTTP/1.1\r\nHost: loc")
+    try:
+        for _ in range(5):
+            assert node.nodetool("statusbinary").stdout == "running\n"
+    finally:
+        for client in stuck:
+            client.close()
+
+
+def test_strange_bytes_on_the_admin_port(node):
+    for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\x04\x00\x00\x00\x05\x00\x00\x00\x00\r\n\r\n",
+                 b"GET http://evil/v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+        assert admin_answer(node, data, end=True) in ("HTTP/1.1 400 Bad Request", "")
+    upgrade = page("GET", "/v1/version", Host="localhost", Connection="Upgrade", Upgrade="websocket")
+    assert admin_answer(node, upgrade) == "HTTP/1.1 200 OK"
+    for _ in range(100):
+        admin_answer(node, os.urandom(500), end=True)
+    assert node.nodetool("statusbinary").stdout == "running\n"
