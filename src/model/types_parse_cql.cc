@@ -59,7 +59,7 @@ class CqlParser {
 
  private:
   Result<Raw> parse() {
-    if (++depth_ > kMaxTypeDepth) return syntax_error("types nested too deeply");
+    if (++depth_ > types_internal::kMaxTypeDepth) return syntax_error("types nested too deeply");
     skip_blank();
     Result<Raw> raw = peek() == '\'' ? parse_custom() : parse_named();
     --depth_;
