@@ -17,9 +17,10 @@
 
 #include "messaging/verbs.h"
 #include "model/serialized_mutation.h"
+#include "runtime/runtime.h"
 #include "schema/internal_table.h"
 #include "schema/local_state.h"
-#include "runtime/runtime.h"
+#include "schema/schema_store.h"
 
 namespace cassandra_like {
 
