@@ -9,9 +9,9 @@ namespace cassandra_like {
 
 namespace {
 #if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kMostKept = 0;
+constexpr size_t kMostBlocksKept = 0;
 #else
-constexpr size_t kMostKept = 16;
+constexpr size_t kMostBlocksKept = 16;
 #endif
 constexpr size_t kLargestKept = 256 * 1024;
 }  // namespace
@@ -45,7 +45,7 @@ SharedBytes::Block* SharedBytes::take() {
 void SharedBytes::let_go() {
   if (block_->holds.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   std::vector<Block*>& blocks = Pool::of_thread().blocks;
-  if (block_->bytes.capacity() > kLargestKept || blocks.size() >= kMostKept) {
+  if (block_->bytes.capacity() > kLargestKept || blocks.size() >= kMostBlocksKept) {
     delete block_;
     return;
   }
