@@ -21,7 +21,7 @@ size_t bytes_of(const InternalRow& record) {
   return bytes;
 }
 
-// What is left of a mutation.
+// The rest of a mutation.
 struct Replay {
   std::string_view keyspace;
   DecoratedKey key;

@@ -49,7 +49,7 @@ class Batchlog {
   Task<Status> remove(Uuid id);
 
   // Finishes what an earlier life of the node has left, of all shards. At the start of the node, on one shard, before
-  // clients are served; not throttled. What cannot be finished now stays for the next round.
+  // clients are served; not throttled. A batch that cannot be finished now stays for the next round.
   Task<void> replay_all();
   // Begins the rounds.
   void start();

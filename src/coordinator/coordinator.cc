@@ -366,7 +366,7 @@ Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, C
   co_return status;
 }
 
-// What fails is tried again by the batchlog's next round.
+// The batchlog's next round tries a failed one again.
 Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
   Task<Status> applying = all_of(std::move(writes));
   Status status = co_await applying;

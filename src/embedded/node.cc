@@ -62,7 +62,7 @@ void log_config(const Config& config) {
            memory_text(config.native_transport_max_request_data_in_flight_per_ip));
 }
 
-// What a limit of the address space (ulimit -v) must leave room for. Without a limit nothing is checked: memory is
+// The room that a limit of the address space (ulimit -v) must leave. Without a limit nothing is checked: memory is
 // reserved long before it is used.
 Status check_address_space(const Config& config) {
   rlimit limit{};

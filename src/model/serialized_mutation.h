@@ -18,11 +18,11 @@ class SerializedMutation {
     MutationSerializer serializer(mutation);
     bytes_ = SharedBytes::make(serializer.size(), [&serializer](char* p) { serializer.write(p); });
   }
-  // Of bytes that a Mutation with this token was serialized to.
+  // Holds the bytes of a Mutation with this token.
   SerializedMutation(Token token, BytesView bytes) : token_(token), bytes_(SharedBytes::copy_of(bytes)) {}
 
   explicit operator bool() const { return static_cast<bool>(bytes_); }
-  // Of the partition key.
+  // The partition key's token.
   Token token() const { return token_; }
   // Valid while somebody holds this mutation.
   BytesView view() const { return bytes_.view(); }
@@ -32,7 +32,7 @@ class SerializedMutation {
   SharedBytes bytes_;
 };
 
-// What a write hands from one callee to the next: borrowed rows, bytes, or both of the same mutation. The bytes are made
+// The argument of a write on its way down: borrowed rows, bytes, or both of the same mutation. The bytes are made
 // when somebody asks for them, once for all. Not copied and not kept: a callee that needs the mutation beyond its return
 // keeps serialized().
 class MutationPayload {

@@ -17,7 +17,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
-// As Cassandra's: first when the node has come to rest, then every five minutes.
+// Cassandra's times: first when the node has come to rest, then every five minutes.
 constexpr Duration kFirstSizeEstimates = std::chrono::seconds(30);
 constexpr Duration kSizeEstimatesPeriod = std::chrono::minutes(5);
 

@@ -40,7 +40,7 @@ std::string qualified(const std::string& package, const std::string& name) {
   return name.find('.') == std::string::npos ? package + "." + name : name;
 }
 
-// As CREATE TABLE would complete the options: all strategies but Unified's have thresholds.
+// Completes the options as CREATE TABLE would: all strategies but Unified's have thresholds.
 StringPairs compaction_options(const ClassConfig& config) {
   StringPairs options(config.parameters.begin(), config.parameters.end());
   options["class"] = qualified("org.apache.cassandra.db.compaction", config.class_name);
@@ -115,7 +115,7 @@ CqlOptions cql_options(const Config& config) {
   options.default_secondary_index = config.default_secondary_index;
   options.cluster_name = config.cluster_name;
   options.partitioner = qualified("org.apache.cassandra.dht", config.partitioner);
-  // What Cassandra answers when the dynamic snitch is in front of the one that was configured.
+  // Cassandra's answer when the dynamic snitch is in front of the one that was configured.
   options.snitch = config.dynamic_snitch ? "org.apache.cassandra.locator.DynamicEndpointSnitch" : snitch_class(config);
   if (!config.default_compaction.class_name.empty()) {
     options.default_compaction = compaction_options(config.default_compaction);

@@ -8,7 +8,7 @@
 
 namespace cassandra_like {
 
-// At most 512 bytes, as Cassandra cuts it for its log. Of several keys the first, and how many more there are.
+// At most 512 bytes, as Cassandra cuts it for its log. For several keys: the first, and how many more there are.
 std::string query_text(const ReadCommand& command);
 
 // Cassandra's warning of a read that met many tombstones; `last` is the token of the last partition that it looked at.

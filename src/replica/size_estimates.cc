@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kRowsOfMutation = 1000;
 constexpr int64_t kMicros = 1'000'000;
 
-// What names a row behind its keyspace: table, in table_estimates the kind of range, the range's ends.
+// The key of a row behind its keyspace: table, in table_estimates the kind of range, the range's ends.
 using RowName = std::vector<Bytes>;
 struct Numbers {
   int64_t mean_partition_size = 0, partitions_count = 0;
   bool operator==(const Numbers&) const = default;
 };
-// Of one of the two tables, by keyspace.
+// The rows of one of the two tables, by keyspace.
 using Rows = std::map<std::string, std::map<RowName, Numbers>>;
 
 struct UnwrappedRange {
@@ -59,7 +59,7 @@ Result<Estimates> estimate_on(Replica* replica, Uuid table, const std::vector<Un
   return out;
 }
 
-// Of all shards together.
+// The estimate of all shards together.
 Task<Result<Estimates>> estimate(Runtime* runtime, const std::vector<Replica*>* replicas, Uuid table,
                                  const std::vector<UnwrappedRange>* ranges) {
   auto ask = [replicas, table, ranges](unsigned shard) {

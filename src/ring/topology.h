@@ -1,4 +1,4 @@
-// What a node knows of the cluster at one moment: the ring, which endpoints live, and which will own tokens soon.
+// The cluster as a node knows it at one moment: the ring, which endpoints live, and which will own tokens soon.
 // Everything that places replicas, counts them or asks whether they live, asks this.
 //
 // Immutable: a change makes a new one. A change of liveness alone shares the ring. Every shard has a TopologyStore

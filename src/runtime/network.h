@@ -75,7 +75,7 @@ struct HttpRequest {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
 
-  // Of a name in lower case: the first one.
+  // The first header with this name in lower case.
   bool has(std::string_view name) const;
   const std::string& header(std::string_view name) const;  // empty when there is none
 };

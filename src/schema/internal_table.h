@@ -24,7 +24,7 @@ class UpdateBuilder {
   UpdateBuilder& replace(std::string_view column);
   UpdateBuilder& ttl(int32_t seconds);  // of the cells and rows that follow
 
-  // Of the row that was begun last: all that it had before.
+  // Deletes all that the row that was begun last had before.
   UpdateBuilder& delete_previous();
   UpdateBuilder& delete_partition();
   // All rows whose first clustering columns have these values; one row when all are given.

@@ -9,7 +9,7 @@
 
 namespace cassandra_like {
 
-// As a SCHEMA_CHANGE event names it.
+// The names of a SCHEMA_CHANGE event.
 struct SchemaEvent {
   std::string change;  // CREATED UPDATED DROPPED
   std::string target;  // KEYSPACE TABLE TYPE FUNCTION AGGREGATE
@@ -23,7 +23,7 @@ struct SchemaEvent {
 struct SchemaDiff {
   SchemaPtr schema;                 // the next one
   std::vector<SchemaEvent> events;  // empty: nothing changed
-  // What was written to system_schema, each as MutationSerializer writes it: for other nodes.
+  // The mutations of system_schema, each as MutationSerializer writes it: for other nodes.
   std::vector<Bytes> mutations;
 };
 

@@ -34,7 +34,7 @@ class SchemaDigest {
  public:
   explicit SchemaDigest(const Schema& schema);  // which has system_schema's tables
 
-  // What one partition of one schema table has under one name, the first clustering column's value. Replaces what it
+  // The rows of one partition of one schema table under one name, the first clustering column's value. Replaces what it
   // had; empty: nothing is left of it. `table` is an index of schema_tables_in_digest_order().
   void set(size_t table, const DecoratedKey& keyspace, std::string_view name, Bytes rows);
   void clear(size_t table, const DecoratedKey& keyspace);

@@ -21,12 +21,12 @@ struct SchemaWriteOptions {
 };
 
 // Updates of one partition, that of the keyspace. Either side may be nullptr, not both; empty: no difference. `tables`
-// has system_schema's tables. What the updates point to is in the arena and in `tables`.
+// has system_schema's tables. The updates point into the arena and into `tables`.
 std::vector<PartitionUpdate> schema_updates(const Schema& tables, const KeyspaceMetadata* before,
                                             const KeyspaceMetadata* after, const SchemaWriteOptions& options,
                                             Arena& arena);
 
-// What a mutation of system_schema may have changed of its keyspace.
+// The parts of a keyspace that a mutation of system_schema may have changed.
 SchemaScope touched(const Mutation& mutation);
 
 // The latest write or deletion in it; kNoTimestamp when there is nothing in it.

@@ -3,7 +3,7 @@
 // A change is mutations of system_schema, whether a statement here made them or a peer sent them. They are written and
 // synced, what they touch is read again, the next snapshot goes to every shard, the difference to its listeners. So
 // changes that were made on several nodes at once end the same everywhere: by the write times of the rows. A change that
-// fails before the write changes nothing. What was written and could not be read or published is taken up by the next
+// fails before the write changes nothing. A change that was written and could not be read or published is taken up by the next
 // change.
 //
 // A write time is later than every write time in the node's own tables, whatever the clock says (SystemTimestamps).
@@ -24,12 +24,12 @@
 
 namespace cassandra_like {
 
-// What the handler asks of the node that it is part of. All but use_schema run on shard 0.
+// The services that the handler needs from its node. All but use_schema run on shard 0.
 struct SchemaNode {
   // Borrows the mutation until the Task is done.
   std::function<Task<Status>(const Mutation&)> write;
   std::function<Task<Result<ReadStatistics>>(const ReadCommand&, RowSink&)> read;
-  // What was written is on the disks of all shards.
+  // Brings the writes to the disks of all shards.
   std::function<Task<Status>()> sync;
   // system.local has this schema_version.
   std::function<Task<Status>(Uuid version)> save_version;

@@ -22,7 +22,7 @@ std::span<const SystemTableText> system_table_texts();
 // TableId of a system table: name-based on keyspace and name together, so the same on every node.
 Uuid system_table_id(std::string_view keyspace, std::string_view name);
 
-// What the configuration says of the system keyspaces. Nodes of one cluster must agree on it, or their versions differ.
+// The configuration of the system keyspaces. Nodes of one cluster must agree on it, or their versions differ.
 struct SystemKeyspaceOptions {
   StringPairs default_compaction;  // empty: SizeTieredCompactionStrategy
   int default_keyspace_rf = 1;     // the replicated ones have at least this many replicas

@@ -55,7 +55,7 @@ TEST_F(Commands, AskForARolesPasswordOffLoopback) {
   EXPECT_EQ(calls_, std::vector<std::string>{"drain"});
 }
 
-// What a page in a browser can send, without and with a name of its own for this machine.
+// The requests that a page in a browser can send, without and with a name of its own for this machine.
 TEST_F(Commands, AreNotRunForWebPages) {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   auto stop = [this](Headers headers) { return send(HttpRequest{"POST", "/v1/drain", "", "", headers}).status; };

@@ -53,7 +53,7 @@ class LoggedBatches : public Coordinators {
   LoggedBatches() { make_tables(); }
   void write_half() {
     WithoutUserWrites half(node.on(0));
-    // As long as the node: the schema has it as a listener.
+    // It lives as long as the node: the schema has it as a listener.
     Coordinator* coordinator = coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {})).get();
     Update first = row(node.key_of(0), "x"), second = row(node.key_of(1), "y");
     std::vector<Mutation> mutations{first.mutation(), second.mutation()};

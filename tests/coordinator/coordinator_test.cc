@@ -1,4 +1,4 @@
-// What a coordinator asks of its replicas, and what it does when they do not answer.
+// The requests of a coordinator to its replicas, and its answers when they are silent.
 #include "coordinator/coordinator.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ std::vector<std::string> split(const std::string& line) {
   return fields;
 }
 
-// What one node of Cassandra 5.0.9 answered; see oracle/unavailable.py.
+// The answers of one node of Cassandra 5.0.9; see oracle/unavailable.py.
 std::vector<std::vector<std::string>> recorded_answers() {
   std::vector<std::vector<std::string>> answers;
   std::ifstream file(SOURCE_DIR "/tests/coordinator/data/unavailable.txt");

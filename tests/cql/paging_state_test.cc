@@ -15,7 +15,7 @@ Bytes unhex(std::string_view hex) {
   return out;
 }
 
-// What a query of a page answers with: its state, or nothing.
+// The answer to a query of a page: its state, or nothing.
 struct Recorded {
   const char* query;
   int32_t page_size;

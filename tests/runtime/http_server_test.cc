@@ -44,7 +44,7 @@ class Client {
     ::shutdown(fd_, SHUT_WR);
     return *this;
   }
-  // What comes until the server closes.
+  // The bytes until the server closes.
   std::string rest() {
     std::string all;
     char buffer[4096];

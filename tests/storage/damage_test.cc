@@ -120,7 +120,7 @@ TEST_P(DamageTest, AMissingComponentIsNamedOrDoesNotMatter) {
   }
 }
 
-// As Cassandra, which writes the list again.
+// Cassandra writes the list again, too.
 TEST_P(DamageTest, ALostTocIsWrittenAgain) {
   replace("TOC.txt", kNull);
   ASSERT_EQ(start_and_read(), "");

@@ -95,7 +95,7 @@ TEST(PressureTest, CountersLoseNoIncrementThatWaitsForMemory) {
   EXPECT_EQ(node.counter("counter"), acknowledged);
 }
 
-// What a replica would be told of an increment is the sum, not the delta.
+// A replica would be told the sum of an increment, not the delta.
 TEST(PressureTest, ACounterUpdateReturnsWhatItWrote) {
   Node node;
   auto n = node.table("n");

@@ -33,7 +33,7 @@ struct CqlOptions {
   Guardrails guardrails;
 };
 
-// What keeps clients from flooding the log, for each kind of line.
+// Limits that keep clients from flooding the log, for each kind of line.
 struct RequestLog {
   LogQuota large_batches, wide_batches{1};
 };

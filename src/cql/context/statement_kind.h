@@ -1,4 +1,4 @@
-// What kind of statement it is, for the log, for tracing and for rules that only some statements have.
+// The kinds of statements, for the log, for tracing and for rules that only some statements have.
 #pragma once
 
 #include <cstdint>

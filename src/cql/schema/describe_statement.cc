@@ -73,7 +73,7 @@ std::string_view without_package(std::string_view name, std::string_view package
 
 // Each range by its last token, with the addresses of its replicas: with one node, its own.
 Bytes range_ownership(const LocalNode& node) {
-  // As a Java address without a name prints itself.
+  // The text of a Java address without a name.
   std::string address = "/" + SocketAddress{node.broadcast_address, node.storage_port}.to_string();
   std::set<std::string> tokens;
   for (Token token : node.tokens) tokens.insert(std::to_string(token));

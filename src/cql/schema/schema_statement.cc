@@ -115,7 +115,7 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   return input;
 }
 
-// What is written to a column of that name from now on is later than the drop. When the clock was set back, that cannot be
+// Later writes to a column of that name are newer than the drop. When the clock was set back, that cannot be
 // waited for.
 Task<Status> pass(ShardRuntime& runtime, int64_t wall_micros) {
   const int64_t ahead = wall_micros - runtime.clock.wall_micros();

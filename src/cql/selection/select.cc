@@ -99,7 +99,7 @@ void SelectStatement::Execution::resume_behind(const Bytes& key, const Bytes& cl
   left_in_partial = left;
 }
 
-// As SinglePartitionPager, MultiPartitionPager and PartitionRangeQueryPager do, but that a range is never left.
+// Follows SinglePartitionPager, MultiPartitionPager and PartitionRangeQueryPager, but never leaves a range.
 Status SelectStatement::Execution::resume(const PagingState& state) {
   const Error invalid_state(ErrorCode::kProtocolError, kInvalidPagingState);
   const bool has_more = state.remaining_in_partition > 0;

@@ -48,7 +48,7 @@ class SelectSink : public RowSink {
   // An error of a function stops the read; it is asked for afterwards.
   Status take_status() { return std::move(status_); }
   uint64_t row_count() const { return rows_; }
-  // What is left of PER PARTITION LIMIT in the partition of the last row; 0 when that has one row only.
+  // The rest of PER PARTITION LIMIT in the partition of the last row; 0 when that has one row only.
   uint64_t left_in_partition() const { return left_in_partition_; }
   bool page_full() const { return rows_ >= limits_.page; }
   bool limit_reached() const { return rows_ >= limits_.rows; }
@@ -57,7 +57,7 @@ class SelectSink : public RowSink {
   bool stopped() const { return full_ || !status_.ok(); }
   // The key of the last row, of the last row of the last group.
   const Bytes& last_key() const { return last_key_; }
-  // Of a row in groups, its comparable clustering; empty when the partition is done.
+  // The comparable clustering of a row in groups; empty when the partition is done.
   const Bytes& last_clustering() const { return last_clustering_; }
   // For a page: the last row is marked for its paging state. A static row leaves the mark of the page before.
   void keep_mark(int protocol_version, Bytes before) {

@@ -103,7 +103,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
     });
   }
 
-  // What cannot be parsed is answered; a connection that ended or came to its deadline is closed.
+  // A request that cannot be parsed is answered; a connection that ended or came to its deadline is closed.
   void refuse_request(error_code error) {
     if (error == http::error::body_limit) return refuse_request(413, "the body is too large");
     if (error == http::error::header_limit) return refuse_request(431, "the header is too large");

@@ -36,7 +36,7 @@ class OpenFiles {
   // Opens with these flags; when the process or the machine is out of descriptors, after those of files that are not
   // being read were closed. An invalid descriptor and errno when that fails.
   FileDescriptor open(const char* path, int flags, mode_t mode = 0);
-  // Of a file that was just opened.
+  // Counts a file that was just opened.
   void add(File& file, FileDescriptor descriptor, const struct stat& status);
   // Keeps the file open as long as the caller has the result.
   Result<Descriptor> use(File& file);

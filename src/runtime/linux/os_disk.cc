@@ -16,7 +16,7 @@ namespace cassandra_like {
 
 namespace {
 
-// What a node keeps is nobody's business but its user's; the group may look, for backups.
+// The files of a node are its user's; the group may read them, for backups.
 constexpr mode_t kFileMode = 0640;
 constexpr mode_t kDirectoryMode = 0750;
 

@@ -43,7 +43,7 @@ struct TableStatistics {
       tombstones_per_read, live_rows_per_read;
 };
 
-// What the SSTables of one shard say of a range of the ring. The mean partition is partition_bytes / counted.
+// The estimate of one shard's SSTables for a range of the ring. The mean partition is partition_bytes / counted.
 struct SizeEstimate {
   uint64_t partitions = 0;       // in the range
   uint64_t partition_bytes = 0;  // of all partitions of the SSTables that reach into the range

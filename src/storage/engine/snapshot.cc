@@ -19,7 +19,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr std::string_view kSnapshots = "snapshots";
-// Of the components that Cassandra's formats have had.
+// Whether the name is that of a component that Cassandra's formats have had.
 constexpr std::array<std::string_view, 5> kComponentEndings{".db", ".txt", ".crc32", ".adler32", ".sha1"};
 
 std::string iso_time(int64_t millis) {

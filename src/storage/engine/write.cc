@@ -60,7 +60,7 @@ Status EngineImpl::apply_serialized(const SerializedMutation& mutation) {
   return apply_now(rows, mutation.view());
 }
 
-// As the tables are now: they may have been altered since the mutation was made.
+// Takes the tables as they are now: they may have been altered since the mutation was made.
 Result<Mutation> EngineImpl::read_serialized(const SerializedMutation& mutation, Arena& arena) {
   auto find_table = [this](const Uuid& id) -> const TableMetadata* {
     auto found = stores_.find(id);

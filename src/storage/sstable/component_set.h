@@ -31,7 +31,7 @@ class ComponentSet {
   std::optional<uint32_t> data_digest() const;
   // Digest.crc32 has a checksum of this component.
   bool is_verified(std::string_view component) const;
-  // Of all components that this node knows.
+  // The list of all components that this node knows.
   uint64_t total_bytes() const { return total_bytes_; }
 
  private:

@@ -42,7 +42,7 @@ class DataFile {
 
   // The chunk that holds the position. The one place where data comes from the disk.
   Status fetch(uint64_t position, Chunk* chunk, bool fills_cache) const;
-  // Of a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
+  // For a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
   Status lengthen(Chunk* chunk, uint64_t bytes) const;
   // Every byte against CRC.db, and against Digest.crc32 when there is one.
   Status verify(std::optional<uint32_t> digest) const;
@@ -53,13 +53,13 @@ class DataFile {
   uint64_t chunk_end(size_t index) const;
   // The bytes of a chunk, checked: uncompressed into `to`, or as they lie in `compressed`.
   Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const;
-  // Of a plain file: the chunks from one to before another match their checksums.
+  // For a plain file: the chunks from one to before another match their checksums.
   Status check_plain(uint64_t first, uint64_t end) const;
 
   std::unique_ptr<ReadFile> file_;
   std::unique_ptr<Compressor> compressor_;
   CompressionInfo info_;
-  // Of a plain file.
+  // For a plain file.
   BytesView mapped_;
   Bytes crcs_;
   uint64_t plain_chunk_ = 0;           // bytes that a checksum is of

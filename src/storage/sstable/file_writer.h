@@ -23,7 +23,7 @@ class FileWriter {
     if (buffer_.size() >= kBufferBytes) flush();
   }
   const Status& status() const { return status_; }
-  // Of all that was flushed.
+  // The checksum of all that was flushed.
   uint32_t checksum() const { return crc_; }
   void flush();
   // Flushes and syncs.

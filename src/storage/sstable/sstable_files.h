@@ -39,7 +39,7 @@ struct SSTableOnDisk {
   bool is_unfinished() const;
 };
 
-// Of all formats and versions, in the order of their names. Nothing is removed.
+// Lists the SSTables of all formats and versions, in the order of their names. Nothing is removed.
 Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory);
 
 bool is_supported_format(const SSTableDescriptor& descriptor);

@@ -40,7 +40,7 @@ Result<bool> has_lost_toc(Disk& disk, const SSTableOnDisk& files) {
   });
 }
 
-// As Cassandra (TOCComponent.loadOrCreate), but only when all that is there is whole.
+// Adopts files as Cassandra does (TOCComponent.loadOrCreate), but only when all of them are whole.
 Status adopt(Disk& disk, const SSTable& sstable, const SSTableOnDisk& files, bool in_charge) {
   TRY(sstable.verify());
   if (!in_charge) return {};
