@@ -231,7 +231,7 @@ void BM_Slice100(benchmark::State& state) {
     command.table = shard.table("timeline");
     command.keys.resize(1);
     command.slices.resize(1);
-    command.limit = 100;
+    command.limits.rows = 100;
     command.reversed = state.range(1) != 0;
     CopyingSink sink;
     uint64_t n = 0, before = allocations();

@@ -73,6 +73,7 @@ class ClusterNodeImpl : public ClusterNode {
 
   Runtime& runtime_;
   Config config_;
+  const CqlOptions cql_options_ = cql_options(config_);  // all shards share the memory of answers
   ClusterNodeHooks hooks_;
   std::vector<std::string> made_directories_;
   std::vector<std::unique_ptr<DirectoryLock>> locks_;
@@ -163,7 +164,7 @@ Status ClusterNodeImpl::make_parts(unsigned shard) {
   ShardParts& parts = parts_[shard];
   Replica& replica = replicas_->shard(shard);
   parts.coordinator = Coordinator::create(runtime, replica, coordinator_options);
-  parts.processor = QueryProcessor::create(runtime, *parts.coordinator, cql_options(config_));
+  parts.processor = QueryProcessor::create(runtime, *parts.coordinator, cql_options_);
   TransportOptions options = transport_options(config_);
   options.shards = runtime_.shard_count();
   parts.server = Server::create(runtime, *parts.processor, replica.schema(), std::move(options));

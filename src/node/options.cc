@@ -103,6 +103,8 @@ TransportOptions transport_options(const Config& config) {
 
 CqlOptions cql_options(const Config& config) {
   CqlOptions options;
+  options.answer_memory = std::make_shared<AnswerMemory>(config.native_transport_max_frame_size,
+                                                         config.native_transport_max_request_data_in_flight);
   options.takes_using_timeout = config.enable_shard_aware_drivers;
   options.batch_size_warn_bytes = config.batch_size_warn_threshold;
   options.batch_size_fail_bytes = config.batch_size_fail_threshold;

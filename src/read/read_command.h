@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "model/row.h"
+#include "read/limits.h"
 
 namespace cassandra_like {
 
@@ -61,8 +62,10 @@ struct ReadCommand {
   RowFilter filter;
   const IndexMetadata* index = nullptr;  // answer through this index with filter[index_expression]
   size_t index_expression = 0;
-  uint64_t limit = std::numeric_limits<uint64_t>::max();  // rows in all
-  uint64_t per_partition_limit = std::numeric_limits<uint64_t>::max();
+  DataLimits limits;
+  // The deadline of the read is for so many rows, and begins anew behind them: a read of a whole table has no time of its
+  // own, each of what would be its pages has.
+  uint64_t rows_of_deadline = DataLimits::kNone;
 
   // Whether a partition that has a static row alone counts as a row. With a restriction on clusterings the sink shows no
   // such row, and the limit is for what it shows.
@@ -91,18 +94,24 @@ class RowSink {
   // Whether another shard than the one that made it may call it, while that one waits: it refers to nothing that is changed
   // there meanwhile.
   virtual bool callable_from_any_shard() const { return false; }
+  // Partitions of a range may come in any order.
+  virtual bool takes_any_order() const { return false; }
   // A sink that wants nothing of rows but their values may be given plain ones as such.
   virtual bool takes_uniform_rows() const { return false; }
   virtual Next uniform_row(const UniformRow&) { return Next::kStop; }
   virtual Next end_partition() { return Next::kContinue; }
+  // The limits of the command end the read behind this row of the partition that was the last to end; nullptr: behind the
+  // partition. left_in_partition: of PER PARTITION LIMIT.
+  virtual void ended_behind(const ClusteringPrefix* /*row*/, uint64_t /*left_in_partition*/) {}
 };
 
 // The cost of a read, for tracing, warnings, metrics and tombstone thresholds.
 struct ReadStatistics {
-  uint64_t rows = 0;
+  uint64_t rows = 0;  // that the limits counted
   uint64_t tombstones = 0;
   uint64_t sstables = 0;
   uint64_t memtables = 0;
+  bool stopped = false;  // by the limits or by the sink: there may be more
 };
 
 }  // namespace cassandra_like

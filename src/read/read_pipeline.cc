@@ -11,12 +11,17 @@ namespace cassandra_like {
 
 ReadPipeline::ReadPipeline(const ReadCommand& command, const TableMetadata& table, RowSink& sink,
                            const TombstoneThresholds& thresholds, Arena& arena)
-    : command_(command), table_(&table), sink_(sink), thresholds_(thresholds), arena_(arena) {
+    : command_(command),
+      table_(&table),
+      sink_(sink),
+      thresholds_(thresholds),
+      arena_(arena),
+      counter_(command.limits, command.counts_static_rows()) {
   for (const FilterExpression& condition : command.filter) {
     filters_rows_ |=
         condition.column->kind == ColumnKind::kRegular || condition.column->kind == ColumnKind::kClustering;
   }
-  stopped_ = command.limit == 0;
+  stopped_ = counter_.done();
 }
 
 ReadPipeline::ReadPipeline(ReadPipeline&& paused)
@@ -32,8 +37,7 @@ ReadPipeline::ReadPipeline(ReadPipeline&& paused)
       paused_(paused.paused_),
       paused_key_(std::move(paused.paused_key_)),
       paused_clustering_(std::move(paused.paused_clustering_)),
-      rows_(paused.rows_),
-      partition_rows_(paused.partition_rows_),
+      counter_(paused.counter_),
       tombstones_(paused.tombstones_) {
   key_ = {paused.key_.token, paused_key_};
 }
@@ -53,16 +57,19 @@ void ReadPipeline::next_turn(const TableMetadata& table) {
   table_ = &table;
   paused_ = false;
   looked_at_ = 0;
+  turn_end_ = kTurn;
+  page_end_ = 0;
   inside_ = !paused_clustering_.empty();
   if (inside_ && opened_) sink_.continue_partition(key_);
 }
 
 Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
   if (std::exchange(inside_, false)) return {};
-  ++looked_at_;
+  turn_end_ = ++looked_at_ + kPage;
+  page_end_ = looked_at_ + kTurnOfPage;
   key_ = key;
   opened_ = done_ = false;
-  partition_rows_ = 0;
+  counter_.begin_partition(key);
   static_row_ = Row();
   static_row_.clustering.kind = ClusteringKind::kStaticClustering;
   if (static_row.is_empty()) return {};
@@ -85,6 +92,13 @@ Result<ReadPipeline::Step> ReadPipeline::row(const Row& row) {
   if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
   ASSIGN_OR_RETURN(const Step step, look_at(row));
   return looked_at(step, row.clustering);
+}
+
+// Moves the turn's end to where the page can be full at the earliest.
+bool ReadPipeline::page_goes_on() {
+  if (looked_at_ >= page_end_ || counter_.in_partition() >= kPage) return false;
+  turn_end_ = std::min(page_end_, looked_at_ + kPage - counter_.in_partition());
+  return true;
 }
 
 // Not in what an index leads to, where the rest cannot be told from slices.
@@ -119,30 +133,28 @@ ReadPipeline::Step ReadPipeline::take(const Row& live) {
     return Step::kContinue;
   }
   if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
-  return emitted(command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition);
+  return emitted(command_.wants_rows ? sink_.row(live) : RowSink::Next::kSkipPartition, live.clustering);
 }
 
 ReadPipeline::Step ReadPipeline::uniform_row(const UniformRow& row) {
   if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
   if (!opened_ && !open_partition()) return stopped_ ? Step::kStop : Step::kPartitionDone;
-  return looked_at(emitted(sink_.uniform_row(row)), row.clustering);
+  return looked_at(emitted(sink_.uniform_row(row), row.clustering), row.clustering);
 }
 
-// Counts a row that the sink took, and follows its answer.
-ReadPipeline::Step ReadPipeline::emitted(RowSink::Next next) {
-  ++rows_;
-  ++partition_rows_;
-  if (next == RowSink::Next::kStop || rows_ >= command_.limit) {
-    // A sink that stops has seen enough; one that is stopped still learns that the partition ends.
-    stopped_ = true;
-    if (next != RowSink::Next::kStop) sink_.end_partition();
-    return Step::kStop;
-  }
-  if (next == RowSink::Next::kSkipPartition || partition_rows_ >= command_.per_partition_limit) {
+// next: what the sink said of the row.
+ReadPipeline::Step ReadPipeline::emitted(RowSink::Next next, const ClusteringPrefix& clustering) {
+  const Enough enough = counter_.row();
+  if (enough == Enough::kNo && next == RowSink::Next::kContinue) return Step::kContinue;
+  if (enough != Enough::kOfRead && next != RowSink::Next::kStop) {
     done_ = true;
     return Step::kPartitionDone;
   }
-  return Step::kContinue;
+  stopped_ = true;
+  // A sink that stops has seen enough; one that is stopped still learns that the partition ends.
+  if (next == RowSink::Next::kStop || sink_.end_partition() == RowSink::Next::kStop) return Step::kStop;
+  sink_.ended_behind(command_.wants_rows ? &clustering : nullptr, counter_.left_in_partition());
+  return Step::kStop;
 }
 
 bool ReadPipeline::open_partition() {
@@ -159,7 +171,9 @@ bool ReadPipeline::open_partition() {
 }
 
 bool ReadPipeline::is_static_result() const {
-  if (!command_.wants_static || static_row_.cells.empty() || filters_rows_) return false;
+  if (!command_.wants_static || static_row_.cells.empty() || filters_rows_ || counter_.continues_partition()) {
+    return false;
+  }
   return command_.filter.empty() ||
          satisfies(command_.filter, *command_.table, key_, static_row_, Row(), command_.now_seconds);
 }
@@ -176,12 +190,15 @@ ReadPipeline::Step ReadPipeline::end() {
 
 ReadPipeline::Step ReadPipeline::end_partition() {
   if (stopped_) return Step::kStop;
+  bool full = false;
   if (!opened_) {
     if (!is_static_result()) return Step::kContinue;
     if (!open_partition() && stopped_) return Step::kStop;
-    if (command_.counts_static_rows()) ++rows_;
+    full = counter_.only_static_row() == Enough::kOfRead;
   }
-  stopped_ = sink_.end_partition() == RowSink::Next::kStop || rows_ >= command_.limit;
+  stopped_ = sink_.end_partition() == RowSink::Next::kStop;
+  if (full && !stopped_) sink_.ended_behind(nullptr, counter_.left_in_partition());
+  stopped_ |= full;
   return stopped_ ? Step::kStop : Step::kContinue;
 }
 

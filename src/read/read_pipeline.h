@@ -3,6 +3,9 @@
 // It also sees to it that a long read takes turns with the other work of its shard: when it has looked at so many rows,
 // whether they were of interest or not, it pauses, behind a row or behind a partition. Then readers go away, for nothing
 // that they refer to may be kept, and those of the next turn begin behind that place.
+//
+// A partition is begun and read up to a page in one turn: so a page of a partition shows what was there at one time, and
+// no write by half. The shard's other work waits for such a turn for some milliseconds.
 #pragma once
 
 #include "read/read_command.h"
@@ -17,6 +20,9 @@ struct TombstoneThresholds {
 class ReadPipeline {
  public:
   static constexpr uint64_t kTurn = 1024;  // rows and partitions
+  // Rows of one partition that are read in one turn: a page of a driver, and what may lie dead between its rows.
+  static constexpr uint64_t kPage = 5000;
+  static constexpr uint64_t kTurnOfPage = 2 * kPage;
   enum class Step { kContinue, kPartitionDone, kStop, kPause };
 
   // Rows are of this table; the command may have another version of it. Everything outlives this; the arena is reset for
@@ -50,21 +56,22 @@ class ReadPipeline {
   // It paused in a partition and that was not begun again: nothing may be left of it.
   bool has_unfinished_partition() const { return inside_; }
 
-  uint64_t rows() const { return rows_; }
+  uint64_t rows() const { return counter_.rows(); }
   uint64_t tombstones() const { return tombstones_; }
 
  private:
   Status count_tombstones(uint64_t n);
   Result<Step> look_at(const Row& row);
   Step looked_at(Step step, const ClusteringPrefix& clustering) {
-    if (++looked_at_ < kTurn || step != Step::kContinue) return step;
-    return pause_behind(clustering);
+    if (++looked_at_ < turn_end_ || step != Step::kContinue) return step;
+    return page_goes_on() ? step : pause_behind(clustering);
   }
+  bool page_goes_on();
   Step pause_behind(const ClusteringPrefix& clustering);
   Step end_partition();
   void pause(Bytes clustering);
   Step take(const Row& live);
-  Step emitted(RowSink::Next next);
+  Step emitted(RowSink::Next next, const ClusteringPrefix& clustering);
   bool open_partition();
   bool is_static_result() const;
 
@@ -83,8 +90,11 @@ class ReadPipeline {
   bool paused_ = false;
   bool inside_ = false;
   uint64_t looked_at_ = 0;  // in this turn
+  uint64_t turn_end_ = kTurn;
+  uint64_t page_end_ = 0;  // of looked_at_: the turn ends whether the page is full or not
   Bytes paused_key_, paused_clustering_;
-  uint64_t rows_ = 0, partition_rows_ = 0, tombstones_ = 0;
+  RowCounter counter_;
+  uint64_t tombstones_ = 0;
 };
 
 }  // namespace cassandra_like

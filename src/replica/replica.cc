@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "read/read_pipeline.h"
+#include "replica/range_read.h"
 #include "replica/replica_impl.h"
 #include "runtime/gather.h"
 #include "schema/internal_table.h"
@@ -15,62 +17,7 @@ void add(ReadStatistics& total, const ReadStatistics& part) {
   total.tombstones += part.tombstones;
   total.sstables += part.sstables;
   total.memtables += part.memtables;
-}
-
-// Passes everything on and remembers whether the sink has had enough.
-class CountingSink : public RowSink {
- public:
-  CountingSink(RowSink& sink, const ReadCommand& command)
-      : sink_(sink), limit_(command.limit), counts_static_(command.counts_static_rows()) {}
-  Next begin_partition(const DecoratedKey& key, const Row& static_row) override {
-    rows_in_partition_ = 0;
-    return note(sink_.begin_partition(key, static_row));
-  }
-  void continue_partition(const DecoratedKey& key) override { sink_.continue_partition(key); }
-  Next row(const Row& row) override {
-    ++rows_in_partition_;
-    ++delivered_;
-    Next next = note(sink_.row(row));
-    return next == Next::kContinue && delivered_ >= limit_ ? note(Next::kStop) : next;
-  }
-  Next end_partition() override {
-    if (rows_in_partition_ == 0 && counts_static_) ++delivered_;
-    return note(sink_.end_partition());
-  }
-  bool callable_from_any_shard() const override { return sink_.callable_from_any_shard(); }
-  bool stopped() const { return stopped_ || delivered_ >= limit_; }
-  uint64_t remaining() const { return limit_ - std::min(limit_, delivered_); }
-
- private:
-  Next note(Next next) {
-    stopped_ = stopped_ || next == Next::kStop;
-    return next;
-  }
-  RowSink& sink_;
-  uint64_t limit_;
-  bool counts_static_;
-  uint64_t delivered_ = 0;
-  uint64_t rows_in_partition_ = 0;
-  bool stopped_ = false;
-};
-
-// A shard's part of a range.
-struct Part {
-  Status status;
-  ReadStatistics statistics;
-  std::unique_ptr<RowBuffer> rows = std::make_unique<RowBuffer>();
-};
-
-Task<Part> read_part(Engine* engine, const ReadCommand* command, int64_t deadline) {
-  Part part;
-  RowBuffer& rows = *part.rows;
-  Result<ReadStatistics> statistics = co_await engine->read(*command, rows, deadline);
-  if (statistics.ok()) {
-    part.statistics = *statistics;
-  } else {
-    part.status = std::move(statistics.error());
-  }
-  co_return part;
+  total.stopped |= part.stopped;
 }
 
 }  // namespace
@@ -146,22 +93,29 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
   return local ? engine().read(command, sink, deadline) : read_elsewhere(command, sink, deadline);
 }
 
-// Key by key, in the command's order.
+// In the command's order. Keys that follow each other and are of one shard are asked for together when nothing has to be
+// copied.
 Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink, int64_t deadline) {
   ReadStatistics total;
-  CountingSink counting(*sink, *command);
-  for (const DecoratedKey& key : command->keys) {
-    if (counting.stopped()) break;
+  const bool together = sink->callable_from_any_shard();
+  for (auto key = command->keys.begin(); key != command->keys.end() && !total.stopped;) {
     ReadCommand part = *command;
-    part.keys = {key};
-    part.limit = counting.remaining();
-    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await read(part, counting, deadline));
+    part.keys.clear();
+    const unsigned shard = owner(*key);
+    do {
+      part.keys.push_back(*key++);
+    } while (together && key != command->keys.end() && owner(*key) == shard);
+    part.limits.rows -= total.rows;
+    count(shard == shard_);
+    Task<Result<ReadStatistics>> reading =
+        shard == shard_ ? engine().read(part, *sink, deadline) : read_elsewhere(part, *sink, deadline);
+    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await reading);
     add(total, statistics);
   }
   co_return total;
 }
 
-// The owner writes the rows to the sink where it lies, or to a copy for it.
+// The owner of the keys writes the rows to the sink where it lies, or to a copy for it.
 Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& command, RowSink& sink, int64_t deadline) {
   if (!sink.callable_from_any_shard()) return read_copied(&command, &sink, deadline);
   unsigned shard = owner(command.keys[0]);
@@ -169,46 +123,48 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_elsewhere(const ReadCommand& comm
     return engine->read(*borrowed, *into, deadline);
   };
   constexpr uint64_t kFewRows = 128;
-  if (command.limit > kFewRows) return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
+  if (command.limits.rows > kFewRows) return run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
   return run_briefly_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read);
 }
 
+// A partition comes in pieces, each of which shows what was there at one time: of a page of rows, if they are not large.
 Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command, RowSink* sink, int64_t deadline) {
-  unsigned shard = owner(command->keys[0]);
-  RowBuffer rows;
-  auto read = [engine = shared_.engines[shard].get(), command, into = &rows, deadline] {
-    return engine->read(*command, *into, deadline);
-  };
-  CO_ASSIGN_OR_RETURN(auto statistics,
-                      co_await run_on<Result<ReadStatistics>>(executor(shard_), executor(shard), read));
-  uint64_t delivered = 0;
-  while (rows.has_partition() && rows.deliver(*command, *sink, &delivered) != RowSink::Next::kStop) {
+  constexpr RowBuffer::WholePartition kPage{ReadPipeline::kPage, 16 << 20};
+  const DecoratedKey key = command->keys[0];
+  Engine* engine = shared_.engines[owner(key)].get();
+  RowBuffer rows(kPage);
+  RowCounter counter(command->limits, command->counts_static_rows());
+  ReadStatistics total;
+  std::optional<ReadCommand> piece = *command;
+  for (bool goes_on = false;; goes_on = true) {
+    auto read = [engine, part = &*piece, into = &rows, deadline] { return engine->read(*part, *into, deadline); };
+    Task<Result<ReadStatistics>> reading = run_on<Result<ReadStatistics>>(executor(shard_), executor(owner(key)), read);
+    CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await reading);
+    add(total, statistics);
+    total.stopped = false;
+    const bool cut = rows.is_cut();
+    const bool any = rows.has_partition();
+    if (any) total.stopped = rows.deliver(*sink, counter, goes_on) == RowSink::Next::kStop;
+    if (!any && goes_on) total.stopped = sink->end_partition() == RowSink::Next::kStop;
+    if (total.stopped || !cut) break;
+    ReadCommand rest = *piece;
+    piece = continue_behind(rest, key, rows.last_clustering(*command->table));
+    if (!piece) {
+      total.stopped = sink->end_partition() == RowSink::Next::kStop;
+      break;
+    }
+    piece->limits.rows = counter.left();
+    piece->limits.continued_key = key.key;
+    piece->limits.left_in_continued = counter.left_in_partition();
+    rows.clear();
   }
-  co_return statistics;
+  total.rows = counter.rows();
+  co_return total;
 }
 
-// Every shard gives its first `limit` rows of the range; merged by ring order, the first `limit` of those are the answer.
 Task<Result<ReadStatistics>> ReplicaImpl::read_range(const ReadCommand* command, RowSink* sink, int64_t deadline) {
-  auto* shared = &shared_;
-  std::function<Task<Part>(unsigned)> read = [shared, command, deadline](unsigned shard) {
-    return read_part(shared->engines[shard].get(), command, deadline);
-  };
-  auto parts = co_await gather<Part>(shared_.runtime, executor(shard_), std::move(read));
-  ReadStatistics total;
-  for (Part& part : parts) {
-    CO_TRY(std::move(part.status));
-    add(total, part.statistics);
-  }
-  uint64_t delivered = 0;
-  while (delivered < command->limit) {
-    RowBuffer* first = nullptr;
-    for (Part& part : parts) {
-      RowBuffer& rows = *part.rows;
-      if (rows.has_partition() && (first == nullptr || rows.key() < first->key())) first = &rows;
-    }
-    if (first == nullptr || first->deliver(*command, *sink, &delivered) == RowSink::Next::kStop) break;
-  }
-  co_return total;
+  RangeRead read(shared_, shard_, *command, *sink, deadline);
+  co_return co_await read.run();
 }
 
 Task<Status> ReplicaImpl::truncate(TablePtr table) {

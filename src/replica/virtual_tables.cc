@@ -49,18 +49,26 @@ Partitions group(const TableMetadata& table, VirtualRows rows) {
 class PartitionFeeder {
  public:
   PartitionFeeder(const TableMetadata& table, const ReadCommand& command, RowSink& sink)
-      : table_(table), command_(command), sink_(sink), columns_(table.all_columns_in_select_order()) {}
+      : table_(table),
+        command_(command),
+        sink_(sink),
+        counter_(command.limits, command.counts_static_rows()),
+        columns_(table.all_columns_in_select_order()) {}
+
+  uint64_t rows() const { return counter_.rows(); }
 
   // False when the sink has had enough.
-  bool feed(const OwnedPartition& partition, ReadStatistics& statistics) {
+  bool feed(const OwnedPartition& partition) {
     Arena arena;
     DecoratedKey key = DecoratedKey::of(partition.key);
     Row no_static;
     no_static.clustering.kind = ClusteringKind::kStaticClustering;
     bool begun = false;
-    uint64_t in_partition = 0;
+    Enough enough = Enough::kNo;
+    ClusteringPrefix last;
+    counter_.begin_partition(key);
     size_t count = partition.rows.size();
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count && enough == Enough::kNo; ++i) {
       const OwnedRow& owned = partition.rows[command_.reversed ? count - 1 - i : i];
       Row row = view(owned, arena);
       if (!wanted(row, key, no_static)) continue;
@@ -69,14 +77,17 @@ class PartitionFeeder {
         if (next != RowSink::Next::kContinue) return next != RowSink::Next::kStop;
         begun = true;
       }
-      if (command_.wants_rows) {
-        auto next = sink_.row(row);
-        ++statistics.rows;
-        if (next == RowSink::Next::kStop || statistics.rows >= command_.limit) return false;
-        if (next == RowSink::Next::kSkipPartition || ++in_partition >= command_.per_partition_limit) break;
-      }
+      enough = counter_.row();
+      if (!command_.wants_rows) break;
+      last = row.clustering;
+      auto next = sink_.row(row);
+      if (next == RowSink::Next::kStop) return false;
+      if (next == RowSink::Next::kSkipPartition) break;
     }
-    return !begun || sink_.end_partition() != RowSink::Next::kStop;
+    if (begun && sink_.end_partition() == RowSink::Next::kStop) return false;
+    if (enough != Enough::kOfRead) return true;
+    sink_.ended_behind(command_.wants_rows ? &last : nullptr, counter_.left_in_partition());
+    return false;
   }
 
  private:
@@ -110,6 +121,7 @@ class PartitionFeeder {
   const TableMetadata& table_;
   const ReadCommand& command_;
   RowSink& sink_;
+  RowCounter counter_;
   std::vector<const Column*> columns_;
 };
 
@@ -133,14 +145,16 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_virtual(VirtualTable* table, cons
   if (command->range) {
     for (const auto& [position, partition] : partitions) {
       if (!command->range->contains(DecoratedKey{position.first, partition.key})) continue;
-      if (!feeder.feed(partition, statistics)) break;
+      if (!feeder.feed(partition)) break;
     }
+    statistics.rows = feeder.rows();
     co_return statistics;
   }
   for (const DecoratedKey& key : command->keys) {
     auto it = partitions.find({key.token, Bytes(key.key)});
-    if (it != partitions.end() && !feeder.feed(it->second, statistics)) break;
+    if (it != partitions.end() && !feeder.feed(it->second)) break;
   }
+  statistics.rows = feeder.rows();
   co_return statistics;
 }
 

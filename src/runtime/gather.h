@@ -1,4 +1,4 @@
-// Runs the same work on every shard of a node and brings the results back, in shard order.
+// Runs the same work on several shards of a node, or on all, and brings the results back in their order.
 #pragma once
 
 #include <functional>
@@ -18,32 +18,42 @@ struct State {
   Promise<bool> done;
 };
 template <class T>
-Task<void> run(State<T>* state, Executor* home, unsigned shard) {
+Task<void> run(State<T>* state, Executor* home, unsigned shard, size_t place) {
   T value = co_await state->work(shard);
-  home->post([state, shard, value = std::move(value)]() mutable {
-    state->results[shard].emplace(std::move(value));
+  home->post([state, place, value = std::move(value)]() mutable {
+    state->results[place].emplace(std::move(value));
     if (--state->missing == 0) state->done.set(true);
   });
 }
 }  // namespace gather_internal
 
-// `work` is called on each shard with its number; the caller runs on `home`. Give a lambda that captures more than
+// `work` is called on each of the shards with its number; the caller runs on `home`. Give a lambda that captures more than
 // pointers a name first: GCC 12 destroys such a temporary twice when it stands inside of a co_await.
 template <class T>
-Task<std::vector<T>> gather(Runtime& runtime, Executor& home, std::function<Task<T>(unsigned)> work) {
+Task<std::vector<T>> gather(Runtime& runtime, Executor& home, std::vector<unsigned> shards,
+                            std::function<Task<T>(unsigned)> work) {
   gather_internal::State<T> state;
   state.work = std::move(work);
-  state.results.resize(runtime.shard_count());
-  state.missing = runtime.shard_count();
-  for (unsigned i = 0; i < runtime.shard_count(); ++i) {
+  state.results.resize(shards.size());
+  state.missing = shards.size();
+  for (size_t i = 0; i < shards.size(); ++i) {
     auto* s = &state;
     auto* h = &home;
-    runtime.shard(i).executor.post([s, h, i] { spawn(gather_internal::run<T>(s, h, i)); });
+    const unsigned shard = shards[i];
+    runtime.shard(shard).executor.post([s, h, shard, i] { spawn(gather_internal::run<T>(s, h, shard, i)); });
   }
   co_await state.done;
   std::vector<T> values;
   for (auto& result : state.results) values.push_back(std::move(*result));
   co_return values;
+}
+
+// On all shards.
+template <class T>
+Task<std::vector<T>> gather(Runtime& runtime, Executor& home, std::function<Task<T>(unsigned)> work) {
+  std::vector<unsigned> shards(runtime.shard_count());
+  for (unsigned i = 0; i < shards.size(); ++i) shards[i] = i;
+  return gather<T>(runtime, home, std::move(shards), std::move(work));
 }
 
 // The first error of several, or success.

@@ -130,12 +130,12 @@ TEST_F(Verbs, LimitsHoldOverShards) {
   fill();
   std::vector<std::string> keys{node.key_of(2), node.key_of(0), node.key_of(1)};
   ReadCommand three = node.command("t", keys);
-  three.limit = 3;
+  three.limits.rows = 3;
   Lines expected = lines_of(keys);
   expected.resize(5);
   EXPECT_EQ(node.read(0, three), expected);
   ReadCommand one_each = node.command("t", keys);
-  one_each.per_partition_limit = 1;
+  one_each.limits.per_partition = 1;
   EXPECT_EQ(node.read(1, one_each), (Lines{keys[0], "  1: v=" + keys[0] + "@10", keys[1], "  1: v=" + keys[1] + "@10",
                                            keys[2], "  1: v=" + keys[2] + "@10"}));
 }
@@ -144,7 +144,7 @@ TEST_F(Verbs, RowsComeFromThePartitionsEndWhenReversed) {
   fill();
   ReadCommand last = node.command("t", {node.key_of(1), node.key_of(0)});
   last.reversed = true;
-  last.per_partition_limit = 1;
+  last.limits.per_partition = 1;
   std::string one = node.key_of(1), two = node.key_of(0);
   EXPECT_EQ(node.read(0, last), (Lines{one, "  2: v=" + one + "@10", two, "  2: v=" + two + "@10"}));
 }
@@ -154,7 +154,7 @@ TEST_F(Verbs, ARangeIsMergedInRingOrder) {
   for (unsigned asked : {0u, 1u, 2u}) EXPECT_EQ(node.scan(asked, "t"), lines_of(keys));
   for (uint64_t limit : {1u, 2u, 7u, 18u, 100u}) {
     ReadCommand some = node.command("t");
-    some.limit = limit;
+    some.limits.rows = limit;
     Lines expected;
     uint64_t rows = 0;
     for (const std::string& line : lines_of(keys)) {

@@ -116,7 +116,7 @@ TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
     ReadCommand command = node.command("d");
     command.keys = {DecoratedKey::of("k")};
     command.slices = std::move(slices);
-    command.limit = limit;
+    command.limits.rows = limit;
     ValueSink sink(plain);
     const Result<ReadStatistics> read = node.run(node.engine().read(command, sink));
     EXPECT_TRUE(read.ok()) << read.error().message();

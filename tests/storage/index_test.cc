@@ -124,7 +124,7 @@ TEST_F(IndexTest, TheRestOfTheFilterSlicesLimitsAndRangesApply) {
   sliced.slices = {Slice::of_prefix(*table, prefix)};
   EXPECT_EQ(find(sliced), (Lines{"b 3: @1 v=red@1"}));
   sliced.slices.clear();
-  sliced.limit = 2;
+  sliced.limits.rows = 2;
   sliced.reversed = true;
   EXPECT_EQ(node.read(sliced), (Lines{"b", "  5: @1 v=red@1", "  4: @1 v=red@1"}));
 

@@ -7,7 +7,7 @@
 namespace cassandra_like::storage_test {
 namespace {
 
-constexpr int kRows = 3 * ReadPipeline::kTurn + 100;
+constexpr int kRows = ReadPipeline::kPage + 2 * ReadPipeline::kTurn + 100;
 const std::vector<std::string> kKeys = {"a", "b", "c"};
 
 class LongReadTest : public testing::Test {
@@ -31,6 +31,15 @@ class LongReadTest : public testing::Test {
       update.at(timestamp);
       for (int c = begin; c < std::min(to, begin + 500); ++c) update.row(c).live().cell("v", value + std::to_string(c));
       ASSERT_TRUE(node.apply(update).ok());
+    }
+  }
+  // A batch for each partition: its first and its last row.
+  void write_ends(int last) {
+    for (const std::string& key : kKeys) {
+      Update both(node.table("t"), key);
+      both.at(++written_).row(0).cell("v", std::to_string(written_));
+      both.row(last).cell("v", std::to_string(written_));
+      ASSERT_TRUE(node.apply(both).ok());
     }
   }
   // The partition in pieces, each of which is read in one turn.
@@ -71,6 +80,7 @@ class LongReadTest : public testing::Test {
 
   Node node;
   std::string sources_ = "memtable";
+  int64_t written_ = 10;  // the timestamp of the last batch
   std::optional<Result<ReadStatistics>> read_;
 };
 
@@ -124,25 +134,73 @@ TEST_F(LongReadTest, LimitsCountTheRowsOfAllTurns) {
   write();
   ReadCommand command = node.command("t");
   command.range = KeyRange{};
-  command.per_partition_limit = 1500;
-  command.limit = 4000;
+  command.limits.per_partition = 1500;
+  command.limits.rows = 4000;
   size_t keys = 0;
   const Lines lines = node.read(command);
   for (const std::string& line : lines) keys += line[0] != ' ';
   EXPECT_EQ(keys, 3u);
   EXPECT_EQ(lines.size(), 4000u + keys);
-  command.limit = 1500;
+  command.limits.rows = 1500;
   EXPECT_EQ(node.read(command).size(), 1u + 1500);
 }
 
 TEST_F(LongReadTest, WhatIsFilteredOutIsLookedAtInTurnsToo) {
   write();
-  ReadCommand command = of_key("a");
+  ReadCommand command = node.command("t");
+  command.range = KeyRange{};
   command.filter = {{node.table("t")->column("v"), Operator::kEq, "old3000", {}, false}};
   TextSink sink(*command.table);
   start(command, sink);
   ASSERT_TRUE(end().ok());
-  EXPECT_EQ(sink.lines, (Lines{"a [s=of a@2]", "  3000: @1 v=old3000@1"}));
+  Lines expected;
+  for (const std::string& line : node.scan("t")) {
+    if (line[0] == ' ' || std::find(kKeys.begin(), kKeys.end(), line.substr(0, 1)) == kKeys.end()) continue;
+    expected.push_back(line);
+    expected.push_back("  3000: @1 v=old3000@1");
+  }
+  EXPECT_EQ(sink.lines, expected);
+}
+
+// In each partition a batch writes the first and the last row of a page. It comes between the turns of the read.
+TEST_F(LongReadTest, APageOfAPartitionShowsNoBatchByHalf) {
+  constexpr int kLast = ReadPipeline::kPage - 1;
+  for (const char* sources : {"memtable", "SSTables"}) {
+    SCOPED_TRACE(sources);
+    for (const std::string& key : kKeys) {
+      write_rows(key, 0, kLast + 1, 1, "old");
+      Update whole(node.table("t"), key);
+      whole.at(2).static_row().cell("s", "of " + key);
+      ASSERT_TRUE(node.apply(whole).ok());
+      if (sources == std::string("SSTables")) node.flush();
+    }
+    for (bool reversed : {false, true}) {
+      ReadCommand command = node.command("t");
+      command.range = KeyRange{};
+      command.reversed = reversed;
+      TextSink sink(*command.table);
+      write_ends(kLast);
+      read_.reset();
+      start(command, sink);
+      int batch = 0;
+      for (; !read_.has_value() && batch < 1000; ++batch) {
+        write_ends(kLast);
+        int steps = 0;
+        node.world().run_until([&] { return steps++ > 0 || read_.has_value(); }, std::chrono::hours(1));
+      }
+      EXPECT_GT(batch, 1);
+      std::vector<std::string> ends;
+      const std::string last = "  " + std::to_string(kLast) + ": ";
+      for (const std::string& line : sink.lines) {
+        if (line.rfind("  0: ", 0) == 0) ends.push_back(line.substr(5));
+        if (line.rfind(last, 0) == 0) ends.push_back(line.substr(last.size()));
+      }
+      ASSERT_EQ(ends.size(), 2 * kKeys.size());
+      for (size_t i = 0; i < ends.size(); i += 2) {
+        EXPECT_EQ(ends[i].substr(ends[i].find("v=")), ends[i + 1].substr(ends[i + 1].find("v=")));
+      }
+    }
+  }
 }
 
 TEST_F(LongReadTest, OthersHaveTheirTurn) {
@@ -234,7 +292,7 @@ TEST_F(LongReadTest, ItEndsAtItsDeadline) {
   EXPECT_EQ(read.error().code(), ErrorCode::kReadTimeout);
   // One that is done in a turn has no need of a second look at the clock.
   ReadCommand one = of_key("a");
-  one.limit = 1;
+  one.limits.rows = 1;
   EXPECT_TRUE(node.run(node.engine().read(one, sink, now - 1)).ok());
 }
 

@@ -96,8 +96,8 @@ TEST_F(MemtableTest, LimitsCountRowsInAllAndPerPartition) {
   ReadCommand command = node.command("t");
   std::string a = "a", b = "b";
   command.keys = {DecoratedKey::of(a), DecoratedKey::of(b)};
-  command.limit = 3;
-  command.per_partition_limit = 2;
+  command.limits.rows = 3;
+  command.limits.per_partition = 2;
   EXPECT_EQ(node.read(command), (Lines{"a", "  0: v=x@1", "  1: v=x@1", "b", "  0: v=x@1"}));
   command.wants_rows = false;
   EXPECT_EQ(node.read(command), (Lines{"a", "b"}));

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/log_quota.h"
 #include "base/uuid.h"
 #include "coordinator/coordinator.h"
+#include "cql/context/answer_memory.h"
 #include "cql/context/guardrails.h"
 #include "cql/context/result.h"
 
@@ -31,6 +33,7 @@ struct CqlOptions {
   StringPairs default_compaction;    // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
   Guardrails guardrails;
+  std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
 };
 
 // Limits that keep clients from flooding the log, for each kind of line.

@@ -15,13 +15,31 @@ using State = AggregateFunction::State;
 class NativeAggregate : public AggregateFunction {
  public:
   using Start = std::function<std::unique_ptr<State>()>;
-  NativeAggregate(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, Start start)
-      : AggregateFunction(std::move(name), std::move(arguments), std::move(return_type)), start_(std::move(start)) {}
+  NativeAggregate(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, bool takes_any_order,
+                  Start start)
+      : AggregateFunction(std::move(name), std::move(arguments), std::move(return_type)),
+        takes_any_order_(takes_any_order),
+        start_(std::move(start)) {}
   std::unique_ptr<State> start() const override { return start_(); }
+  bool takes_any_order() const override { return takes_any_order_; }
 
  private:
+  bool takes_any_order_;
   Start start_;
 };
+
+// Of the others, sums are rounded at each step, or values that are the same have several forms.
+bool is_integer(const TypePtr& type) {
+  switch (type->base().kind()) {
+    case TypeKind::kTinyint:
+    case TypeKind::kSmallint:
+    case TypeKind::kInt:
+    case TypeKind::kBigint:
+      return true;
+    default:
+      return false;
+  }
+}
 
 class CountState : public State {
  public:
@@ -206,12 +224,12 @@ std::unique_ptr<State> start_sum(TypeKind kind, bool average) {
 }
 
 FunctionPtr extreme(const char* name, const TypePtr& type, int sign) {
-  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type,
+  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type, is_integer(type),
                                            [type, sign] { return std::make_unique<ExtremeState>(type, sign); });
 }
 
 FunctionPtr sum_or_average(const char* name, const TypePtr& type, bool average) {
-  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type,
+  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type, is_integer(type),
                                            [kind = type->kind(), average] { return start_sum(kind, average); });
 }
 
@@ -223,7 +241,7 @@ FunctionPtr sum_aggregate(const TypePtr& type) { return sum_or_average("sum", ty
 FunctionPtr avg_aggregate(const TypePtr& type) { return sum_or_average("avg", type, true); }
 
 FunctionPtr count_rows_aggregate(std::string name, std::vector<TypePtr> arguments) {
-  return std::make_shared<NativeAggregate>(std::move(name), std::move(arguments), types::bigint(),
+  return std::make_shared<NativeAggregate>(std::move(name), std::move(arguments), types::bigint(), true,
                                            [] { return std::make_unique<CountState>(true); });
 }
 
@@ -231,7 +249,7 @@ void add_aggregates(Registry& registry) {
   using Types = std::vector<TypePtr>;
   registry.add(count_rows_aggregate("count_rows", {}));
   registry.add(count_rows_aggregate("countRows", {}));
-  registry.add(std::make_shared<NativeAggregate>("count", Types{types::blob()}, types::bigint(),
+  registry.add(std::make_shared<NativeAggregate>("count", Types{types::blob()}, types::bigint(), true,
                                                  [] { return std::make_unique<CountState>(false); }));
   for (const TypePtr& type : numeric_types()) {
     registry.add(sum_aggregate(type));

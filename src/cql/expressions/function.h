@@ -51,6 +51,8 @@ class AggregateFunction : public Function {
     virtual Result<Bytes> result(bool* is_null) const = 0;
   };
   virtual std::unique_ptr<State> start() const = 0;
+  // The result does not depend on the order of the values.
+  virtual bool takes_any_order() const { return false; }
 
  protected:
   using Function::Function;

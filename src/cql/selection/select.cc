@@ -10,7 +10,8 @@
 namespace cassandra_like {
 namespace {
 
-// Groups read this many rows at a time, so that other requests get their turn.
+// Groups are read in pages of so many rows, each of which has the timeout of a read. All rows in one group are one read,
+// whose timeout begins anew behind so many rows.
 constexpr uint64_t kGroupPage = 10000;
 
 }  // namespace
@@ -279,8 +280,12 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
     command.keys.clear();
     command.range.reset();
   }
-  command.limit = has_groups() ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
-  command.per_partition_limit = distinct_ ? 1 : has_groups() ? command.per_partition_limit : limits.per_partition;
+  if (is_one_group()) {
+    command.rows_of_deadline = kGroupPage;
+  } else {
+    command.limits.rows = grouping_ ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
+  }
+  if (distinct_ || !has_groups()) command.limits.per_partition = distinct_ ? 1 : limits.per_partition;
   if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
   if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
   TRY(start_page(*execution, state));
@@ -330,6 +335,7 @@ Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Executio
 Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
   Execution& e = *execution;
   Consistency consistency = e.context.options.consistency;
+  const uint64_t page = grouping_ ? kGroupPage : DataLimits::kNone;
   while (true) {
     uint64_t before = e.sink.rows_seen();
     if (e.partial) {
@@ -338,12 +344,12 @@ Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execut
       e.sink.leave_partition();
       e.tombstones += statistics.tombstones;
     }
-    bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= kGroupPage;
+    bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= page;
     if (!full && (e.command.range || !e.command.keys.empty())) {
       CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(e.command, consistency, e.sink));
       e.tombstones += statistics.tombstones;
     }
-    bool more = has_groups() && !e.sink.stopped() && e.sink.rows_seen() - before >= kGroupPage;
+    bool more = grouping_ && !e.sink.stopped() && e.sink.rows_seen() - before >= page;
     if (!more) break;
     e.resume_behind(e.sink.last_key(), e.sink.last_clustering(), e.sink.left_in_partition());
     co_await e.context.runtime.executor.yield();

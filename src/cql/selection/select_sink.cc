@@ -21,6 +21,7 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    {},
                    context.timestamp_micros,
                    context.now_seconds},
+      share_(context.config.answer_memory.get()),
       limits_(limits),
       one_row_per_partition_(one_row_per_partition),
       static_rows_(static_rows) {}
@@ -67,8 +68,15 @@ inline char* SelectSink::extend(size_t n) {
   constexpr size_t kFirst = 512;
   const size_t begin = size_;
   size_ += n;
-  if (size_ > out_.size()) out_.resize(std::max({size_, 2 * out_.size(), kFirst}));
+  if (size_ > out_.size()) grow(std::max({size_, 2 * out_.size(), kFirst}));
   return out_.data() + begin;
+}
+
+// The row that is refused room is written to its end, and ends the read.
+void SelectSink::grow(size_t size) {
+  size = share_.bounded(size_, size);
+  if (Status status = share_.reserve(size); !status.ok() && status_.ok()) status_ = std::move(status);
+  out_.resize(size);
 }
 
 // Writes as append_element() would.
@@ -135,7 +143,7 @@ void SelectSink::keep_place(const ClusteringPrefix* clustering, const Row* row) 
 RowSink::Next SelectSink::emit(const Row* row) {
   if (groups_) {
     auto next = emit_to_group(row);
-    if (next.ok()) return *next;
+    if (next.ok()) return status_.ok() ? *next : Next::kStop;
     status_ = std::move(next.error());
     return Next::kStop;
   }
@@ -150,7 +158,7 @@ RowSink::Next SelectSink::emit(const Row* row) {
 RowSink::Next SelectSink::written(const ClusteringPrefix* clustering, const Row* row) {
   ++rows_;
   ++rows_in_partition_;
-  if (rows_ < limits_.page && rows_ < limits_.rows) return Next::kContinue;
+  if (rows_ < limits_.page && rows_ < limits_.rows) return status_.ok() ? Next::kContinue : Next::kStop;
   keep_place(clustering, row);
   return Next::kStop;
 }
@@ -168,7 +176,8 @@ Result<RowSink::Next> SelectSink::emit_to_group(const Row* row) {
   if (begins && groups_in_partition_ >= partition_limit_) return Next::kSkipPartition;
   if (begins) ++groups_in_partition_;
   TRY(groups_->add(in));
-  keep_place(row == nullptr ? nullptr : &row->clustering, row);
+  // One group of all rows has no page that ends in it.
+  if (!groups_->is_one_group()) keep_place(row == nullptr ? nullptr : &row->clustering, row);
   // Cassandra reads groups by pages of as many rows, each of which leaves a mark.
   if (marks_ != Marks::kNone && ++rows_of_groups_ % limits_.page == 0) mark_before_ = last_mark_;
   row_arena_.reset();

@@ -27,7 +27,8 @@ class SelectSink : public RowSink {
   void group_by(const Grouping* grouping) { groups_.emplace(table_, selection_, grouping); }
 
   // Functions may ask the shard's processor for something; columns are only copied.
-  bool callable_from_any_shard() const override { return selection_.is_plain() && !groups_; }
+  bool callable_from_any_shard() const override { return selection_.is_pure(); }
+  bool takes_any_order() const override { return groups_ && groups_->is_one_group() && selection_.takes_any_order(); }
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
   void continue_partition(const DecoratedKey& key) override { take_key(key); }
@@ -93,6 +94,7 @@ class SelectSink : public RowSink {
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
   char* extend(size_t n);
+  void grow(size_t size);
   void append_value(BytesView value);
   void append_json(std::string& json, const ColumnSpec& spec, BytesView value);
   InputRow input(const Row* row);
@@ -101,6 +103,7 @@ class SelectSink : public RowSink {
   const Selection& selection_;
   Arena row_arena_{1024};
   ExecutionContext row_context_;
+  AnswerShare share_;
   SelectLimits limits_;
   bool one_row_per_partition_;
   bool static_rows_;

@@ -52,6 +52,7 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
   }
   selection.aggregates_ = builder.take_aggregates();
   selection.bounds_ = builder.take_bounds();
+  selection.is_pure_ = builder.is_pure();
   for (const Column* column : builder.used()) selection.used_.push_back(column);
   std::vector<ColumnSpec> specs;
   for (const SelectedColumn& column : selection.columns_) {
@@ -76,6 +77,13 @@ void Selection::make_json() {
   is_plain_ = false;
   const ColumnSpec& first = columns_[0].spec;
   metadata_ = make_result_metadata({{first.keyspace, first.table, "[json]", types::text()}});
+}
+
+bool Selection::takes_any_order() const {
+  return std::all_of(columns_.begin(), columns_.end(),
+                     [](const SelectedColumn& column) { return column.selector && column.selector->is_aggregate(); }) &&
+         std::all_of(aggregates_.begin(), aggregates_.end(),
+                     [](const AggregateCall& call) { return call.function->takes_any_order(); });
 }
 
 bool Selection::uses(ColumnKind kind) const {

@@ -45,6 +45,7 @@ class Selector {
   virtual ~Selector() = default;
   const TypePtr& type() const { return type_; }
   virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
+  virtual bool is_aggregate() const { return false; }
   // A column, a field, an element or a slice.
   virtual Result<CellTimes> cell_times(const InputRow&, bool /*ttl*/) const { return CellTimes(); }
 
@@ -97,6 +98,10 @@ class Selection {
   const std::vector<SelectedColumn>& columns() const { return columns_; }
   const ResultMetadataPtr& metadata() const { return metadata_; }
   bool is_plain() const { return is_plain_; }  // columns only
+  // The values depend on nothing but the row and the bound values.
+  bool is_pure() const { return is_pure_; }
+  // Aggregates only, whose results do not depend on the order of the rows.
+  bool takes_any_order() const;
   bool is_json() const { return is_json_; }
   bool has_aggregates() const { return !aggregates_.empty(); }
   const std::vector<AggregateCall>& aggregates() const { return aggregates_; }
@@ -115,6 +120,7 @@ class Selection {
   ResultMetadataPtr metadata_;
   std::vector<const Column*> used_;
   bool is_plain_ = true;
+  bool is_pure_ = true;
   bool is_json_ = false;
   bool is_wildcard_ = false;
 };

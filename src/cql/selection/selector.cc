@@ -84,6 +84,7 @@ class AggregateSelector : public Selector {
  public:
   AggregateSelector(TypePtr type, size_t index) : Selector(std::move(type)), index_(index) {}
   Result<BytesView> evaluate(const InputRow& input) const override { return input.aggregates[index_]; }
+  bool is_aggregate() const override { return true; }
 
  private:
   size_t index_;
@@ -425,7 +426,10 @@ Result<FunctionPtr> SelectorBuilder::resolve(const ast::QualifiedName& name,
                                              const std::vector<const ast::Selectable*>& arguments) {
   ASSIGN_OR_RETURN(auto call, call_arguments(arguments));
   ASSIGN_OR_RETURN(FunctionPtr function, resolve_function(name, call, nullptr, &table_, context_));
-  if (function != nullptr) return function;
+  if (function != nullptr) {
+    is_pure_ = is_pure_ && function->is_pure();
+    return function;
+  }
   return invalid("Unknown function '" + (name.keyspace.empty() ? "" : name.keyspace + ".") + name.name + "'");
 }
 
@@ -659,6 +663,7 @@ struct BuildSelector {
     if (type == nullptr) return cannot_infer(source(term, builder.context()));
     ColumnSpec receiver{builder.table().keyspace, builder.table().name, "[selection]", type};
     ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(term, receiver, builder.context()));
+    builder.add_term(*prepared);
     return SelectorPtr(std::make_unique<TermSelector>(type, std::move(prepared)));
   }
   Result<SelectorPtr> call(const FunctionPtr& function, const std::vector<const ast::Selectable*>& arguments) const {

@@ -43,8 +43,14 @@ class SelectorBuilder {
   // A call of an aggregate as the place of its result.
   Result<SelectorPtr> aggregate(const FunctionPtr& function, const std::vector<const ast::Selectable*>& arguments);
   std::vector<AggregateCall> take_aggregates() { return std::move(aggregates_); }
-  void add_bound(SelectedBound bound) { bounds_.push_back(std::move(bound)); }
+  void add_bound(SelectedBound bound) {
+    is_pure_ = is_pure_ && bound.term->is_pure();
+    bounds_.push_back(std::move(bound));
+  }
   std::vector<SelectedBound> take_bounds() { return std::move(bounds_); }
+  // Nothing that was built depends on more than the row and the bound values.
+  bool is_pure() const { return is_pure_; }
+  void add_term(const Term& term) { is_pure_ = is_pure_ && term.is_pure(); }
   // Cassandra's text for it: the name of the result column without an alias, and in error messages.
   std::string name(const ast::Selectable& selectable);
 
@@ -54,6 +60,7 @@ class SelectorBuilder {
   std::vector<const Column*> used_;
   std::vector<AggregateCall> aggregates_;
   std::vector<SelectedBound> bounds_;
+  bool is_pure_ = true;
   bool in_aggregate_ = false;
   // Each call asks for the types of its arguments, and these for theirs: without a memory, as often as there are paths.
   std::unordered_map<const ast::Selectable*, Result<TypePtr>> built_types_;

@@ -64,6 +64,8 @@ struct EngineImpl::LongRead {
   ReadCommand rest;
   ReadStatistics numbers;
   int64_t begun, deadline;
+  const int64_t allowance = deadline == kNoDeadline ? 0 : deadline - begun;
+  uint64_t rows_before = 0;  // when the deadline began
 };
 
 Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
@@ -115,7 +117,12 @@ Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read)
 
 Status EngineImpl::next_turn(LongRead& read) {
   if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
-  if (runtime_.clock.monotonic_nanos() > read.deadline) {
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  if (read.feed.rows() - read.rows_before >= read.command.rows_of_deadline && read.deadline != kNoDeadline) {
+    read.deadline = now + read.allowance;
+    read.rows_before = read.feed.rows();
+  }
+  if (now > read.deadline) {
     return Error(ErrorCode::kReadTimeout, fmt::format("A read of {} took longer than the timeout of its request",
                                                       read.command.table->qualified_name()));
   }
@@ -140,6 +147,7 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
                                                Status status) {
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
+  numbers.stopped = feed.stopped();
   if (counters != nullptr) {
     if (!command.range) ++counters->reads;
     Histogram& micros = command.range ? counters->range_micros : counters->read_micros;

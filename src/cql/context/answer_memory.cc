@@ -1,0 +1,31 @@
+#include "cql/context/answer_memory.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cassandra_like {
+
+uint64_t AnswerShare::bounded(uint64_t least, uint64_t wanted) const {
+  if (memory_ == nullptr || memory_->max_answer_ == 0) return wanted;
+  return std::max(least, std::min(wanted, memory_->max_answer_));
+}
+
+Status AnswerShare::reserve(uint64_t bytes) {
+  if (memory_ == nullptr || bytes <= kSmall || bytes <= held_) return {};
+  if (memory_->max_answer_ != 0 && bytes > memory_->max_answer_) {
+    return invalid(
+        fmt::format("The answer is larger than {} bytes (native_transport_max_frame_size): ask for it in pages",
+                    memory_->max_answer_));
+  }
+  const uint64_t more = bytes - held_;
+  const uint64_t used = memory_->used_.fetch_add(more, std::memory_order_relaxed) + more;
+  held_ = bytes;
+  if (memory_->max_total_ == 0 || used <= memory_->max_total_) return {};
+  return Error(ErrorCode::kOverloaded,
+               fmt::format("Answers that are being written take more than {} bytes "
+                           "(native_transport_max_request_data_in_flight): ask for this one in pages, or later",
+                           memory_->max_total_));
+}
+
+}  // namespace cassandra_like
