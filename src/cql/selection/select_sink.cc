@@ -233,7 +233,7 @@ Status SelectSink::finish() {
   // Aggregates of no rows have a value too.
   if (groups_ && (groups_->is_open() || groups_->is_one_group())) TRY(close_group());
   out_.resize(size_);
-  return {};
+  return take_status();
 }
 
 }  // namespace cassandra_like
