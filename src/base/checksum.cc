@@ -52,16 +52,41 @@ uint32_t crc24(uint64_t header, int size) {
   return crc;
 }
 
+namespace {
+
+// Looking up the algorithm costs more than hashing a short string, so it is done once.
+const EVP_MD* md5_algorithm() {
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "MD5", nullptr);
+  CHECK(algorithm != nullptr);
+  return algorithm;
+}
+
+EVP_MD_CTX* evp(void* context) { return static_cast<EVP_MD_CTX*>(context); }
+
+}  // namespace
+
+void Md5::Free::operator()(void* context) const { EVP_MD_CTX_free(evp(context)); }
+
+Md5::Md5() : context_(EVP_MD_CTX_new()) {
+  CHECK(context_ != nullptr && EVP_DigestInit_ex(evp(context_.get()), md5_algorithm(), nullptr) == 1);
+}
+
+void Md5::update(BytesView data) { CHECK(EVP_DigestUpdate(evp(context_.get()), data.data(), data.size()) == 1); }
+
+std::array<uint8_t, 16> Md5::finish() {
+  std::array<uint8_t, 16> out{};
+  CHECK(EVP_DigestFinal_ex(evp(context_.get()), out.data(), nullptr) == 1);
+  return out;
+}
+
 std::array<uint8_t, 16> md5(BytesView data) {
   struct FreeContext {
     void operator()(EVP_MD_CTX* c) const { EVP_MD_CTX_free(c); }
   };
-  // Looking up the algorithm costs more than hashing a short string, so it is done once.
-  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "MD5", nullptr);
   thread_local const std::unique_ptr<EVP_MD_CTX, FreeContext> context(EVP_MD_CTX_new());
-  CHECK(algorithm != nullptr && context != nullptr);
+  CHECK(context != nullptr);
   std::array<uint8_t, 16> out{};
-  CHECK(EVP_DigestInit_ex(context.get(), algorithm, nullptr) == 1 &&
+  CHECK(EVP_DigestInit_ex(context.get(), md5_algorithm(), nullptr) == 1 &&
         EVP_DigestUpdate(context.get(), data.data(), data.size()) == 1 &&
         EVP_DigestFinal_ex(context.get(), out.data(), nullptr) == 1);
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 
 #include "base/bytes.h"
 
@@ -18,6 +19,20 @@ uint32_t crc24(uint64_t header, int size);
 uint32_t adler32(BytesView data, uint32_t previous = 1);
 
 std::array<uint8_t, 16> md5(BytesView data);
+// MD5 of what comes piece by piece.
+class Md5 {
+ public:
+  Md5();
+  Md5(Md5&&) noexcept = default;
+  void update(BytesView data);
+  std::array<uint8_t, 16> finish();  // once
+
+ private:
+  struct Free {
+    void operator()(void* context) const;
+  };
+  std::unique_ptr<void, Free> context_;
+};
 
 // Cassandra's MurmurHash3_x64_128 (it sign-extends tail bytes, unlike the original). [0] is the token's hash.
 std::array<uint64_t, 2> murmur3_128(BytesView data, uint64_t seed = 0);

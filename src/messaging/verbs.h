@@ -13,6 +13,8 @@
 
 #include "model/serialized_mutation.h"
 #include "read/read_command.h"
+#include "read/read_request.h"
+#include "read/unfiltered_sink.h"
 #include "runtime/task.h"
 
 namespace cassandra_like {
@@ -30,6 +32,10 @@ class Verbs {
   // the read. kReadTimeout when the deadline, of the monotonic clock, has passed before it.
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
                                             int64_t deadline = kNoDeadline) = 0;
+  // READ_REQ, RANGE_REQ, as another node asks: partitions with their tombstones, in ring order. Request and sink are
+  // borrowed until the Task completes; the sink may be called on another shard, while this one waits.
+  virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                                       int64_t deadline = kNoDeadline) = 0;
   // TRUNCATE_REQ.
   virtual Task<Status> truncate(TablePtr table) = 0;
 };

@@ -191,9 +191,9 @@ bool satisfies(const RowFilter& filter, const TableMetadata& table, const Decora
 
 namespace {
 
-// Leaves of the slices what lies behind the row at `clustering` in the direction of the read.
+// Leaves of the slices what lies behind the row, or the bound, at `clustering` in the direction of the read.
 void trim(Slices& slices, Bytes clustering, bool reversed) {
-  clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
+  if (clustering.back() == kAtTerminator) clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
   if (slices.empty()) slices.push_back(Slice::all());
   Slices rest;
   for (Slice& slice : slices) {

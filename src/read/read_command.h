@@ -72,8 +72,8 @@ struct ReadCommand {
   bool counts_static_rows() const { return slices.empty() || !wants_rows; }
 };
 
-// Leaves of the command what lies behind a row of a partition, whose comparable clustering is given, or behind the whole
-// partition when that is empty. Returns what is left of that partition, if anything can be. The result refers to the key.
+// Leaves of the command what lies behind a row or a bound of a partition, whose comparable form is given, or behind the
+// whole partition when that is empty. Returns what is left of that partition, if anything can be. The result refers to the key.
 std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering);
 
 // No read ends before it, in nanoseconds of the monotonic clock.

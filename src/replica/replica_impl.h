@@ -42,6 +42,8 @@ class ReplicaImpl : public Replica {
   Task<Status> mutate(const MutationPayload& mutation) override;
   Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline) override;
+  Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                               int64_t deadline = kNoDeadline) override;
   Task<Status> truncate(TablePtr table) override;
 
   SchemaStore& schema() override { return store_; }
@@ -68,6 +70,7 @@ class ReplicaImpl : public Replica {
   Task<Result<ReadStatistics>> read_copied(const ReadCommand* command, RowSink* sink, int64_t deadline);
   Task<Result<ReadStatistics>> read_keys(const ReadCommand* command, RowSink* sink, int64_t deadline);
   Task<Result<ReadStatistics>> read_range(const ReadCommand* command, RowSink* sink, int64_t deadline);
+  Task<Result<ReadStatistics>> read_unfiltered_key(const ReadRequest* request, UnfilteredSink* sink, int64_t deadline);
   Task<Result<ReadStatistics>> read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink);
 
   NodeShared& shared_;

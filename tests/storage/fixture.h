@@ -120,6 +120,7 @@ class Node {
   const std::string& error() const { return error_; }
   SimMachine& machine() { return machine_; }
   SimWorld& world() { return *world_; }
+  Runtime& runtime() { return *runtime_; }
   Disk& disk() { return runtime_->shard(0).disk; }
   int64_t counter(const std::string& key);  // of table n, the last row's
   EngineOptions options;

@@ -15,6 +15,8 @@
 #include "base/histogram.h"
 #include "model/serialized_mutation.h"
 #include "read/read_command.h"
+#include "read/read_request.h"
+#include "read/unfiltered_sink.h"
 #include "runtime/runtime.h"
 #include "storage/options.h"
 #include "storage/sstable/sstable.h"
@@ -141,6 +143,10 @@ class Engine {
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
                                             int64_t deadline = kNoDeadline) = 0;
+  // What another node is answered with: this shard's part of the request's partitions, with their tombstones. Else as
+  // read().
+  virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                                       int64_t deadline = kNoDeadline) = 0;
 
   // Empty table id: all tables of the keyspace; empty keyspace: all.
   struct Selection {

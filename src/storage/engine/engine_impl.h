@@ -8,6 +8,7 @@
 #include "base/log_quota.h"
 #include "read/merge.h"
 #include "read/read_pipeline.h"
+#include "read/unfiltered_pipeline.h"
 #include "storage/engine/engine.h"
 #include "storage/index/secondary_index.h"
 #include "storage/table/table_store.h"
@@ -43,6 +44,8 @@ class EngineImpl final : public Engine {
   Task<Status> apply(const MutationPayload& mutation) override;
   Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override;
+  Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                               int64_t deadline) override;
 
   Task<Status> flush(Selection selection) override;
   Task<Status> compact(Selection selection) override;
@@ -116,9 +119,17 @@ class EngineImpl final : public Engine {
   Status read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
   Status next_turn(LongRead& read);
   Task<Result<ReadStatistics>> read_on(std::unique_ptr<LongRead> read);
+  struct UnfilteredRead;
+  Task<Result<ReadStatistics>> read_unfiltered_on(std::unique_ptr<UnfilteredRead> read);
+  Status next_unfiltered_turn(UnfilteredRead& read);
+  // Until it is done or the pipeline pauses.
+  Status read_unfiltered_turn(const TableStore& store, UnfilteredRead& read);
+  Status read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read);
+  Result<ReadStatistics> finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status);
   // The counters are null when the table is gone.
   Result<ReadStatistics> finish_read(TableCounters* counters, const ReadCommand& command, const ReadPipeline& feed,
                                      ReadStatistics numbers, int64_t begun, Status status);
+  void record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers, int64_t begun);
   Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, ReadPipeline& feed,
                   ReadStatistics& statistics);
   Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed);

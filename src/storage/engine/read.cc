@@ -148,14 +148,7 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
   numbers.stopped = feed.stopped();
-  if (counters != nullptr) {
-    if (!command.range) ++counters->reads;
-    Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
-    micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
-    counters->sstables_per_read.record(numbers.sstables);
-    counters->tombstones_per_read.record(numbers.tombstones);
-    counters->live_rows_per_read.record(numbers.rows);
-  }
+  record_read(counters, command, numbers, begun);
   if (numbers.tombstones > tombstone_thresholds(command).warn) {
     if (auto more = tombstone_lines_.take(runtime_.clock.monotonic_nanos())) {
       const Token last = feed.paused_key().token;
@@ -169,6 +162,18 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
   }
   if (!status.ok()) return std::move(status.error());
   return numbers;
+}
+
+void EngineImpl::record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
+                              int64_t begun) {
+  if (counters != nullptr) {
+    if (!command.range) ++counters->reads;
+    Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
+    micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+    counters->sstables_per_read.record(numbers.sstables);
+    counters->tombstones_per_read.record(numbers.tombstones);
+    counters->live_rows_per_read.record(numbers.rows);
+  }
 }
 
 namespace {

@@ -1,0 +1,58 @@
+#include "read/unfiltered_buffer.h"
+
+#include <algorithm>
+
+namespace cassandra_like {
+
+ClusteringPrefix UnfilteredBuffer::copy(const ClusteringPrefix& prefix) {
+  auto values = arena_.make_span<BytesView>(prefix.values.size());
+  std::transform(prefix.values.begin(), prefix.values.end(), values.begin(),
+                 [this](BytesView value) { return arena_.copy(value); });
+  return {prefix.kind, values, arena_.copy(prefix.comparable)};
+}
+
+void UnfilteredBuffer::begin_partition(const Partition& partition) {
+  partitions_.push_back({{partition.key.token, arena_.copy(partition.key.key)},
+                         partition.deletion,
+                         copy_row(partition.static_row, arena_),
+                         unfiltereds_.size()});
+}
+
+void UnfilteredBuffer::unfiltered(const Unfiltered& unfiltered) {
+  Unfiltered& held = unfiltereds_.emplace_back(unfiltered);
+  if (unfiltered.is_row) {
+    held.row = copy_row(unfiltered.row, arena_);
+  } else {
+    held.marker.bound = copy(unfiltered.marker.bound);
+  }
+}
+
+bool UnfilteredBuffer::end_partition() {
+  is_full_ = arena_.reserved() + unfiltereds_.size() * sizeof(Unfiltered) > enough_bytes_;
+  return !is_full_;
+}
+
+PartitionReader& UnfilteredBuffer::take() {
+  const Held& held = partitions_[next_++];
+  const size_t end = has_partition() ? partitions_[next_].first : unfiltereds_.size();
+  reader_.start(held, std::span(unfiltereds_).subspan(held.first, end - held.first));
+  return reader_;
+}
+
+void UnfilteredBuffer::clear() {
+  partitions_.clear();
+  unfiltereds_.clear();
+  arena_.reset();
+  next_ = 0;
+  is_full_ = false;
+}
+
+void UnfilteredBuffer::HeldReader::start(const Held& held, std::span<const Unfiltered> unfiltereds) {
+  key_ = held.key;
+  partition_deletion_ = held.deletion;
+  static_row_ = held.static_row;
+  all_ = unfiltereds;
+  at_ = 0;
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,58 @@
+// Unfiltered partitions on their way from one shard to another: a sink that copies them there, until it has enough, and
+// readers of them here. Rows refer to the columns of the request.
+#pragma once
+
+#include <vector>
+
+#include "read/partition_reader.h"
+#include "read/unfiltered_sink.h"
+
+namespace cassandra_like {
+
+class UnfilteredBuffer final : public UnfilteredSink {
+ public:
+  // Has enough with the partition that brings it over so many bytes.
+  explicit UnfilteredBuffer(size_t enough_bytes) : enough_bytes_(enough_bytes) {}
+  void begin_partition(const Partition& partition) override;
+  void unfiltered(const Unfiltered& unfiltered) override;
+  bool end_partition() override;
+
+  // Whether it ended the read. Then last_key() is that of the last partition.
+  bool is_full() const { return is_full_; }
+  DecoratedKey last_key() const { return partitions_.back().key; }
+  bool has_partition() const { return next_ < partitions_.size(); }
+  const DecoratedKey& key() const { return partitions_[next_].key; }
+  // The first one that was not taken; valid until the next call.
+  PartitionReader& take();
+  // Forgets everything but keeps its memory.
+  void clear();
+
+ private:
+  struct Held {
+    DecoratedKey key;
+    DeletionTime deletion;
+    Row static_row;
+    size_t first;  // in unfiltereds_; the last one is before the next partition's first
+  };
+  class HeldReader final : public PartitionReader {
+   public:
+    void start(const Held& held, std::span<const Unfiltered> unfiltereds);
+    Result<const Unfiltered*> next() override { return at_ == all_.size() ? nullptr : &all_[at_++]; }
+
+   private:
+    std::span<const Unfiltered> all_;
+    size_t at_ = 0;
+  };
+
+  ClusteringPrefix copy(const ClusteringPrefix& prefix);
+
+  size_t enough_bytes_;
+  bool is_full_ = false;
+  Arena arena_;
+  std::vector<Held> partitions_;
+  std::vector<Unfiltered> unfiltereds_;
+  size_t next_ = 0;
+  HeldReader reader_;
+};
+
+}  // namespace cassandra_like

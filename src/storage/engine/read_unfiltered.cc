@@ -1,0 +1,133 @@
+// Reads for other nodes: partitions with their tombstones. Always merged from all sources that a partition may be in;
+// UnfilteredPipeline does the rest.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "storage/engine/engine_impl.h"
+
+namespace cassandra_like {
+
+struct EngineImpl::UnfilteredRead {
+  UnfilteredRead(const ReadRequest& r, TablePtr table, UnfilteredSink& sink, const TombstoneThresholds& thresholds)
+      : request(r), tables{std::move(table)}, pipeline(r, *tables.back(), sink, thresholds), rest(r.command) {}
+
+  const ReadRequest& request;
+  std::vector<TablePtr> tables;  // of the turns: the static row that the pipeline keeps refers to columns of one
+  UnfilteredPipeline pipeline;
+  std::optional<ReadCommand> partition;  // the rest of the one that it paused in, or that the page before ended in
+  ReadCommand rest;
+  ReadStatistics numbers;
+  int64_t begun = 0, deadline = kNoDeadline;
+};
+
+namespace {
+
+// Takes the partition that the page before ended in out of the range (DataRange.Paging.clusteringIndexFilter).
+std::optional<ReadCommand> begin_page(const ReadRequest& request, ReadCommand& rest) {
+  if (!request.page || !rest.range) return std::nullopt;
+  const RingPosition start = rest.range->start;
+  if (start.kind != RingPosition::Kind::kKey || !rest.range->start_inclusive) return std::nullopt;
+  const DecoratedKey key{start.token, start.key};
+  if (!rest.range->contains(key)) return std::nullopt;
+  Bytes place = request.page->last.comparable;
+  const bool stays = request.page->inclusive;
+  place.back() = stays != rest.reversed ? kBeforeTerminator : kAfterTerminator;
+  std::optional<ReadCommand> partition = continue_behind(rest, key, place);
+  // Its key is that of `start`.
+  if (partition) partition->keys = {DecoratedKey{start.token, request.command.range->start.key}};
+  return partition;
+}
+
+}  // namespace
+
+Task<Result<ReadStatistics>> EngineImpl::read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                                         int64_t deadline) {
+  TableStorePtr store = find(request.command.table->id);
+  if (!store) {
+    return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", request.command.table->qualified_name())));
+  }
+  auto read = std::make_unique<UnfilteredRead>(request, store->table, sink, tombstone_thresholds(request.command));
+  read->begun = runtime_.clock.monotonic_nanos();
+  read->deadline = deadline;
+  read->partition = begin_page(request, read->rest);
+  Status status = read_unfiltered_turn(*store, *read);
+  if (status.ok() && read->pipeline.paused()) return read_unfiltered_on(std::move(read));
+  return finish_unfiltered(*read, &store->counters, std::move(status));
+}
+
+Status EngineImpl::read_unfiltered_turn(const TableStore& store, UnfilteredRead& read) {
+  UnfilteredPipeline& pipeline = read.pipeline;
+  if (read.partition && !pipeline.stopped()) TRY(read_unfiltered_part(store, *read.partition, read));
+  if (pipeline.has_unfinished_partition()) pipeline.end_unfinished_partition();
+  const bool has_rest = read.rest.range || !read.rest.keys.empty();
+  if (!has_rest || pipeline.stopped() || pipeline.paused()) return {};
+  return read_unfiltered_part(store, read.rest, read);
+}
+
+Status EngineImpl::read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read) {
+  UnfilteredPipeline& pipeline = read.pipeline;
+  const SliceSelection selection{command.slices, command.reversed, command.wants_rows};
+  if (!command.range) {
+    for (const DecoratedKey& key : command.keys) {
+      if (pipeline.stopped() || pipeline.paused()) break;
+      if (!is_mine(key.token)) continue;
+      ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
+      if (readers.empty()) continue;
+      read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, readers.size());
+      MergedPartition merged(std::move(readers), command.reversed);
+      TRY(pipeline.feed(merged));
+    }
+    return {};
+  }
+  ASSIGN_OR_RETURN(auto scanner, open_range(store, *command.range, selection));
+  read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, store.sstables.size());
+  read.numbers.memtables = std::max<uint64_t>(read.numbers.memtables, 1 + store.flushing.size());
+  while (!pipeline.stopped() && !pipeline.paused()) {
+    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
+    if (partition == nullptr) break;
+    if (!is_mine(partition->key().token)) continue;
+    TRY(pipeline.feed(*partition));
+  }
+  return {};
+}
+
+// Tables may have been flushed, altered or dropped since the turn before.
+Task<Result<ReadStatistics>> EngineImpl::read_unfiltered_on(std::unique_ptr<UnfilteredRead> read) {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  Status status;
+  while (status.ok() && read->pipeline.paused()) {
+    co_await runtime_.executor.yield();
+    status = next_unfiltered_turn(*read);
+  }
+  TableStorePtr store = find(read->request.command.table->id);
+  Result<ReadStatistics> result = finish_unfiltered(*read, store ? &store->counters : nullptr, std::move(status));
+  gate_.leave();  // who waits for it may destroy the engine
+  co_return result;
+}
+
+Status EngineImpl::next_unfiltered_turn(UnfilteredRead& read) {
+  const TableMetadata& wanted = *read.request.command.table;
+  if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
+  if (runtime_.clock.monotonic_nanos() > read.deadline) {
+    return Error(ErrorCode::kReadTimeout,
+                 fmt::format("A read of {} took longer than the timeout of its request", wanted.qualified_name()));
+  }
+  TableStorePtr store = find(wanted.id);
+  if (!store) return invalid(fmt::format("Unknown table {}", wanted.qualified_name()));
+  if (store->table != read.tables.back()) read.tables.push_back(store->table);
+  UnfilteredPipeline& pipeline = read.pipeline;
+  read.partition = continue_behind(read.rest, pipeline.paused_key(), pipeline.paused_place());
+  pipeline.next_turn(*store->table);
+  return read_unfiltered_turn(*store, read);
+}
+
+Result<ReadStatistics> EngineImpl::finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status) {
+  read.numbers.rows = read.pipeline.rows();
+  read.numbers.tombstones = read.pipeline.tombstones();
+  record_read(counters, read.request.command, read.numbers, read.begun);
+  if (!status.ok()) return std::move(status.error());
+  return read.numbers;
+}
+
+}  // namespace cassandra_like
