@@ -78,7 +78,7 @@ class CommandReader {
   Status read_columns();
   Status read_names(ColumnFilter::Columns& out, ColumnKind kind);
   Status read_subselections();
-  // Of this table, also one that it has dropped.
+  // A column of this table, also one that it has dropped.
   Result<const Column*> find_column(BytesView name);
   Status read_filter();
   Status read_expression();

@@ -47,11 +47,11 @@ struct ColumnFilter {
 class ColumnSelector {
  public:
   ColumnSelector(const ColumnFilter& filter, const TableMetadata& table);
-  // The row as the filter leaves it; may be empty. What changes is in the arena. Cells are of the filter's columns.
+  // The row as the filter leaves it; may be empty. Changed parts are in the arena. Cells are of the filter's columns.
   Row select(const Row& row, Arena& arena) const;
 
  private:
-  // What a fetched column's cells go through.
+  // The tests that a fetched column's cells go through.
   struct Entry {
     const Column* column = nullptr;
     bool is_queried = true;

@@ -1,9 +1,9 @@
-// What one replica is asked for by another node (db.ReadCommand): a read whose answer keeps tombstones and timestamps.
+// The request of another node to a replica (db.ReadCommand): a read whose answer keeps tombstones and timestamps.
 #pragma once
 
 #include "read/column_filter.h"
-#include "read/request_limits.h"
 #include "read/read_command.h"
+#include "read/request_limits.h"
 
 namespace cassandra_like {
 
@@ -22,7 +22,7 @@ struct ReadRequest {
   bool needs_reconciliation = false;
   bool is_names = false;  // the slices are single rows (ClusteringIndexNamesFilter)
   Uuid index;             // nil: none
-  // Of a range that begins at the key where the page before ended: its last row (DataRange.Paging).
+  // For a range that begins at the key where the page before ended: its last row (DataRange.Paging).
   struct Page {
     OwnedClustering last;
     bool inclusive = false;

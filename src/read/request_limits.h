@@ -22,7 +22,7 @@ struct OwnedClustering {
   bool operator==(const OwnedClustering&) const = default;
 };
 
-// What makes rows a group (db.aggregation.AggregationSpecification).
+// The rule that makes rows a group (db.aggregation.AggregationSpecification).
 struct GroupBy {
   enum class Kind : uint8_t { kEverything = 0, kPrefix = 1 };
   Kind kind = Kind::kEverything;
@@ -43,11 +43,11 @@ struct RequestLimits {
   uint32_t rows = kNoLimit;
   uint32_t rows_per_partition = kNoLimit;  // not of groups
   bool is_distinct = false;                // not of groups
-  // Of groups.
+  // For groups.
   uint32_t groups = kNoLimit;
   uint32_t groups_per_partition = kNoLimit;
   GroupBy group_by;
-  // Of the two paging kinds: the partition that the page before ended in, and the rest of its own limit.
+  // For the two paging kinds: the partition that the page before ended in, and the rest of its own limit.
   Bytes last_key;
   uint32_t last_key_remaining = kNoLimit;
 
@@ -94,7 +94,7 @@ class LimitCounter {
   GroupCounter groups_;
   bool has_live_static_ = false;
   bool has_counted_row_ = false;  // of this partition
-  // Of groups.
+  // For groups.
   Bytes key_;  // of this partition
   std::optional<Bytes> last_key_;
   std::optional<std::vector<std::optional<Bytes>>> last_clustering_;  // the group's columns of it

@@ -1,7 +1,7 @@
 // Live rows on their way from one shard to another: a sink that copies them there, and their delivery to the real sink
 // here. They refer to the columns of the table that was read, which whoever asked keeps alive.
 //
-// The memory is bounded: a buffer that is full stops the read. What is left is asked for behind the last partition, or
+// The memory is bounded: a buffer that is full stops the read. The rest is asked for behind the last partition, or
 // behind the last row when that partition is cut.
 #pragma once
 
@@ -31,7 +31,7 @@ class RowBuffer final : public RowSink {
 
   // Forgets everything but keeps its memory.
   void clear();
-  // Of the rows: what is reserved for more of them may be as much again.
+  // For the rows: the room that is reserved for more of them may be as much again.
   size_t bytes() const { return bytes_; }
 
   // False when all partitions were delivered. Then key() is that of the first one that was not.
@@ -44,7 +44,7 @@ class RowBuffer final : public RowSink {
   // A partition that is cut does not end.
   Next deliver(RowSink& sink, RowCounter& counter, bool goes_on = false);
 
-  // Of all that came, delivered or not. There was a partition.
+  // The place behind all that came, delivered or not. There was a partition.
   const DecoratedKey& last_key() const { return partitions_.back().key; }
   // The comparable clustering of the last row.
   Bytes last_clustering(const TableMetadata& table) const;

@@ -12,14 +12,14 @@ class UnfilteredSink {
     DeletionTime deletion;
     Row static_row;  // is_empty() when there is none
     bool is_reversed = false;
-    // What unfiltered() is called with next; null when the partition has no rows and no markers.
+    // The argument of the next call of unfiltered(); null when the partition has no rows and no markers.
     const Unfiltered* first = nullptr;
 
     bool is_empty() const { return deletion.is_live() && static_row.is_empty() && first == nullptr; }
   };
 
   virtual ~UnfilteredSink() = default;
-  // Partitions come in ring order. What the calls are given is valid during the call.
+  // Partitions come in ring order. Arguments are valid during the call.
   virtual void begin_partition(const Partition& partition) = 0;
   // Rows and markers in clustering order, descending when the partition is reversed. Markers pair up.
   virtual void unfiltered(const Unfiltered& unfiltered) = 0;

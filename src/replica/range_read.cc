@@ -98,7 +98,7 @@ RangeRead::Source* RangeRead::next(Token* until) {
   return first;
 }
 
-// Of what the answer still needs. Rows are spread evenly over the shards when there are many; a few may all be of one.
+// A share of the rows that the answer still needs. Rows are spread evenly over the shards when there are many; a few may all be of one.
 uint64_t RangeRead::share() const {
   constexpr uint64_t kFew = 32;
   const uint64_t left = counter_.left();
@@ -147,7 +147,7 @@ Task<RangeRead::Filled> RangeRead::fill_one(Engine* engine, Source* source, int6
   co_return filled;
 }
 
-// What a shard has given, and where it goes on.
+// The rows that a shard has given, and the place where it goes on.
 void RangeRead::note(Source& source, const ReadStatistics& statistics) {
   total_.tombstones += statistics.tombstones;
   source.sstables = std::max(source.sstables, statistics.sstables);

@@ -41,7 +41,7 @@ class RangeRead {
     bool has_more() const { return !is_dry() || behind.has_value(); }
     Token next_token() const { return is_dry() ? *behind : rows.key().token; }
   };
-  // What came of one that was asked.
+  // The answer of a shard.
   struct Filled {
     Status status;
     ReadStatistics statistics;

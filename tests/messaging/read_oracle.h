@@ -1,4 +1,4 @@
-// What Cassandra answered to generated reads (tests/read/data/reads.bin, written by tests/read/oracle/ReadOracle.java).
+// Cassandra's answers to generated reads (tests/read/data/reads.bin, written by tests/read/oracle/ReadOracle.java).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The memory of answers that are being written: one answer is bounded, and all of them together. What would need more is
+// The memory of answers that are being written: one answer is bounded, and all of them together. An answer that needs more is
 // refused, with the name of the setting that forbids it.
 #pragma once
 
@@ -24,7 +24,7 @@ class AnswerMemory {
   std::atomic<uint64_t> used_{0};
 };
 
-// What one answer has of it, until it is destroyed.
+// The part that one answer has of it, until it is destroyed.
 class AnswerShare {
  public:
   // Without memory nothing is bounded.

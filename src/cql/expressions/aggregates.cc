@@ -28,7 +28,7 @@ class NativeAggregate : public AggregateFunction {
   Start start_;
 };
 
-// Of the others, sums are rounded at each step, or values that are the same have several forms.
+// The sums of other types are rounded at each step, or equal values have several forms.
 bool is_integer(const TypePtr& type) {
   switch (type->base().kind()) {
     case TypeKind::kTinyint:

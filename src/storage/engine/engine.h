@@ -143,7 +143,7 @@ class Engine {
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
                                             int64_t deadline = kNoDeadline) = 0;
-  // What another node is answered with: this shard's part of the request's partitions, with their tombstones. Else as
+  // The answer to another node: this shard's part of the request's partitions, with their tombstones. Else as
   // read().
   virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                        int64_t deadline = kNoDeadline) = 0;

@@ -165,7 +165,7 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
 }
 
 void EngineImpl::record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
-                              int64_t begun) {
+                             int64_t begun) {
   if (counters != nullptr) {
     if (!command.range) ++counters->reads;
     Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
