@@ -151,7 +151,7 @@ Task<Status> Batchlog::replay_records(bool throttled) {
   ReadCommand command;
   command.table = schema_.current()->table("system", "batches");
   command.range = KeyRange{};
-  command.limit = kPageSize;
+  command.limits.rows = kPageSize;
   const uint64_t before = batches_replayed_;
   Bytes last_key;
   while (true) {

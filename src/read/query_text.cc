@@ -43,7 +43,7 @@ std::string query_text(const ReadCommand& command) {
     if (command.keys.size() > 1) where += fmt::format(" (and {} more keys)", command.keys.size() - 1);
   }
   if (!where.empty()) out += " WHERE " + where;
-  if (command.limit != std::numeric_limits<uint64_t>::max()) out += fmt::format(" LIMIT {}", command.limit);
+  if (command.limits.rows != DataLimits::kNone) out += fmt::format(" LIMIT {}", command.limits.rows);
   if (!command.filter.empty()) out += " ALLOW FILTERING";
   if (out.size() > kLongest) out.resize(kLongest);
   return out;

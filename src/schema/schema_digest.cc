@@ -1,6 +1,6 @@
 #include "schema/schema_digest.h"
 
-#include "base/md5.h"
+#include "base/checksum.h"
 #include "base/result.h"
 
 namespace cassandra_like {
