@@ -245,9 +245,9 @@ Status CommandReader::read_expression() {
 }
 
 Status CommandReader::read_limits() {
-  RequestLimits& limits = request().limits;
+  WireLimits& limits = request().limits;
   const uint8_t kind = in_.u8();
-  limits.kind = static_cast<RequestLimits::Kind>(kind);
+  limits.kind = static_cast<WireLimits::Kind>(kind);
   if (kind == 0 || kind == 1) {
     limits.rows = read_count(in_);
     limits.rows_per_partition = read_count(in_);
@@ -423,7 +423,7 @@ void append_filter(Bytes& out, const RowFilter& filter) {
   }
 }
 
-void append_limits(Bytes& out, const RequestLimits& limits, const TableMetadata& table) {
+void append_limits(Bytes& out, const WireLimits& limits, const TableMetadata& table) {
   out.push_back(static_cast<char>(limits.kind));
   if (limits.is_grouped()) {
     append_count(out, limits.groups);

@@ -3,7 +3,7 @@
 // type's length is fixed. A bound is its kind:u8 and its number of values:u16 before that.
 #pragma once
 
-#include "read/request_limits.h"
+#include "read/wire_limits.h"
 
 namespace cassandra_like {
 

@@ -3,7 +3,7 @@
 
 #include "read/column_filter.h"
 #include "read/read_command.h"
-#include "read/request_limits.h"
+#include "read/wire_limits.h"
 
 namespace cassandra_like {
 
@@ -12,7 +12,7 @@ struct ReadRequest {
   // what an index would find is found by the filter. A single key; or a range, which does not wrap around the ring.
   ReadCommand command;
   ColumnFilter columns;
-  RequestLimits limits;
+  WireLimits limits;
 
   bool is_digest = false;  // the answer is a digest of the data
   uint32_t digest_version = 0;

@@ -34,7 +34,7 @@ struct GroupBy {
   bool operator==(const GroupBy&) const = default;
 };
 
-struct RequestLimits {
+struct WireLimits {
   static constexpr uint32_t kNoLimit = std::numeric_limits<int32_t>::max();
   // The numbers are those of DataLimits.Kind, as on the wire.
   enum class Kind : uint8_t { kCql = 0, kCqlPaging = 1, kGroupBy = 4, kGroupByPaging = 5 };
@@ -55,7 +55,7 @@ struct RequestLimits {
   bool is_grouped() const { return kind == Kind::kGroupBy || kind == Kind::kGroupByPaging; }
   // The same for the counters of read/limits.h. Refers to this.
   DataLimits to_count() const;
-  bool operator==(const RequestLimits&) const = default;
+  bool operator==(const WireLimits&) const = default;
 };
 
 class LimitCounter {
@@ -67,7 +67,7 @@ class LimitCounter {
   };
 
   // The limits outlive it.
-  LimitCounter(const RequestLimits& limits, const TableMetadata& table, int64_t now_seconds, bool counts_static_rows);
+  LimitCounter(const WireLimits& limits, const TableMetadata& table, int64_t now_seconds, bool counts_static_rows);
   LimitCounter(const LimitCounter&) = delete;
   LimitCounter& operator=(const LimitCounter&) = delete;
 
@@ -85,7 +85,7 @@ class LimitCounter {
   bool begins_group(BytesView key, const ClusteringPrefix* clustering);
   bool has_same_prefix(const ClusteringPrefix& clustering) const;
 
-  const RequestLimits& limits_;
+  const WireLimits& limits_;
   const DataLimits counted_;
   const std::vector<ColumnPtr>& clustering_columns_;
   const int64_t now_seconds_;

@@ -1,14 +1,14 @@
-#include "read/request_limits.h"
+#include "read/wire_limits.h"
 
 namespace cassandra_like {
 
 namespace {
 
-uint64_t limit_of(uint32_t v) { return v == RequestLimits::kNoLimit ? DataLimits::kNone : v; }
+uint64_t limit_of(uint32_t v) { return v == WireLimits::kNoLimit ? DataLimits::kNone : v; }
 
 }  // namespace
 
-DataLimits RequestLimits::to_count() const {
+DataLimits WireLimits::to_count() const {
   DataLimits out;
   out.rows = limit_of(rows);
   const uint32_t per_partition = is_grouped() ? groups_per_partition : rows_per_partition;
@@ -23,7 +23,7 @@ DataLimits RequestLimits::to_count() const {
   return out;
 }
 
-LimitCounter::LimitCounter(const RequestLimits& limits, const TableMetadata& table, int64_t now_seconds,
+LimitCounter::LimitCounter(const WireLimits& limits, const TableMetadata& table, int64_t now_seconds,
                            bool counts_static_rows)
     : limits_(limits),
       counted_(limits.to_count()),
