@@ -6,7 +6,7 @@
 
 #include "model/values.h"
 #include "runtime/sim/sim_runtime.h"
-#include "storage/sstable/digest.h"
+#include "storage/sstable/checksums.h"
 #include "storage/sstable/sstable_files.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/sstable/fixture/json_dump.h"
@@ -59,20 +59,16 @@ TEST(Directories, UnfinishedSSTablesAreToldFromThoseThatLostSomething) {
   EXPECT_EQ(finished[0].id, "2");
 }
 
-TEST(Digests, ReadAsCassandraReadsThemAndNoticeTheirOwnDamage) {
-  Digest digest;
-  digest.data = 4003766670;
-  digest.components = {{"Filter.db", 7}, {"Rows.db", 0}};
-  const Bytes text = digest.serialize();
-  EXPECT_EQ(text.substr(0, text.rfind(' ')), "4003766670\nFilter.db 7\nRows.db 0\nDigest.crc32");
-  EXPECT_EQ(Digest::parse(text)->components, digest.components);
-  EXPECT_EQ(Digest::parse(text)->data, digest.data);
-  EXPECT_EQ(Digest::parse("4003766670")->data, 4003766670);
-  EXPECT_EQ(Digest::parse(""), std::nullopt);
+TEST(Checksums, NoticeTheirOwnDamage) {
+  const ComponentChecksums checksums{{"Filter.db", 7}, {"Rows.db", 4003766670}};
+  const Bytes text = serialize_checksums(checksums);
+  EXPECT_EQ(text.substr(0, text.rfind(' ')), "Filter.db 7\nRows.db 4003766670\nChecksums.crc32");
+  EXPECT_EQ(parse_checksums(text), checksums);
   for (size_t i = 0; i < text.size(); ++i) {
     Bytes damaged = text;
     damaged[i] ^= 1;
-    EXPECT_EQ(Digest::parse(damaged), std::nullopt) << i;
+    EXPECT_EQ(parse_checksums(damaged), std::nullopt) << i;
+    EXPECT_EQ(parse_checksums(text.substr(0, i)), std::nullopt) << i;
   }
 }
 

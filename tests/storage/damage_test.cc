@@ -105,7 +105,8 @@ TEST_P(DamageTest, AMissingComponentIsNamedOrDoesNotMatter) {
   for (const auto& [component, content] : undamaged) {
     replace(component, kNull);
     const std::string error = start_and_read();
-    const bool may_be_missed = component == "TOC.txt" || component == "Filter.db" || component == "Digest.crc32";
+    const bool may_be_missed = component == "TOC.txt" || component == "Filter.db" || component == "Digest.crc32" ||
+                               component == "Checksums.crc32";
     if (may_be_missed) {
       EXPECT_EQ(error, "") << component;
     } else {
@@ -168,6 +169,14 @@ TEST_P(DamageTest, ThePoliciesIgnoreAndBestEffortGoOnWithoutTheSSTable) {
   ASSERT_TRUE(booted) << node.error();
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find(sstable.file("Data.db") + " is missing"), std::string::npos) << lines[0];
+}
+
+TEST_P(DamageTest, ChecksumsThatCassandraLeftBehindGo) {
+  for (const auto& [component, content] : undamaged) {
+    if (component != "Checksums.crc32") replace(component, kNull);
+  }
+  node.restart();
+  EXPECT_TRUE(find_sstables(node.disk(), sstable.directory)->empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Storage, DamageTest, testing::Bool(),

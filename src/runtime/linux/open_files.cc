@@ -15,8 +15,10 @@ namespace cassandra_like {
 
 namespace {
 
+// The number of an inode is soon another file's.
 bool is_same(const OpenFiles::File& file, const struct stat& status) {
-  return status.st_dev == file.device && status.st_ino == file.inode;
+  return status.st_dev == file.device && status.st_ino == file.inode && status.st_mtim.tv_sec == file.modified.tv_sec &&
+         status.st_mtim.tv_nsec == file.modified.tv_nsec;
 }
 
 }  // namespace
@@ -35,6 +37,7 @@ void OpenFiles::add(File& file, FileDescriptor descriptor, const struct stat& st
   std::lock_guard lock(mutex_);
   file.device = status.st_dev;
   file.inode = status.st_ino;
+  file.modified = status.st_mtim;
   file.descriptor = std::make_shared<const FileDescriptor>(std::move(descriptor));
   file.place = recent_.insert(recent_.begin(), &file);
   files_.emplace(file.path, &file);

@@ -26,6 +26,7 @@ class OpenFiles {
     std::string path;
     dev_t device = 0;
     ino_t inode = 0;
+    timespec modified{};
     Descriptor descriptor;
     std::list<File*>::iterator place;  // while there is a descriptor, unless it is held
     bool held = false;

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory_text.h"
-#include "read/merge.h"
+#include "storage/compaction/merge_sstables.h"
 #include "storage/engine/engine_impl.h"
 #include "storage/sstable/sstable_files.h"
 
@@ -50,56 +50,6 @@ Task<Status> EngineImpl::compact_store(TableStorePtr store) {
   co_return status;
 }
 
-namespace {
-
-SSTableWriterOptions options_for(const std::vector<SSTablePtr>& inputs, const TableMetadata& table) {
-  SSTableWriterOptions options;
-  options.stats.min_timestamp = std::numeric_limits<int64_t>::max();
-  options.stats.min_local_deletion_time = std::numeric_limits<int64_t>::max();
-  options.stats.min_ttl = std::numeric_limits<int32_t>::max();
-  options.estimated_partitions = 0;
-  for (const SSTablePtr& input : inputs) {
-    const SSTableInfo& info = input->info();
-    options.stats.min_timestamp = std::min(options.stats.min_timestamp, info.min_timestamp);
-    options.stats.min_local_deletion_time =
-        std::min(options.stats.min_local_deletion_time, info.min_local_deletion_time);
-    options.stats.min_ttl = std::min(options.stats.min_ttl, info.min_ttl);
-    options.estimated_partitions += info.partitions;
-    for (const auto& interval : info.commit_log_intervals) options.commit_log_intervals.push_back(interval);
-  }
-  // EncodingStats.merge does the same: the epochs stand for values that do not occur.
-  if (options.stats.min_local_deletion_time == kNoDeletionTime) {
-    options.stats.min_local_deletion_time = EncodingStats::kDeletionTimeEpoch;
-  }
-  options.static_columns = table.static_columns;
-  options.regular_columns = table.regular_columns;
-  return options;
-}
-
-}  // namespace
-
-Task<Result<bool>> EngineImpl::write_merged(MergedScanner* merged, SSTableWriter* writer, CompactionRecord* record) {
-  int64_t slice_end = runtime_.clock.monotonic_nanos();
-  bool wrote = false;
-  while (true) {
-    CO_ASSIGN_OR_RETURN(PartitionReader * partition, merged->next());
-    if (partition == nullptr) co_return wrote;
-    ++record->merged_partitions[static_cast<int32_t>(merged->sources_of_partition())];
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
-    if (at == nullptr && partition->static_row().is_empty() && partition->partition_deletion().is_live()) continue;
-    CO_TRY(writer->begin_partition(partition->key(), partition->partition_deletion(), partition->static_row()));
-    while (at != nullptr) {
-      CO_TRY(writer->append(*at));
-      co_await pause_if_due(&slice_end);
-      CO_ASSIGN_OR_RETURN(at, partition->next());
-    }
-    CO_TRY(writer->end_partition());
-    wrote = true;
-    if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The node is stopping");
-    co_await pause_if_due(&slice_end);
-  }
-}
-
 CompactionRecord EngineImpl::begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs) {
   CompactionRecord record;
   record.table = table;
@@ -121,38 +71,32 @@ Task<void> EngineImpl::keep_record(CompactionRecord record) {
   if (!kept.ok()) LOG_WARN("A compaction of {} is not in the history: {}", name, kept.error().message());
 }
 
+// A full disk or a damaged input ends this compaction, not the node.
+Error EngineImpl::compaction_failure(TableStore& store, const SSTableDescriptor& output, const Error& cause) {
+  store.leftovers.push_back(output);
+  const std::string what = fmt::format("Failed to compact {}", store.table->qualified_name());
+  if (cause.code() == ErrorCode::kIo) return disk_failure(cause, what);
+  Error error(cause.code(), fmt::format("{}: {}", what, cause.message()));
+  if (cause.code() != ErrorCode::kClosed) LOG_ERROR("{}", error.message());
+  return error;
+}
+
 Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs) {
-  TablePtr table = store->table;
   const int64_t begun = runtime_.clock.monotonic_nanos();
-  CompactionRecord record = begin_record(table, inputs);
-  SSTableWriterOptions options = options_for(inputs, *table);
-  options.host_id = options_.host_id;
-  options.row_index_granularity = options_.column_index_bytes;
-  SSTableDescriptor descriptor;
-  descriptor.directory = path;
-  descriptor.id = ids_.next();
-  std::string what = fmt::format("Failed to compact {}", table->qualified_name());
-  std::vector<std::unique_ptr<PartitionScanner>> scanners;
-  for (const SSTablePtr& input : inputs) {
-    auto scanner = input->scan(table, {}, {});
-    if (!scanner.ok()) co_return disk_failure(scanner.error(), what);
-    scanners.push_back(std::move(scanner).value());
-  }
-  MergedScanner merged(std::move(scanners), false);
-  auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
-  if (!writer.ok()) co_return disk_failure(writer.error(), what);
-  CO_ASSIGN_OR_RETURN(bool wrote, co_await write_merged(&merged, writer->get(), &record));
-  if (wrote) {
-    auto info = co_await (*writer)->finish();
-    if (!info.ok()) {
-      store->leftovers.push_back(descriptor);
-      co_return disk_failure(info.error(), what);
-    }
-    auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);
-    if (!sstable.ok()) {
-      store->leftovers.push_back(descriptor);
-      co_return disk_failure(sstable.error(), what);
-    }
+  SSTableMerge merge;
+  merge.table = store->table;
+  merge.inputs = inputs;
+  merge.output.directory = path;
+  merge.output.id = ids_.next();
+  merge.host_id = options_.host_id;
+  merge.row_index_granularity = options_.column_index_bytes;
+  CompactionRecord record = begin_record(merge.table, inputs);
+  Result<SSTableMergeResult> merged = co_await merge_sstables(&runtime_, &gate_, &merge);
+  if (!merged.ok()) co_return compaction_failure(*store, merge.output, merged.error());
+  record.merged_partitions = std::move(merged->merged_partitions);
+  if (merged->wrote) {
+    auto sstable = open_written_sstable(runtime_.disk, merge.output, store->table, &chunk_cache_);
+    if (!sstable.ok()) co_return compaction_failure(*store, merge.output, sstable.error());
     record.bytes_out = (*sstable)->info().data_bytes;
     store->add_sstable(std::move(sstable).value(), self_);
   }
@@ -161,9 +105,9 @@ Task<Status> EngineImpl::compact_sstables(TableStorePtr store, std::string path,
   store->remove_sstables(inputs);
   for (const SSTablePtr& input : inputs) store->leftovers.push_back(input->info().descriptor);
   CO_TRY(store->remove_leftovers(runtime_.disk));
-  LOG_INFO("Compacted {} sstables of {} to [{}]: {} to {} in {} ms", inputs.size(), table->qualified_name(),
-           wrote ? descriptor.file("Data.db") : "", memory_text(record.bytes_in), memory_text(record.bytes_out),
-           (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
+  LOG_INFO("Compacted {} sstables of {} to [{}]: {} to {} in {} ms", inputs.size(), merge.table->qualified_name(),
+           merged->wrote ? merge.output.file("Data.db") : "", memory_text(record.bytes_in),
+           memory_text(record.bytes_out), (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
   co_await keep_record(std::move(record));
   co_return Status();
 }

@@ -169,8 +169,7 @@ class EngineImpl final : public Engine {
                           bool* more);
   Task<Status> compact_store(TableStorePtr store);
   Task<Status> compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs);
-  // Writes what `merged` yields; whether there was anything.
-  Task<Result<bool>> write_merged(MergedScanner* merged, SSTableWriter* writer, CompactionRecord* record);
+  Error compaction_failure(TableStore& store, const SSTableDescriptor& output, const Error& cause);
   CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
   Task<void> keep_record(CompactionRecord record);
 

@@ -2,6 +2,7 @@
 #include "storage/sstable/component_set.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ Result<ComponentSet> ComponentSet::open(Disk& disk, const SSTableDescriptor& des
   ComponentSet set(disk, descriptor, verify);
   TRY(set.find_components());
   if (verify) TRY(set.check_toc());
-  TRY(set.read_digest());
+  TRY(set.check_needed());
+  TRY(set.read_checksums());
   return set;
 }
 
@@ -43,6 +45,10 @@ Status ComponentSet::find_components() {
     ASSIGN_OR_RETURN(auto file, disk_->open(path(component)));
     total_bytes_ += file->size();
   }
+  return {};
+}
+
+Status ComponentSet::check_needed() const {
   for (std::string_view needed :
        {components::kData, components::kStatistics, components::kPartitions, components::kRows}) {
     if (!has(needed)) return corrupt(fmt::format("{} is missing", path(needed)));
@@ -72,12 +78,15 @@ Status ComponentSet::check_toc() const {
   return {};
 }
 
-Status ComponentSet::read_digest() {
-  if (!has(components::kDigest)) return {};
-  ASSIGN_OR_RETURN(Bytes content, read_file(*disk_, path(components::kDigest)));
-  digest_ = Digest::parse(content);
-  if (!digest_)
-    return corrupt(fmt::format("{} at 0: the checksums of the SSTable are damaged", path(components::kDigest)));
+Status ComponentSet::read_checksums() {
+  if (!has(components::kChecksums)) return {};
+  ASSIGN_OR_RETURN(Bytes content, read_file(*disk_, path(components::kChecksums)));
+  auto checksums = parse_checksums(content);
+  if (checksums) {
+    checksums_ = std::move(*checksums);
+  } else {
+    LOG_WARN("{} is damaged: the other components are read without being compared", path(components::kChecksums));
+  }
   return {};
 }
 
@@ -85,18 +94,26 @@ bool ComponentSet::has(std::string_view component) const {
   return std::find(present_.begin(), present_.end(), component) != present_.end();
 }
 
-std::optional<uint32_t> ComponentSet::data_digest() const {
-  return digest_ ? std::optional(digest_->data) : std::nullopt;
+Result<std::optional<uint32_t>> ComponentSet::data_digest() const {
+  std::optional<uint32_t> digest;
+  if (!has(components::kDigest)) return digest;
+  ASSIGN_OR_RETURN(Bytes content, read(components::kDigest));
+  const char* end = content.data() + content.find_last_not_of('\n') + 1;
+  uint32_t value = 0;
+  auto [parsed, error] = std::from_chars(content.data(), end, value);
+  if (error != std::errc() || parsed != end) {
+    return corrupt(fmt::format("{} at 0: no checksum", path(components::kDigest)));
+  }
+  digest = value;
+  return digest;
 }
 
-bool ComponentSet::is_verified(std::string_view component) const {
-  return digest_ && digest_->components.contains(std::string(component));
-}
+bool ComponentSet::is_verified(std::string_view component) const { return checksums_.contains(std::string(component)); }
 
 Status ComponentSet::check(std::string_view component, BytesView content) const {
-  if (!verify_ || !is_verified(component)) return {};
-  if (crc32(content) == digest_->components.at(std::string(component))) return {};
-  return corrupt(fmt::format("{} at 0: the checksum in {} does not match", path(component), components::kDigest));
+  auto expected = checksums_.find(std::string(component));
+  if (!verify_ || expected == checksums_.end() || crc32(content) == expected->second) return {};
+  return corrupt(fmt::format("{} at 0: the checksum in {} does not match", path(component), components::kChecksums));
 }
 
 Result<Bytes> ComponentSet::read(std::string_view component) const {

@@ -1,7 +1,7 @@
 // The components of one SSTable on the disk: which there must be, and whether their bytes are those that were written.
 //
-// TOC.txt lists the components, Digest.crc32 has checksums of those that have none inside (digest.h). Data.db is not
-// looked into here: its chunks have checksums, which are checked when they are read.
+// TOC.txt lists the components, Checksums.crc32 has checksums of those that have none inside (checksums.h). Data.db is
+// not looked into here: its chunks have checksums, which are checked when they are read.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/disk.h"
-#include "storage/sstable/digest.h"
+#include "storage/sstable/checksums.h"
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
@@ -23,13 +23,13 @@ class ComponentSet {
 
   bool has(std::string_view component) const;
   std::string path(std::string_view component) const { return descriptor_.file(component); }
-  // The whole content. kCorruption when it is not what Digest.crc32 says.
+  // The whole content. kCorruption when it is not what Checksums.crc32 says.
   Result<Bytes> read(std::string_view component) const;
   // The same, mapped: `content` is valid while the file lives.
   Result<std::unique_ptr<ReadFile>> map(std::string_view component, BytesView* content) const;
   // The checksum of Data.db; nullopt without Digest.crc32.
-  std::optional<uint32_t> data_digest() const;
-  // Digest.crc32 has a checksum of this component.
+  Result<std::optional<uint32_t>> data_digest() const;
+  // Checksums.crc32 has a checksum of this component.
   bool is_verified(std::string_view component) const;
   // The list of all components that this node knows.
   uint64_t total_bytes() const { return total_bytes_; }
@@ -39,14 +39,15 @@ class ComponentSet {
       : disk_(&disk), descriptor_(descriptor), verify_(verify) {}
   Status find_components();
   Status check_toc() const;
-  Status read_digest();
+  Status check_needed() const;
+  Status read_checksums();
   Status check(std::string_view component, BytesView content) const;
 
   Disk* disk_;
   SSTableDescriptor descriptor_;
   bool verify_;
   std::vector<std::string_view> present_;
-  std::optional<Digest> digest_;
+  ComponentChecksums checksums_;  // empty for SSTables of Cassandra
   uint64_t total_bytes_ = 0;
 };
 

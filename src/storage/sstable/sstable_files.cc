@@ -120,6 +120,8 @@ bool SSTableOnDisk::has(std::string_view component) const {
 
 bool SSTableOnDisk::is_unfinished() const { return has(components::kUnfinished); }
 
+bool SSTableOnDisk::is_only_checksums() const { return components.size() == 1 && has(components::kChecksums); }
+
 Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory) {
   ASSIGN_OR_RETURN(auto entries, disk.list(directory));
   std::map<std::string, SSTableOnDisk> found;  // by all of the name before the component
@@ -140,13 +142,14 @@ Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::stri
   ASSIGN_OR_RETURN(auto found, find_sstables(disk, directory));
   std::vector<SSTableDescriptor> out;
   for (SSTableOnDisk& files : found) {
-    if (!files.is_unfinished()) out.push_back(std::move(files.descriptor));
+    if (!files.is_unfinished() && !files.is_only_checksums()) out.push_back(std::move(files.descriptor));
   }
   return out;
 }
 
 Status write_toc(Disk& disk, const SSTableOnDisk& files) {
   std::vector<std::string> names = files.components;
+  std::erase(names, components::kChecksums);
   if (!files.has(components::kToc)) names.emplace_back(components::kToc);
   std::sort(names.begin(), names.end());
   Bytes toc;

@@ -21,11 +21,12 @@ inline constexpr std::string_view kCompressionInfo = "CompressionInfo.db";
 inline constexpr std::string_view kCrc = "CRC.db";
 inline constexpr std::string_view kDigest = "Digest.crc32";
 inline constexpr std::string_view kToc = "TOC.txt";
+inline constexpr std::string_view kChecksums = "Checksums.crc32";  // of this node alone
 // TOC.txt while an SSTable is written or removed.
 inline constexpr std::string_view kUnfinished = "TOC.txt.tmp";
 
-inline constexpr std::array kAll{kToc, kData,  kPartitions, kRows, kFilter, kStatistics, kCompressionInfo,
-                                 kCrc, kDigest};
+inline constexpr std::array kAll{kToc, kData,   kPartitions, kRows, kFilter, kStatistics, kCompressionInfo,
+                                 kCrc, kDigest, kChecksums};
 
 }  // namespace components
 
@@ -37,6 +38,8 @@ struct SSTableOnDisk {
   bool has(std::string_view component) const;
   // A crash came while this node wrote or removed the SSTable: nobody has used it, or nobody will.
   bool is_unfinished() const;
+  // Cassandra removed the SSTable, but not the component that it does not know.
+  bool is_only_checksums() const;
 };
 
 // Lists the SSTables of all formats and versions, in the order of their names. Nothing is removed.

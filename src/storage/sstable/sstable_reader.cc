@@ -85,7 +85,7 @@ Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const T
   info_.descriptor = descriptor;
   table_ = table;
   ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open(disk, descriptor, verify));
-  digest_ = components.data_digest();
+  ASSIGN_OR_RETURN(digest_, components.data_digest());
   TRY(read_statistics(components));
   TRY(open_data(disk, components, cache));
   TRY(open_filter(components));

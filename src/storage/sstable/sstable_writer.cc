@@ -8,8 +8,8 @@
 
 #include "base/checksum.h"
 #include "storage/sstable/bloom_filter.h"
+#include "storage/sstable/checksums.h"
 #include "storage/sstable/data_writer.h"
-#include "storage/sstable/digest.h"
 #include "storage/sstable/partition_index.h"
 #include "storage/sstable/row_index.h"
 #include "storage/sstable/sstable_files.h"
@@ -53,7 +53,7 @@ class BtiWriter : public SSTableWriter {
   Status mark_unfinished();
   void end_block();
   Statistics gather_statistics();
-  Bytes serialize_digest(const std::vector<std::pair<std::string_view, Bytes>>& small) const;
+  Bytes checksums_of(const std::vector<std::pair<std::string_view, Bytes>>& small) const;
   Task<Status> write_file(std::string_view component, Bytes content);
   SSTableInfo info(const Statistics& statistics) const;
 
@@ -227,16 +227,15 @@ Statistics BtiWriter::gather_statistics() {
   return s;
 }
 
-Bytes BtiWriter::serialize_digest(const std::vector<std::pair<std::string_view, Bytes>>& small) const {
-  Digest digest;
-  digest.data = data_->digest();
-  digest.components.emplace(components::kPartitions, partitions_file_->checksum());
-  digest.components.emplace(components::kRows, rows_file_->checksum());
+Bytes BtiWriter::checksums_of(const std::vector<std::pair<std::string_view, Bytes>>& small) const {
+  ComponentChecksums checksums;
+  checksums.emplace(components::kPartitions, partitions_file_->checksum());
+  checksums.emplace(components::kRows, rows_file_->checksum());
   for (const auto& [component, content] : small) {
     // Statistics.db has checksums of its own, and Cassandra changes it in place.
-    if (component != components::kStatistics) digest.components.emplace(component, crc32(content));
+    if (component != components::kStatistics) checksums.emplace(component, crc32(content));
   }
-  return digest.serialize();
+  return serialize_checksums(checksums);
 }
 
 Task<Status> BtiWriter::write_file(std::string_view component, Bytes content) {
@@ -263,8 +262,9 @@ Task<Result<SSTableInfo>> BtiWriter::finish() {
   std::vector<std::pair<std::string_view, Bytes>> small;
   small.emplace_back(components::kStatistics, statistics.serialize());
   small.emplace_back(data_->compressed() ? components::kCompressionInfo : components::kCrc, data_->serialize_info());
+  small.emplace_back(components::kDigest, fmt::format("{}", data_->digest()));
   if (!filter_.always_present()) small.emplace_back(components::kFilter, filter_.serialize());
-  small.emplace_back(components::kDigest, serialize_digest(small));
+  small.emplace_back(components::kChecksums, checksums_of(small));
   for (auto& [component, content] : small) {
     status = co_await write_file(component, std::move(content));
     CO_TRY(std::move(status));

@@ -57,6 +57,9 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
   // One of another shard may be unfinished because it is being written.
   if (is_of_other_shard(descriptor, self)) return {};
+  if (files.is_only_checksums()) {
+    return is_in_charge(descriptor, self) ? disk.remove(descriptor.file(components::kChecksums)) : Status();
+  }
   if (files.is_unfinished()) {
     if (!is_in_charge(descriptor, self)) return {};
     LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
