@@ -63,7 +63,14 @@ class LoggedBatches : public Coordinators {
     ASSERT_EQ(batches_left(), 1u);
   }
   void replay() {
-    node.run<Status>(0, [&] { return replay_all(&coordinators[0]->batchlog()); });
+    EXPECT_TRUE(node.run<Status>(0, [&] { return replay_all(&coordinators[0]->batchlog()); }).ok());
+  }
+  void start_rounds(Coordinator& coordinator) {
+    auto start = [&] {
+      coordinator.batchlog().start();
+      return Task<Status>(Status());
+    };
+    ASSERT_TRUE(node.run<Status>(0, start).ok());
   }
   Lines both() { return {node.key_of(0), "  1: v=x@10", node.key_of(1), "  1: v=y@10"}; }
   Lines found() { return node.read(0, node.command("t", {node.key_of(0), node.key_of(1)})); }
@@ -114,10 +121,7 @@ TEST_F(LoggedBatches, OfDroppedTablesAreForgotten) {
 TEST_F(LoggedBatches, ThatFailInTheMiddleAreFinishedByALaterRound) {
   WithoutUserWrites half(node.on(0));
   Coordinator& coordinator = *coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {}));
-  node.run<Status>(0, [&] {
-    coordinator.batchlog().start();
-    return Task<Status>(Status());
-  });
+  start_rounds(coordinator);
   node.world().run_for(std::chrono::seconds(7));
   Update first = row(node.key_of(0), "x"), second = row(node.key_of(1), "y");
   std::vector<Mutation> mutations{first.mutation(), second.mutation()};
@@ -141,10 +145,7 @@ TEST_F(LoggedBatches, AreTriedAgainUntilTheySucceed) {
   std::vector<Mutation> mutations{first.mutation(), second.mutation()};
   auto write_batch = [&] { return coordinator.write(mutations, Consistency::kOne, WriteType::kBatch); };
   ASSERT_FALSE(node.run<Status>(0, write_batch).ok());
-  node.run<Status>(0, [&] {
-    coordinator.batchlog().start();
-    return Task<Status>(Status());
-  });
+  start_rounds(coordinator);
   node.world().run_for(std::chrono::seconds(25));
   EXPECT_EQ(batches_left(), 1u);
   half.refuses = false;

@@ -63,7 +63,7 @@ TEST_F(SlowWrites, GoOnWhenTheirClientIsGone) {
   }
   EXPECT_EQ(hurried->statistics().timeouts, 1u);
   EXPECT_EQ(hurried->statistics().failures, 0u);
-  node.run<Status>(0, [&] { return stopped(hurried.get()); });
+  ASSERT_TRUE(node.run<Status>(0, [&] { return stopped(hurried.get()); }).ok());
   Lines lines = node.read(0, "t", key);
   ASSERT_GT(lines.size(), 1u);
   EXPECT_EQ(lines[1], "  1: v=late@10");
@@ -78,7 +78,7 @@ TEST_F(SlowWrites, OfCountersAddOnceAlthoughTheClientIsToldOfATimeout) {
     expect_timeout(node.run<Status>(0, [&] { return hurried->write_counters(mutations, Consistency::kQuorum); }),
                    "COUNTER");
   }
-  node.run<Status>(0, [&] { return stopped(hurried.get()); });
+  ASSERT_TRUE(node.run<Status>(0, [&] { return stopped(hurried.get()); }).ok());
   EXPECT_EQ(sum_of(key), 3);
 }
 
@@ -97,7 +97,7 @@ TEST_F(SlowWrites, OfBatchesSayWhatTookTooLong) {
 
 TEST_F(SlowWrites, AreRefusedAfterAStop) {
   const std::string key = node.key_of(1);
-  node.run<Status>(0, [&] { return stopped(hurried.get()); });
+  ASSERT_TRUE(node.run<Status>(0, [&] { return stopped(hurried.get()); }).ok());
   Update update = row(key, "late");
   std::vector<Mutation> mutations{update.mutation()};
   Status status = node.run<Status>(0, [&] { return hurried->write(mutations, Consistency::kOne, WriteType::kSimple); });

@@ -80,12 +80,13 @@ TEST_F(Verbs, AWriteThatWaitsOwnsWhatItWrites) {
   Update update = row(node.key_of(2), 1, "x");
   Mutation mutation = update.mutation();
   std::optional<Status> written;
-  node.run<Status>(0, [&] {
+  auto write = [&] {
     spawn(keep(node.on(0).mutate(mutation), &written));
     BytesView value = mutation.updates[0].rows[0].cells[0].value;
     const_cast<char*>(value.data())[0] = '?';
     return Task<Status>(Status());
-  });
+  };
+  ASSERT_TRUE(node.run<Status>(0, write).ok());
   EXPECT_FALSE(written.has_value());
   node.world().run_for(std::chrono::seconds(1));
   ASSERT_TRUE(written.has_value() && written->ok());
