@@ -13,7 +13,7 @@ constexpr size_t kMostBlocksKept = 0;
 #else
 constexpr size_t kMostBlocksKept = 16;
 #endif
-constexpr size_t kLargestKept = 256 * 1024;
+constexpr size_t kLargestBlock = 256 * 1024;
 }  // namespace
 
 struct SharedBytes::Pool {
@@ -45,7 +45,7 @@ SharedBytes::Block* SharedBytes::take() {
 void SharedBytes::let_go() {
   if (block_->holds.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   std::vector<Block*>& blocks = Pool::of_thread().blocks;
-  if (block_->bytes.capacity() > kLargestKept || blocks.size() >= kMostBlocksKept) {
+  if (block_->bytes.capacity() > kLargestBlock || blocks.size() >= kMostBlocksKept) {
     delete block_;
     return;
   }
