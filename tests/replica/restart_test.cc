@@ -1,4 +1,5 @@
 // The data of a node after it was killed or drained, also with another number of shards.
+#include "model/schema_text.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -73,12 +74,13 @@ TEST(Restart, TruncateAndDropLeaveASnapshotWithTheSchema) {
     ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
     fill(node, "x", 1);
     TablePtr table = node.table("t");
+    KeyspacePtr keyspace = node.on(0).schema().current()->keyspace("ks");
     if (drop) {
       ASSERT_TRUE(node.change(0, drop_table("t")).ok());
     } else {
       ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).truncate(table); }).ok());
     }
-    EXPECT_EQ(snapshot_of(node), drop ? "dropped t: CREATE TABLE ks.t" : "truncated t: CREATE TABLE ks.t");
+    EXPECT_EQ(snapshot_of(node), (drop ? "dropped t: " : "truncated t: ") + snapshot_schema_text(*keyspace, *table));
   }
 }
 

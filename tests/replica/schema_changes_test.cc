@@ -19,7 +19,8 @@ TEST(SchemaChanges, ReachEveryShardWithTheirListeners) {
   Uuid before = version(node, 0);
   auto diff = node.change(1, make_keyspace({make_table("t")}));
   ASSERT_TRUE(diff.ok());
-  EXPECT_EQ(diff->events, (std::vector<SchemaEvent>{{"CREATED", "KEYSPACE", "ks", "", {}}}));
+  EXPECT_EQ(diff->events,
+            (std::vector<SchemaEvent>{{"CREATED", "KEYSPACE", "ks", "", {}}, {"CREATED", "TABLE", "ks", "t", {}}}));
   EXPECT_NE(version(node, 0), before);
   for (unsigned shard : {0u, 1u, 2u}) {
     EXPECT_EQ(node.on(shard).schema().current(), diff->schema);

@@ -66,11 +66,14 @@ TEST_F(Verbs, OnTheOwnShardNothingWaits) {
   TextSink sink(*table);
   auto ready = node.run<std::vector<bool>>(1, [&] {
     Replica& replica = node.on(1);
-    std::vector<bool> answers{replica.mutate(own).ready(), replica.mutate(foreign).ready(),
-                              replica.read(read, sink).ready()};
+    std::vector<bool> answers{replica.mutate(own).ready(), replica.read(read, sink).ready()};
+    // A shard that sleeps may be helped; the simulator draws which way work takes.
+    bool foreign_ready = true;
+    for (int i = 0; i < 20; ++i) foreign_ready = replica.mutate(foreign).ready() && foreign_ready;
+    answers.push_back(foreign_ready);
     return Task<std::vector<bool>>(std::move(answers));
   });
-  EXPECT_EQ(ready, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(ready, (std::vector<bool>{true, true, false}));
 }
 
 Task<void> keep(Task<Status> write, std::optional<Status>* result) { *result = co_await write; }
