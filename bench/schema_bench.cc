@@ -1,4 +1,4 @@
-// What a change of the schema costs among how many tables: milliseconds for a table that is made, altered and dropped, from
+// Prints what a change of the schema costs among how many tables: milliseconds for a table that is made or dropped, from
 // the statement's transformation to the snapshot on every shard. The tables are in one keyspace. Syncs of the commit log
 // are part of it: give a directory in memory to leave the disk out.
 //
