@@ -56,15 +56,20 @@ def lines(session, keyspaces):
                     yield f"cell {name} {int.from_bytes(time, 'big', signed=True)} {hexadecimal(value)}"
 
 
-def main():
-    host, _, port = sys.argv[1].partition(":")
-    with Cluster([host], port=int(port or 9042)) as cluster:
+def recorded(host, port=9042):
+    """The lines of the file."""
+    with Cluster([host], port=port) as cluster:
         session = cluster.connect()
         version = session.execute("SELECT schema_version FROM system.local").one()[0]
         session.client_protocol_handler = RawHandler
         session.row_factory = lambda names, rows: rows
         session.default_fetch_size = None
-        text = [f"version {version}", *lines(session, cluster.metadata.keyspaces)]
+        return [f"version {version}", *lines(session, cluster.metadata.keyspaces)]
+
+
+def main():
+    host, _, port = sys.argv[1].partition(":")
+    text = recorded(host, int(port or 9042))
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         file.write("\n".join(text) + "\n")
 
