@@ -50,20 +50,23 @@ std::vector<UnwrappedRange> primary_ranges(const LocalNode& node) {
 
 using Estimates = std::vector<SizeEstimate>;  // in order of the ranges
 
-Result<Estimates> estimate_on(Replica* replica, Uuid table, const std::vector<UnwrappedRange>& ranges) {
+// One range a turn: each looks into every SSTable.
+Task<Result<Estimates>> estimate_on(Executor* executor, Replica* replica, Uuid table,
+                                    const std::vector<UnwrappedRange>* ranges) {
   Estimates out;
-  for (const UnwrappedRange& range : ranges) {
-    ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->engine().estimate_size(table, range.keys));
+  for (const UnwrappedRange& range : *ranges) {
+    CO_ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->engine().estimate_size(table, range.keys));
     out.push_back(estimate);
+    co_await executor->yield();
   }
-  return out;
+  co_return out;
 }
 
 // The estimate of all shards together.
 Task<Result<Estimates>> estimate(Runtime* runtime, const std::vector<Replica*>* replicas, Uuid table,
                                  const std::vector<UnwrappedRange>* ranges) {
-  auto ask = [replicas, table, ranges](unsigned shard) {
-    return Task<Result<Estimates>>(estimate_on((*replicas)[shard], table, *ranges));
+  auto ask = [runtime, replicas, table, ranges](unsigned shard) {
+    return estimate_on(&runtime->shard(shard).executor, (*replicas)[shard], table, ranges);
   };
   auto parts = co_await gather<Result<Estimates>>(*runtime, runtime->shard(0).executor, ask);
   Estimates sum(ranges->size());

@@ -486,7 +486,7 @@ TEST_F(Commands, ClearsOnlyOldSnapshots) {
 
 TEST_F(Commands, Metrics) {
   make_shop();
-  HttpResponse response = send(HttpRequest{"GET", "/metrics", "", "", ""});
+  HttpResponse response = send(HttpRequest{"GET", "/metrics", "", "", {}});
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(response.body, HasSubstr("cassandra_table_writes_total{keyspace=\"shop\",table=\"orders\"} 10\n"));
