@@ -4,12 +4,14 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
 import time
 
 import pytest
+from cassandra import InvalidRequest
 from cassandra.cluster import Cluster
 
 from node import BUILD, ROOT, Node
@@ -242,12 +244,109 @@ def test_traces_and_dropped_tables_say_what_they_were(node):
     text = "SELECT v FROM traced.t WHERE k = ?"
     trace = session.execute(session.prepare(text), (1,), trace=True).get_query_trace(max_wait_sec=10)
     assert trace.parameters["query"] == text and trace.parameters["bound_var_0_k"] == "1"
+    # cqlsh puts the request's end at started_at + duration: no event comes after it.
+    assert all(event.datetime < trace.started_at + trace.duration for event in trace.events)
     assert session.execute("DESCRIBE CLUSTER").one().snitch == "DynamicEndpointSnitch"
+    session.set_keyspace("traced")
+    owners = session.execute("DESCRIBE CLUSTER").one().range_ownership
+    assert {name for names in owners.values() for name in names} == {f"/{ADDRESS}:7000"}
     session.execute("DROP TABLE traced.t")
     (schema,) = (node.home / "data" / "traced").glob("t-*/snapshots/dropped-*-t/schema.cql")
     assert "CREATE TABLE IF NOT EXISTS traced.t (" in schema.read_text()
     session.execute("DROP KEYSPACE traced")
     cluster.shutdown()
+
+
+def test_a_statement_has_at_most_65535_markers(node):
+    cluster = Cluster([ADDRESS])
+    session = cluster.connect()
+    text = "SELECT key FROM system.local WHERE key IN ({})"
+    assert len(session.prepare(text.format(",".join("?" * 65535))).column_metadata) == 65535
+    words = r"Too many markers\(\?\). 65536 markers exceed the allowed maximum of 65535"
+    with pytest.raises(InvalidRequest, match=words):
+        session.prepare(text.format(",".join("?" * 65536)))
+    cluster.shutdown()
+
+
+def test_sizes_are_estimated_for_readers_of_whole_tables(node):
+    cluster = Cluster([ADDRESS])
+    session = cluster.connect()
+    session.execute("CREATE KEYSPACE sized WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    session.execute("CREATE TABLE sized.t (k int PRIMARY KEY, v text)")
+    insert = session.prepare("INSERT INTO sized.t (k, v) VALUES (?, ?)")
+    for k in range(1000):
+        session.execute(insert, (k, "x" * 100))
+    node.nodetool("flush", "sized")
+    node.nodetool("refreshsizeestimates")
+    select = "SELECT * FROM system.{} WHERE keyspace_name = 'sized'"
+    rows = list(session.execute(select.format("size_estimates")))
+    assert len(rows) == 17  # 16 tokens; one range wraps around
+    assert 950 < sum(row.partitions_count for row in rows) < 1050
+    assert all(100 < row.mean_partition_size < 200 for row in rows)
+    assert len(list(session.execute(select.format("table_estimates")))) == 34
+    session.execute("DROP TABLE sized.t")
+    for _ in range(50):
+        if not list(session.execute(select.format("size_estimates"))):
+            break
+        time.sleep(0.1)
+    assert not list(session.execute(select.format("size_estimates")))
+    assert not list(session.execute(select.format("table_estimates")))
+    session.execute("DROP KEYSPACE sized")
+    cluster.shutdown()
+
+
+def test_the_log_tells_what_operators_look_for(node):
+    cluster = Cluster([ADDRESS])
+    session = cluster.connect()
+    log = node.home / "logs" / "system.log"
+    began = len(log.read_text())
+    session.execute("CREATE KEYSPACE told WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    session.execute("CREATE TABLE told.t (k int, c int, v text, PRIMARY KEY (k, c))")
+    part = "INSERT INTO told.t (k, c, v) VALUES ({}, 1, '" + "x" * 1000 + "');"
+    for count in (10, 10, 60):
+        try:
+            session.execute("BEGIN UNLOGGED BATCH " + "".join(part.format(k) for k in range(count)) + " APPLY BATCH")
+        except InvalidRequest as error:
+            assert count == 60 and "Batch too large" in str(error)
+    for c in range(1200):
+        session.execute(f"DELETE FROM told.t WHERE k = 7 AND c = {c}")
+    for _ in range(100):
+        session.execute("SELECT * FROM told.t WHERE k = 7")
+    node.nodetool("flush", "told")
+    node.nodetool("snapshot", "-t", "told", "told")
+    session.execute("INSERT INTO told.t (k, c) VALUES (7, 7)")
+    node.nodetool("flush", "told")
+    node.nodetool("compact", "told")
+    session.execute("TRUNCATE told.t")
+    session.execute("DROP KEYSPACE told")
+    text = log.read_text()[began:]
+    for words in (r"CREATE KEYSPACE told: done for anonymous at 127\.[0-9.]+:\d+", r"CREATE TABLE told\.t: done for",
+                  r"WARN .*Batch for \[told\.t\] is of size \d+\.\d+KiB, exceeding specified threshold of 5\.000KiB by",
+                  r"ERROR .*Batch for \[told\.t\] is of size .*50\.000KiB by .*\(see batch_size_fail_threshold\)",
+                  r"Read 0 live rows and 1200 tombstone cells for query SELECT \* FROM told\.t WHERE k = 7.*; token -?\d+",
+                  r"Completed flushing told\.t: \d+ partitions", r"Created snapshot told of told\.t",
+                  r"Compacted \d+ sstables of told\.t", r"Truncating told\.t, as anonymous at", r"Truncate of told\.t is complete",
+                  r"DROP KEYSPACE told: done for"):
+        assert re.search(words, text), words + "\n" + text
+    assert text.count("tombstone cells") == 10, "one client must not flood the log"
+    cluster.shutdown()
+
+
+def test_off_loopback_the_admin_port_needs_passwords(tmp_path):
+    done = daemon("--check", text="admin_address: 0.0.0.0\n", tmp_path=tmp_path)
+    assert done.returncode == 3 and "cassandra.yaml:1: admin_address: 0.0.0.0 can be reached from other machines" in done.stderr
+    assert "authenticator: PasswordAuthenticator" in done.stderr
+    assert daemon("--check", text="admin_address: 0.0.0.0\nauthenticator: PasswordAuthenticator\n", tmp_path=tmp_path).returncode == 0
+    node = Node("127.0.0.46", settings={"admin_address": "0.0.0.0", "authenticator": "PasswordAuthenticator"})
+    try:
+        node.start()
+        assert "Credentials required" in node.nodetool("statusbinary", check=False).stderr
+        wrong = subprocess.run([BUILD / "nodetool", "-h", "127.0.0.46", "-u", "cassandra", "-pw", "no", "drain"], capture_output=True, text=True, timeout=60)
+        assert wrong.returncode == 1 and "are incorrect" in wrong.stderr
+        right = subprocess.run([BUILD / "nodetool", "-h", "127.0.0.46", "-u", "cassandra", "-pw", "cassandra", "statusbinary"], capture_output=True, text=True, timeout=60)
+        assert (right.returncode, right.stdout) == (0, "running\n")
+    finally:
+        node.destroy()
 
 
 def test_a_snapshot_may_expire(node):
