@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/blocking.h"
 #include "runtime/disk.h"
 #include "runtime/executor.h"
 #include "runtime/network.h"
@@ -16,6 +17,7 @@ struct ShardRuntime {
   Network& network;
   Disk& disk;
   Random& random;
+  Blocking& blocking;
 };
 
 class Runtime {

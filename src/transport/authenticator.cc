@@ -1,8 +1,8 @@
 // AllowAllAuthenticator, and PasswordAuthenticator over the salted hashes of system_auth.roles.
 //
-// Hashing is slow by intent, so there is one check at a time: a flood of wrong passwords takes a quarter of the shard. A
-// wrong password is answered late. The role is read at every login, so a changed password or a dropped role counts at
-// once.
+// Hashing is slow by intent and runs beside the shards. Each shard has one check under way, and a bounded number that wait
+// for it, so that a flood of wrong passwords takes little. A wrong password is answered late. The role is read at every
+// login, so a changed password or a dropped role counts at once.
 #include "transport/authenticator.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
-#include "cql/auth/bcrypt.h"
+#include "cql/auth/password_hash.h"
 
 namespace cassandra_like {
 
@@ -66,7 +66,6 @@ class PasswordAuthenticator : public Authenticator {
       : runtime_(runtime), processor_(processor), validity_(validity) {
     secret_.resize(16);
     runtime.random.fill(secret_.data(), secret_.size());
-    warm_up_bcrypt();
   }
 
   bool required() const override { return true; }
@@ -134,12 +133,12 @@ class PasswordAuthenticator : public Authenticator {
       pass_turn();
       co_return true;
     }
-    const bool real = is_bcrypt_hash(salted_hash);
+    const bool real = is_bcrypt_hash(salted_hash) && password_cost(salted_hash) <= kMaxPasswordCost;
     if (!real && !salted_hash.empty()) {
       LOG_WARN("Error: invalid password hash encountered, rejecting user {}", given.user);
     }
     std::string expected = real ? salted_hash : kNobodysHash;
-    const std::string hash = co_await bcrypt_hash(runtime_.executor, given.password, expected);
+    const std::string hash = co_await hash_password(runtime_.blocking, given.password, expected);
     // Every character is looked at, so that the time tells nothing.
     const bool right = real && CRYPTO_memcmp(hash.data(), expected.data(), hash.size()) == 0;
     if (right) remember(given.user, digest, std::move(salted_hash));

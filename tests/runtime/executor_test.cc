@@ -1,5 +1,6 @@
 // Promises of every Executor, in the real and in the simulated world.
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "tests/runtime/worlds.h"
@@ -232,6 +233,40 @@ TEST_P(ExecutorTest, ShardsFloodEachOther) {
     });
   }
   w.wait_until([&] { return arrived == static_cast<int>(kShards * kShards) * kEach; });
+}
+
+Task<void> block(Blocking* blocking, std::chrono::milliseconds time, std::vector<int>* done, int number) {
+  Task<void> slept = blocking->run([time] { std::this_thread::sleep_for(time); });
+  co_await slept;
+  done->push_back(number);
+}
+
+Task<void> tick_until_done(ShardRuntime* shard, std::vector<int>* done, int* ticks) {
+  spawn(block(&shard->blocking, milliseconds(100), done, 1));
+  for (; done->empty(); ++*ticks) co_await shard->executor.sleep(milliseconds(1));
+}
+
+// A callback that took as long would hold up the timers.
+TEST_P(ExecutorTest, BlockingWorkLeavesTheShardToOthers) {
+  ShardRuntime& shard = world().shard(0);
+  std::vector<int> done;
+  int ticks = 0;
+  world().run(0, [&] { return tick_until_done(&shard, &done, &ticks); });
+  EXPECT_EQ(done, std::vector<int>{1});
+  EXPECT_GE(ticks, 2);
+}
+
+Task<void> run_in_turn(Blocking* blocking, std::vector<int>* order) {
+  for (int i = 0; i < 5; ++i) {
+    Task<void> pushed = blocking->run([order, i] { order->push_back(i); });
+    co_await pushed;
+  }
+}
+
+TEST_P(ExecutorTest, BlockingWorkOfOneTaskRunsInOrder) {
+  std::vector<int> order;
+  world().run(0, [&] { return run_in_turn(&world().shard(0).blocking, &order); });
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ TEST(LinuxStop, DropsWhatIsInFlight) {
 
 TEST(SyncPoolTest, RunsIdleWorkAtTheLatestWhenItStops) {
   std::atomic<int> ran = 0;
-  SyncPool pool;
+  SyncPool pool(2, 0);
   for (int i = 0; i < 100; ++i) pool.run_idle([&ran] { ++ran; });
   pool.stop();
   EXPECT_EQ(ran, 100);

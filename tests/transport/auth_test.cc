@@ -126,7 +126,7 @@ TEST_F(Login, LeavesOthersTheirTurns) {
   Bytes login;
   slow.codec.append(login, Opcode::kAuthResponse, 1, plain("slow", "x"));
   slow.connection->arrive(login);
-  // Between two slices of its hash the loop serves the other client.
+  // While its hash is computed the loop serves the other client.
   Bytes request;
   known.codec.append(request, Opcode::kOptions, 1, "");
   known.connection->sent.clear();
@@ -136,7 +136,7 @@ TEST_F(Login, LeavesOthersTheirTurns) {
 }
 
 TEST_F(Login, IsOneCheckAtATime) {
-  roles["ann"].salted_hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";  // two slices
+  roles["ann"].salted_hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
   std::vector<std::unique_ptr<TestClient>> clients;
   for (int i = 0; i < 140; ++i) clients.push_back(std::make_unique<TestClient>(test, 4));
   for (auto& client : clients) {
@@ -149,15 +149,24 @@ TEST_F(Login, IsOneCheckAtATime) {
   for (auto& client : clients) ++answers[client->error()];
   EXPECT_EQ(answers, (std::map<std::string, int>{{"0100 Provided username ann and/or password are incorrect", 129},
                                                  {"1001 Too many logins are waiting", 11}}));
+  EXPECT_EQ(test.blocking.under_way, 1);
+}
+
+// Nobody could wait for it, nor stop it.
+TEST_F(Login, OfAHashOfTooMuchCostIsRefusedWithoutComputingIt) {
+  roles["ann"].salted_hash = "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+  TestClient client(test, 4);
+  EXPECT_EQ(answer_to(client, plain("ann", "secret")), "0100 Provided username ann and/or password are incorrect");
 }
 
 TEST(Authenticators, ThatAreUnknownAreNamedAtStart) {
   ManualExecutor executor;
   FakeNetwork network;
   FakeRandom random;
+  FakeBlocking blocking(executor);
   FakeSchemaStore schema;
   FakeProcessor processor;
-  ShardRuntime runtime{executor, executor, network, no_disk(), random};
+  ShardRuntime runtime{executor, executor, network, no_disk(), random, blocking};
   TransportOptions options;
   options.authenticator = "org.apache.cassandra.auth.MutualTlsAuthenticator";
   std::unique_ptr<Server> server = Server::create(runtime, processor, schema, options, &FakeTrace::begin);

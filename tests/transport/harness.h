@@ -2,6 +2,7 @@
 // moved, and the query processor does what the test says.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -58,6 +59,23 @@ class ManualExecutor : public Executor, public Clock {
   TimerId next_ = 0;
   std::deque<Callback> ready_;
   std::map<std::pair<int64_t, TimerId>, Callback> timers_;
+};
+
+// Runs work when the executor does.
+class FakeBlocking : public Blocking {
+ public:
+  explicit FakeBlocking(ManualExecutor& executor) : executor_(executor) {}
+  Task<void> run(absl::AnyInvocable<void()> work) override {
+    under_way = std::max(under_way, ++running_);
+    co_await executor_.yield();
+    work();
+    --running_;
+  }
+  int under_way = 0;  // the most at one time
+
+ private:
+  ManualExecutor& executor_;
+  int running_ = 0;
 };
 
 // The server's end of a connection, and what the client sees of it.
@@ -285,9 +303,10 @@ struct TestServer {
   ManualExecutor executor;
   FakeNetwork network;
   FakeRandom random;
+  FakeBlocking blocking{executor};
   FakeSchemaStore schema;
   FakeProcessor processor;
-  ShardRuntime runtime{executor, executor, network, no_disk(), random};
+  ShardRuntime runtime{executor, executor, network, no_disk(), random, blocking};
   std::vector<std::unique_ptr<FakeConnection>> connections;
   std::unique_ptr<Server> server;
   uint16_t next_port = 40000;

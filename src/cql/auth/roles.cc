@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/log.h"
-#include "cql/auth/bcrypt.h"
+#include "cql/auth/password_hash.h"
 #include "cql/expressions/functions_internal.h"
 #include "model/values.h"
 #include "replica/replica.h"
@@ -131,6 +131,13 @@ Status check_options(const ast::RoleOptions& options, const CqlOptions& config) 
   if (options.hashed_password && !is_bcrypt_hash(*options.hashed_password)) {
     return invalid("Invalid hashed password value. Please use jBcrypt.");
   }
+  if (options.hashed_password && password_cost(*options.hashed_password) > kMaxPasswordCost) {
+    return invalid("A hashed password with a cost of more than " + std::to_string(kMaxPasswordCost) +
+                   " is not supported: each login would take minutes");
+  }
+  if (options.password && options.password->find('\0') != std::string::npos) {
+    return invalid("A password must not contain NUL: nobody could log in with it");
+  }
   if (options.cidr_groups) return invalid("ACCESS FROM CIDRS is not supported yet");
   return {};
 }
@@ -146,16 +153,12 @@ Status check_datacenters(const ast::RoleOptions& options, const ExecutionContext
   return invalid("Invalid value(s) for DATACENTERS '[" + all + "]',All values must be valid datacenters");
 }
 
-Task<std::string> hash_password(ShardRuntime& runtime, std::string password) {
-  std::string salt = bcrypt_salt(runtime.random);
-  co_return co_await bcrypt_hash(runtime.executor, std::move(password), std::move(salt));
-}
-
 // The hash to store; empty: none was given.
 Task<std::string> salted_hash(const ast::RoleOptions& options, ShardRuntime& runtime) {
   if (options.hashed_password) co_return *options.hashed_password;
   if (!options.password) co_return std::string();
-  co_return co_await hash_password(runtime, *options.password);
+  std::string salt = password_salt(runtime.random);
+  co_return co_await hash_password(runtime.blocking, *options.password, std::move(salt));
 }
 
 // Passwords are expensive to hash, so that of one role may not be changed again at once, however it was set.
@@ -505,7 +508,8 @@ Task<Status> create_default_role(QueryServices* services) {
   std::vector<Bytes> no_values;
   CO_ASSIGN_OR_RETURN(std::vector<Role> any, co_await read_roles(services, " LIMIT 1", no_values));
   if (!any.empty()) co_return Status();
-  std::string hash = co_await hash_password(services->runtime(), kDefaultRole);
+  std::string salt = password_salt(services->runtime().random);
+  std::string hash = co_await hash_password(services->runtime().blocking, kDefaultRole, std::move(salt));
   std::string text =
       "INSERT INTO system_auth.roles (role, is_superuser, can_login, salted_hash) VALUES (?, true, true, ?) USING "
       "TIMESTAMP 0";

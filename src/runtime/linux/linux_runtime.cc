@@ -19,6 +19,10 @@ namespace cassandra_like {
 
 namespace {
 
+constexpr size_t kSyncThreads = 2;
+constexpr size_t kComputingThreads = 2;
+constexpr int kNicenessOfComputations = 10;
+
 class OsClock final : public Clock {
  public:
   int64_t wall_micros() const override {
@@ -57,16 +61,20 @@ class OsRandom final : public Random {
 size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 4, 16, 64 * 1024); }
 
 struct ShardParts {
-  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& pool,
-             OpenFiles& open_files)
-      : shard(index), network(shard, std::move(registry), http), disk(shard, pool, open_files) {}
+  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& syncs,
+             SyncPool& computations, OpenFiles& open_files)
+      : shard(index),
+        network(shard, std::move(registry), http),
+        disk(shard, syncs, open_files),
+        blocking(shard, computations) {}
 
   EpollShard shard;
   OsClock clock;
   TcpNetwork network;
   OsDisk disk;
   OsRandom random;
-  ShardRuntime view{shard, clock, network, disk, random};
+  OsBlocking blocking;
+  ShardRuntime view{shard, clock, network, disk, random, blocking};
   std::thread thread;
 };
 
@@ -76,7 +84,7 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
     CHECK(shards >= 1 && shards <= 64);
     auto registry = std::make_shared<ListenRegistry>();
     for (unsigned i = 0; i < shards; ++i) {
-      parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, pool_, open_files_));
+      parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, syncs_, computations_, open_files_));
     }
   }
   ~LinuxRuntimeImpl() override {
@@ -100,14 +108,16 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
     stopped_ = true;
     for (auto& p : parts_) p->shard.request_stop();
     for (auto& p : parts_) p->thread.join();
-    pool_.stop();
+    syncs_.stop();
+    computations_.stop();
     http_.stop();
     for (auto& p : parts_) p->shard.drop_everything();
   }
 
  private:
   OpenFiles open_files_{most_open_files()};
-  SyncPool pool_;
+  SyncPool syncs_{kSyncThreads, 0};
+  SyncPool computations_{kComputingThreads, kNicenessOfComputations};
   HttpServer http_;
   std::vector<std::unique_ptr<ShardParts>> parts_;
   bool started_ = false;

@@ -1,11 +1,13 @@
 #include "runtime/linux/sync_pool.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <utility>
 
 namespace cassandra_like {
 
 namespace {
-constexpr size_t kThreads = 2;
 // More than this do not wait any longer: what they give back may be a full disk's space.
 constexpr size_t kMostIdleJobs = 16;
 }  // namespace
@@ -40,10 +42,12 @@ void SyncPool::run_idle(absl::AnyInvocable<void()> work) {
 }
 
 void SyncPool::start_thread() {
-  if (threads_.size() < kThreads) threads_.emplace_back([this] { thread_body(); });
+  if (threads_.size() < most_threads_) threads_.emplace_back([this] { thread_body(); });
 }
 
 void SyncPool::thread_body() {
+  // Linux sets it for this thread alone.
+  if (niceness_ != 0) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_);
   std::unique_lock lock(mutex_);
   for (;;) {
     ready_.wait(lock, [this] { return stopping_ || !jobs_.empty() || !idle_jobs_.empty(); });
@@ -75,6 +79,15 @@ void SyncPool::stop() {
   threads_.clear();
   for (auto& work : idle_jobs_) work();
   idle_jobs_.clear();
+}
+
+Task<void> OsBlocking::run(absl::AnyInvocable<void()> work) {
+  SyncPool::Work job = [work = std::move(work)]() mutable {
+    work();
+    return Status();
+  };
+  Task<Status> done = pool_.run(&shard_, std::move(job));
+  (void)co_await done;
 }
 
 }  // namespace cassandra_like

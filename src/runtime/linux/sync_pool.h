@@ -1,7 +1,10 @@
-// Two threads on which the runtime waits for the disk: for fsync and its kin, which may block for long, and for giving
-// back large files, whose pages the kernel frees one by one when the last reference to a removed file goes (some
-// milliseconds for a commit log segment). They start with the first job and end in stop(), which lets the running jobs
-// end and drops the others.
+// Threads for work that no shard can wait for. The runtime has two pools of them.
+//
+// One waits for the disk: for fsync and its kin, which may block for long, and for giving back large files, whose pages
+// the kernel frees one by one when the last reference to a removed file goes (some milliseconds for a commit log segment).
+// The other computes what takes long (Blocking). Its threads have a lower priority than the shards.
+//
+// Threads start with the first job and end in stop(), which lets the running jobs end and drops the others.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/blocking.h"
 #include "runtime/linux/epoll_shard.h"
 
 namespace cassandra_like {
@@ -18,6 +22,8 @@ namespace cassandra_like {
 class SyncPool {
  public:
   using Work = absl::AnyInvocable<Status()>;
+  // niceness: of setpriority, 0 to 19.
+  explicit SyncPool(size_t threads, int niceness) : most_threads_(threads), niceness_(niceness) {}
   ~SyncPool() { stop(); }
   // Runs work on a thread of the pool; its result is returned on the shard, where the caller runs.
   Task<Status> run(EpollShard* shard, Work work);
@@ -37,12 +43,25 @@ class SyncPool {
   void start_thread();
   void thread_body();
 
+  const size_t most_threads_;
+  const int niceness_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::deque<Job> jobs_;
   std::deque<absl::AnyInvocable<void()>> idle_jobs_;
   std::vector<std::thread> threads_;
   bool stopping_ = false;
+};
+
+// One shard's way to the pool for what takes long.
+class OsBlocking final : public Blocking {
+ public:
+  OsBlocking(EpollShard& shard, SyncPool& pool) : shard_(shard), pool_(pool) {}
+  Task<void> run(absl::AnyInvocable<void()> work) override;
+
+ private:
+  EpollShard& shard_;
+  SyncPool& pool_;
 };
 
 }  // namespace cassandra_like

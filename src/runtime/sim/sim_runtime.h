@@ -22,6 +22,7 @@ struct SimFaults {
   Duration max_io_delay{0};             // ns; each read or write keeps its shard from its next callback for up to this
   bool split_chunks = true;             // received data arrives in pieces of any size
   bool tear_on_crash = true;            // unsynced 512-byte sectors survive a crash each by its own chance
+  Duration max_blocking{60'000'000};    // ns; each work of Blocking takes up to this
 };
 
 class SimWorld;

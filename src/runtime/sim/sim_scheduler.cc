@@ -126,4 +126,12 @@ void SimRandom::fill(char* out, size_t size) {
   for (size_t i = 0; i < size; ++i) out[i] = static_cast<char>(next() >> 56);
 }
 
+Task<void> SimBlocking::run(absl::AnyInvocable<void()> work) {
+  work();
+  last_done_ = std::max(last_done_, scheduler_.now()) + scheduler_.draw_up_to(faults_.max_blocking.count());
+  Promise<bool> done;
+  scheduler_.at(last_done_, &executor_, SimEvent::kBlockingDone, 0, [&done] { done.set(true); });
+  co_await done;
+}
+
 }  // namespace cassandra_like

@@ -31,6 +31,7 @@ enum class SimEvent : uint8_t {
   kReset,
   kClosed,
   kSyncDone,
+  kBlockingDone,
   // Not events of their own; folded into the trace when they happen.
   kDiskRead,
   kDiskAppend,
@@ -150,6 +151,20 @@ class SimClock final : public Clock {
   static constexpr int64_t kStart = 1'767'225'600'000'000;  // 2026-01-01
   const SimScheduler& scheduler_;
   const int64_t* offset_;
+};
+
+// Work runs at once, and its result comes later, in the order of the calls.
+class SimBlocking final : public Blocking {
+ public:
+  SimBlocking(SimScheduler& scheduler, SimExecutor& executor, const SimFaults& faults)
+      : scheduler_(scheduler), executor_(executor), faults_(faults) {}
+  Task<void> run(absl::AnyInvocable<void()> work) override;
+
+ private:
+  SimScheduler& scheduler_;
+  SimExecutor& executor_;
+  const SimFaults& faults_;
+  int64_t last_done_ = 0;
 };
 
 class SimRandom final : public Random {

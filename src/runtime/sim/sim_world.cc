@@ -21,14 +21,16 @@ struct SimShard {
         clock(scheduler, clock_offset),
         network(fabric, executor, host),
         disk(disk_state, executor),
-        random(scheduler.draw()) {}
+        random(scheduler.draw()),
+        blocking(scheduler, executor, *host.faults) {}
 
   SimExecutor executor;
   SimClock clock;
   SimNetwork network;
   SimDisk disk;
   SimRandom random;
-  ShardRuntime view{executor, clock, network, disk, random};
+  SimBlocking blocking;
+  ShardRuntime view{executor, clock, network, disk, random, blocking};
 };
 
 class SimBoot final : public Runtime {
