@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/escaping.h"
 #include "model/values.h"
 
 namespace cassandra_like::admin {
@@ -24,31 +25,6 @@ bool is_own_name(std::string_view host, const std::string& configured_name) {
   const std::string_view name = host_name(host);
   return equal_names(name, "localhost") || (!configured_name.empty() && equal_names(name, configured_name)) ||
          parse_inet(name).ok();
-}
-
-int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-std::optional<std::string> decode_base64(std::string_view text) {
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : text) {
-    const int digit = base64_digit(c);
-    if (digit < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      out.push_back(static_cast<char>(bits >> count & 0xff));
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -74,11 +50,11 @@ std::optional<BasicCredentials> parse_basic(std::string_view authorization) {
   if (authorization.size() < kScheme.size() || !equal_names(authorization.substr(0, kScheme.size()), kScheme)) {
     return std::nullopt;
   }
-  auto text = decode_base64(authorization.substr(kScheme.size()));
-  if (!text) return std::nullopt;
-  const size_t colon = text->find(':');
+  std::string text;
+  if (!absl::Base64Unescape(authorization.substr(kScheme.size()), &text)) return std::nullopt;
+  const size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  return BasicCredentials{text->substr(0, colon), text->substr(colon + 1)};
+  return BasicCredentials{text.substr(0, colon), text.substr(colon + 1)};
 }
 
 Task<std::optional<Answer>> check_access(AdminContextPtr context, const HttpRequest* request) {
