@@ -180,12 +180,14 @@ def names_of_changed(paths):
             above = {folder.split("/")[0] for folder, lower in rules.items()
                      if parts[1] in {one.split("/")[0] for one in lower}}
             prefixes |= {f"src/{folder}/" for folder in above}
+        elif parts[0] == "tests" and path.endswith(".cc"):
+            prefixes.add(path)
         elif parts[0] == "tests" and len(parts) > 2:
             prefixes.add("/".join(parts[:2]) + "/")
         elif parts[0] == "include":
             prefixes |= {"src/node/", "src/embedded/"}
         elif parts[0] == "tools" and path.endswith((".cc", ".h")):
-            prefixes.add("tools/")
+            prefixes.add("tools/nodetool" if parts[1].startswith("nodetool") else path)
         elif parts[0] == "cmake" or path.endswith(("CMakeLists.txt", "CMakePresets.json")):
             return everything()
     for folder, program in {**test_folders(), "simulate": "simulate"}.items():
