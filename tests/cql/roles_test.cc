@@ -130,8 +130,9 @@ class RolesTest : public testing::Test {
 TEST_F(RolesTest, AreCreatedWithWhatWasGiven) {
   EXPECT_EQ(run(std::string("CREATE ROLE nul WITH PASSWORD = 'a\0b'", 37)),
             "A password must not contain NUL: nobody could log in with it");
-  EXPECT_EQ(run("CREATE ROLE slow WITH HASHED PASSWORD = '$2a$21$vbfmLdkQdUz3Rmw.fF7Ygu6GuphqHndpJKTvElqAciUJ4SZ3pwquu'"),
-            "A hashed password with a cost of more than 20 is not supported: each login would take minutes");
+  EXPECT_EQ(
+      run("CREATE ROLE slow WITH HASHED PASSWORD = '$2a$21$vbfmLdkQdUz3Rmw.fF7Ygu6GuphqHndpJKTvElqAciUJ4SZ3pwquu'"),
+      "A hashed password with a cost of more than 20 is not supported: each login would take minutes");
   EXPECT_EQ(run("CREATE ROLE reader WITH LOGIN = true AND PASSWORD = 'secret'"), "ok");
   EXPECT_EQ(run("CREATE USER admin WITH PASSWORD 'secret' SUPERUSER"), "ok");
   EXPECT_EQ(run("CREATE ROLE nobody"), "ok");
