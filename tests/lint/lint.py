@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 
+import batches
 import prose
 
 MAX_FILE_LINES = 800
@@ -302,7 +303,7 @@ def formatting(root, sources):
 
 
 RULES = [include_direction, no_asio_outside, banned_calls, temporaries_of_awaits, file_length, function_length,
-         unfinished_work, hygiene, formatting, prose.comment_openings, prose.doc_columns, prose.doc_paragraphs,
+         unfinished_work, hygiene, formatting, batches.names_of_batches, prose.comment_openings, prose.doc_columns, prose.doc_paragraphs,
          prose.doc_cells, prose.doc_links, prose.readme_commands]
 
 

@@ -38,7 +38,7 @@ constexpr auto kNextRequestTimeout = std::chrono::seconds(75);
 constexpr auto kWriteTimeout = std::chrono::seconds(60);
 constexpr size_t kMaxSessions = 64;
 // When the process has no descriptor left, to accept at once again would only burn a core.
-constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
+constexpr auto kHttpAcceptRetry = std::chrono::milliseconds(100);
 
 using Loops = asio::io_context::executor_type;
 using HttpSocket = asio::basic_stream_socket<tcp, Loops>;
@@ -224,7 +224,7 @@ class HttpListenerLoop : public std::enable_shared_from_this<HttpListenerLoop> {
     if (auto more = failures_.take(std::chrono::nanoseconds(now).count())) {
       LOG_WARN("Cannot accept a connection of the admin port: {}{}", error.message(), *more);
     }
-    retry_.expires_after(kAcceptRetry);
+    retry_.expires_after(kHttpAcceptRetry);
     retry_.async_wait([self = shared_from_this()](error_code cancelled) {
       if (!cancelled && self->acceptor_.is_open()) self->accept();
     });

@@ -1,0 +1,61 @@
+"""The release build compiles the files of a folder in batches (cmake/Folders.cmake): what unnamed namespaces of one folder define
+must differ."""
+import collections
+import re
+
+DECLARED = [
+    ("type", re.compile(r"(?:template\s*<[^{}]*>\s*)?(?:enum\s+class|enum|class|struct|union)\s+(\w+)\s*(?:final\b|:|$)")),
+    ("type", re.compile(r"using\s+(\w+)\s*=")),
+    ("function", re.compile(r"[\w:<>,&*\s\[\]]*?[\s&*>](\w+)\s*\((.*)\)\s*(?:noexcept)?\s*(?:->.*)?$", re.DOTALL)),
+    ("value", re.compile(r"(?:inline\s+|static\s+)?const(?:expr|init)?\s[\w:<>,&*\s]*?[\s&*>](\w+)\s*(?:\[[^\]]*\]\s*)*(?:=|$)")),
+]
+
+
+def unnamed_statements(bare):
+    """Line and text of each declaration that stands directly in an unnamed namespace."""
+    bare = re.sub(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), bare, flags=re.MULTILINE)
+    stack, line = [], 1
+    header = ""
+    for part in re.split(r"([{};])", bare):
+        inside = "unnamed" in stack and set(stack) <= {"named", "unnamed"}
+        if part == "{":
+            text = header.strip()
+            if re.search(r"namespace\s*$", text):
+                stack.append("unnamed")
+            elif re.search(r"namespace\s+[\w:]+\s*$", text):
+                stack.append("named")
+            else:
+                if inside:
+                    yield line, text
+                stack.append("other")
+        elif part == "}" and stack:
+            stack.pop()
+        elif part == ";" and inside:
+            yield line, header.strip()
+        header = "" if part in ("{", "}", ";") else part
+        line += part.count("\n")
+
+
+def definition(text):
+    """What a name and its kind are, functions with their parameters; None for anything else."""
+    for kind, pattern in DECLARED:
+        match = pattern.match(text)
+        if match and kind == "function":
+            return match.group(1), re.sub(r"\s+", " ", re.sub(r"\b\w+\s*(?=,|$)", "", match.group(2)))
+        if match:
+            return match.group(1), "using " + text.split("=", 1)[1].strip() if text.startswith("using") else kind
+    return None
+
+
+def names_of_batches(root, sources):
+    seen = collections.defaultdict(dict)  # folder -> definition -> file
+    for source in sources:
+        if not (source.name.startswith("src/") or source.name.startswith("tools/nodetool")) or source.path.suffix != ".cc":
+            continue
+        known = seen[source.path.parent]
+        for line, text in unnamed_statements(source.bare):
+            what = definition(text)
+            if what is None or what[1].startswith("using "):
+                continue
+            if known.setdefault(what, source.name) != source.name:
+                yield source, line, f"'{what[0]}' is also in {known[what]}, and both are compiled in one batch"
