@@ -22,6 +22,10 @@ class WithoutUserWrites : public Replica {
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override {
     return replica_.read(command, sink, deadline);
   }
+  Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                               int64_t deadline) override {
+    return replica_.read_unfiltered(request, sink, deadline);
+  }
   Task<Status> truncate(TablePtr table) override { return replica_.truncate(table); }
   SchemaStore& schema() override { return replica_.schema(); }
   void prefetch(std::span<const PrefetchKey> partitions) override { replica_.prefetch(partitions); }

@@ -17,6 +17,9 @@ class LocalReplica : public Replica {
   Task<Result<ReadStatistics>> read(const ReadCommand&, RowSink&, int64_t) override {
     return Result<ReadStatistics>(invalid("idle"));
   }
+  Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest&, UnfilteredSink&, int64_t) override {
+    return Result<ReadStatistics>(invalid("idle"));
+  }
   Task<Status> truncate(TablePtr) override { return Status(); }
   SchemaStore& schema() override { std::abort(); }
   void prefetch(std::span<const PrefetchKey>) override {}
