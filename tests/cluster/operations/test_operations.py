@@ -245,7 +245,7 @@ def test_traces_and_dropped_tables_say_what_they_were(node):
     trace = session.execute(session.prepare(text), (1,), trace=True).get_query_trace(max_wait_sec=10)
     assert trace.parameters["query"] == text and trace.parameters["bound_var_0_k"] == "1"
     # cqlsh puts the request's end at started_at + duration: no event comes after it.
-    assert all(event.datetime < trace.started_at + trace.duration for event in trace.events)
+    assert all(event.datetime.replace(tzinfo=None) < trace.started_at + trace.duration for event in trace.events)
     assert session.execute("DESCRIBE CLUSTER").one().snitch == "DynamicEndpointSnitch"
     session.set_keyspace("traced")
     owners = session.execute("DESCRIBE CLUSTER").one().range_ownership
@@ -281,7 +281,8 @@ def test_sizes_are_estimated_for_readers_of_whole_tables(node):
     select = "SELECT * FROM system.{} WHERE keyspace_name = 'sized'"
     rows = list(session.execute(select.format("size_estimates")))
     assert len(rows) == 17  # 16 tokens; one range wraps around
-    assert 950 < sum(row.partitions_count for row in rows) < 1050
+    # Cassandra's estimate: bytes of the range by a mean that its histogram rounds up, by a fifth at most.
+    assert 1000 / 1.2 < sum(row.partitions_count for row in rows) <= 1000
     assert all(100 < row.mean_partition_size < 200 for row in rows)
     assert len(list(session.execute(select.format("table_estimates")))) == 34
     session.execute("DROP TABLE sized.t")
@@ -337,13 +338,15 @@ def test_off_loopback_the_admin_port_needs_passwords(tmp_path):
     assert done.returncode == 3 and "cassandra.yaml:1: admin_address: 0.0.0.0 can be reached from other machines" in done.stderr
     assert "authenticator: PasswordAuthenticator" in done.stderr
     assert daemon("--check", text="admin_address: 0.0.0.0\nauthenticator: PasswordAuthenticator\n", tmp_path=tmp_path).returncode == 0
-    node = Node("127.0.0.46", settings={"admin_address": "0.0.0.0", "authenticator": "PasswordAuthenticator"})
+    node = Node("127.0.0.46", settings={"admin_address": "0.0.0.0", "admin_port": 7298, "authenticator": "PasswordAuthenticator"})
     try:
         node.start()
-        assert "Credentials required" in node.nodetool("statusbinary", check=False).stderr
-        wrong = subprocess.run([BUILD / "nodetool", "-h", "127.0.0.46", "-u", "cassandra", "-pw", "no", "drain"], capture_output=True, text=True, timeout=60)
+        def ask(*words):
+            return subprocess.run([BUILD / "nodetool", "-h", "127.0.0.46", "-p", "7298", *words], capture_output=True, text=True, timeout=60)
+        assert "Credentials required" in ask("statusbinary").stderr
+        wrong = ask("-u", "cassandra", "-pw", "no", "drain")
         assert wrong.returncode == 1 and "are incorrect" in wrong.stderr
-        right = subprocess.run([BUILD / "nodetool", "-h", "127.0.0.46", "-u", "cassandra", "-pw", "cassandra", "statusbinary"], capture_output=True, text=True, timeout=60)
+        right = ask("-u", "cassandra", "-pw", "cassandra", "statusbinary")
         assert (right.returncode, right.stdout) == (0, "running\n")
     finally:
         node.destroy()
