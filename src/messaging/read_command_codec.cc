@@ -109,9 +109,10 @@ Status CommandReader::read_head() {
   request().needs_reconciliation = (flags & kNeedsReconciliation) != 0;
   has_index_ = (flags & kHasIndex) != 0;
   if (request().is_digest) request().digest_version = read_count(in_);
-  const Uuid id = Uuid::from_bytes(in_.take(16));
+  const BytesView id_bytes = in_.take(16);
   const uint32_t now = in_.u32();
   if (in_.failed()) return corrupt("table and time");
+  const Uuid id = Uuid::from_bytes(id_bytes);
   command().table = find_table_(id);
   // schema.UnknownTableException
   if (command().table == nullptr) return invalid(fmt::format("Couldn't find table with id {}", id.to_string()));
@@ -285,7 +286,9 @@ Status CommandReader::read_group_by(GroupBy& out) {
 }
 
 void CommandReader::read_index() {
-  const Uuid id = Uuid::from_bytes(in_.take(16));
+  const BytesView id_bytes = in_.take(16);
+  if (in_.failed()) return;
+  const Uuid id = Uuid::from_bytes(id_bytes);
   for (const auto& [name, index] : table().indexes) {
     if (index.id == id) request().index = id;
   }

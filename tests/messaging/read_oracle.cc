@@ -55,13 +55,6 @@ OracleData read_file() {
     Reader record(in.take(in.u32()));
     if (type == 'T') out.tables.push_back(parse_table(Bytes(record.rest())));
     if (type == 'M') out.mutations.push_back(Bytes(record.rest()));
-    if (type == 'D') {
-      AmbiguousRead read;
-      read.command = Bytes(record.take(record.u16()));
-      read.from_memtable = Bytes(record.take(record.u32()));
-      read.from_sstable = Bytes(record.rest());
-      out.ambiguous.push_back(std::move(read));
-    }
     if (type != 'C') continue;
     OracleRead read;
     read.command = Bytes(record.take(record.u16()));

@@ -14,17 +14,10 @@ struct OracleRead {
   Bytes partitions;  // as a DATA_RESPONSE has them
 };
 
-// A read that Cassandra answers in two ways: from a memtable and from an SSTable.
-struct AmbiguousRead {
-  Bytes command;
-  Bytes from_memtable, from_sstable;  // partitions
-};
-
 struct OracleData {
   std::vector<TablePtr> tables;  // of keyspace "ks"
   std::vector<Bytes> mutations;  // in the order in which they were applied
   std::vector<OracleRead> reads;
-  std::vector<AmbiguousRead> ambiguous;
 
   TablePtr table(const Uuid& id) const;
 };

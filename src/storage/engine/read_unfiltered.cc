@@ -34,8 +34,14 @@ std::optional<ReadCommand> begin_page(const ReadRequest& request, ReadCommand& r
   const bool stays = request.page->inclusive;
   place.back() = stays != rest.reversed ? kBeforeTerminator : kAfterTerminator;
   std::optional<ReadCommand> partition = continue_behind(rest, key, place);
-  // Its key is that of `start`.
-  if (partition) partition->keys = {DecoratedKey{start.token, request.command.range->start.key}};
+  if (!partition) {
+    // No row is left of it, but its deletion and its static row are still asked for.
+    partition = rest;
+    partition->range.reset();
+    partition->slices.clear();
+    partition->wants_rows = false;
+  }
+  partition->keys = {DecoratedKey{start.token, request.command.range->start.key}};  // the key of `start`
   return partition;
 }
 
