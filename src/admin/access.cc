@@ -50,8 +50,9 @@ std::optional<BasicCredentials> parse_basic(std::string_view authorization) {
   if (authorization.size() < kScheme.size() || !equal_names(authorization.substr(0, kScheme.size()), kScheme)) {
     return std::nullopt;
   }
+  const std::string_view encoded = authorization.substr(kScheme.size());
   std::string text;
-  if (!absl::Base64Unescape(authorization.substr(kScheme.size()), &text)) return std::nullopt;
+  if (!absl::Base64Unescape({encoded.data(), encoded.size()}, &text)) return std::nullopt;
   const size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
   return BasicCredentials{text.substr(0, colon), text.substr(colon + 1)};
