@@ -62,7 +62,12 @@ class EngineImpl final : public Engine {
 
  private:
   struct UuidHash {
-    size_t operator()(const Uuid& id) const { return load_be<uint64_t>(id.view().data()) * 0x9E3779B97F4A7C15ULL; }
+    // The map looks at the low bits. In time-based ids these are of the hour and the version, and the same for all tables
+    // of a day; the product has the rest in its high bits.
+    size_t operator()(const Uuid& id) const {
+      const uint64_t product = load_be<uint64_t>(id.view().data()) * 0x9E3779B97F4A7C15ULL;
+      return product ^ (product >> 32);
+    }
   };
   using Stores = std::vector<TableStorePtr>;
 
