@@ -80,11 +80,22 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::take(const Unfiltered& unfi
 // Others may have written meanwhile: what is open now may be another range tombstone, or none.
 Result<UnfilteredPipeline::Step> UnfilteredPipeline::resume(const RangeTombstoneMarker* first) {
   const DeletionTime now_open = first != nullptr ? first->open : DeletionTime();
-  if (now_open == open_) return Step::kContinue;
+  const bool reversed = request_.command.reversed;
+  const Slices& slices = request_.command.slices;
+  const bool begins_slice = std::any_of(slices.begin(), slices.end(), [&](const Slice& slice) {
+    return (reversed ? slice.end : slice.start) == paused_place_;
+  });
+  // Between two slices that touch, a range tombstone ends and begins again.
+  const bool ends_here = begins_slice && !open_.is_live();
+  if (now_open == open_ && !ends_here) return Step::kContinue;
   Arena arena(128);
   ClusteringPrefix place;
   CHECK(split_comparable(*table_, paused_place_, arena, &place));
-  return take_marker(make_marker(place, now_open, open_, request_.command.reversed));
+  if (ends_here) {
+    ASSIGN_OR_RETURN(const Step closed, take_marker(make_marker(place, DeletionTime(), open_, reversed)));
+    if (closed != Step::kContinue || now_open.is_live()) return closed;
+  }
+  return take_marker(make_marker(place, now_open, open_, reversed));
 }
 
 Row UnfilteredPipeline::purge(const Row& row) {
