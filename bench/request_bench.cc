@@ -74,7 +74,8 @@ class LoopbackNetwork final : public Network {
 class LoopbackRuntime final : public Runtime {
  public:
   explicit LoopbackRuntime(Runtime& real)
-      : shard_{real.shard(0).executor, real.shard(0).clock, network, real.shard(0).disk, real.shard(0).random} {}
+      : shard_{real.shard(0).executor, real.shard(0).clock,  network,
+               real.shard(0).disk,     real.shard(0).random, real.shard(0).blocking} {}
   unsigned shard_count() const override { return 1; }
   ShardRuntime& shard(unsigned) override { return shard_; }
   LoopbackNetwork network;

@@ -74,6 +74,7 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::take(const Unfiltered& unfi
   ASSIGN_OR_RETURN(const Step step, unfiltered.is_row ? take_row(unfiltered.row) : take_marker(unfiltered.marker));
   if (step != Step::kContinue || looked_at_ < request_.turn || table_->clustering.empty()) return step;
   pause_behind(unfiltered.position());
+  paused_behind_row_ = unfiltered.is_row;
   return Step::kPause;
 }
 
@@ -86,7 +87,7 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::resume(const RangeTombstone
     return (reversed ? slice.end : slice.start) == paused_place_;
   });
   // Between two slices that touch, a range tombstone ends and begins again.
-  const bool ends_here = begins_slice && !open_.is_live();
+  const bool ends_here = paused_behind_row_ && begins_slice && !open_.is_live();
   if (now_open == open_ && !ends_here) return Step::kContinue;
   Arena arena(128);
   ClusteringPrefix place;

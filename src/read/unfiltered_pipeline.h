@@ -100,6 +100,7 @@ class UnfilteredPipeline {
   bool resuming_ = false;
   uint64_t looked_at_ = 0;  // in this turn
   Bytes paused_key_, paused_place_;
+  bool paused_behind_row_ = false;
   uint64_t tombstones_ = 0;
 };
 

@@ -9,6 +9,11 @@
 
 namespace cassandra_like {
 
+Error read_timeout(const TableMetadata& table) {
+  return Error(ErrorCode::kReadTimeout,
+               fmt::format("A read of {} took longer than the timeout of its request", table.qualified_name()));
+}
+
 // The bits that shard_of() ignores number slices of the ring; each has a piece of every shard, in the order of the shards.
 std::optional<Token> next_token_of_shard(Token from, unsigned shard, unsigned shard_count) {
   const unsigned owner = shard_of(from, shard_count);
@@ -108,8 +113,7 @@ uint64_t RangeRead::share() const {
 // A read that is done when it has asked once does not look at the clock again.
 Status RangeRead::check_deadline() {
   if (!std::exchange(asked_, true) || home_.clock.monotonic_nanos() <= deadline()) return {};
-  return Error(ErrorCode::kReadTimeout, fmt::format("A read of {} took longer than the timeout of its request",
-                                                    command_.table->qualified_name()));
+  return read_timeout(*command_.table);
 }
 
 // Large answers need all shards, so those that are dry are asked together.

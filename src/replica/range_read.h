@@ -16,6 +16,9 @@
 
 namespace cassandra_like {
 
+// kReadTimeout: the deadline of a read has passed before it was done.
+Error read_timeout(const TableMetadata& table);
+
 // The first token that is not before `from` and belongs to the shard; none when there is no such token.
 std::optional<Token> next_token_of_shard(Token from, unsigned shard, unsigned shard_count);
 

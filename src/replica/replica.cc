@@ -137,6 +137,10 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command
   ReadStatistics total;
   std::optional<ReadCommand> piece = *command;
   for (bool goes_on = false;; goes_on = true) {
+    // A piece may be too short for its engine to look at the clock.
+    if (goes_on && shared_.runtime.shard(shard_).clock.monotonic_nanos() > deadline) {
+      co_return read_timeout(*command->table);
+    }
     auto read = [engine, part = &*piece, into = &rows, deadline] { return engine->read(*part, *into, deadline); };
     Task<Result<ReadStatistics>> reading = run_on<Result<ReadStatistics>>(executor(shard_), executor(owner(key)), read);
     CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await reading);

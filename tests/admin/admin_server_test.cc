@@ -51,7 +51,8 @@ TEST(AdminServer, AnswersOverHttp) {
     server = std::move(*started);
     port.set_value(server->port());
   });
-  std::string answer = ask(port.get_future().get(), "GET /v1/binary HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::string answer =
+      ask(port.get_future().get(), "GET /v1/binary HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
   EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 OK\r\n")) << answer;
   EXPECT_TRUE(answer.ends_with("\r\n\r\n{\"running\":false}")) << answer;
   on_shard([&] { server.reset(); });

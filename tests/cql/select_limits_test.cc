@@ -157,6 +157,8 @@ TEST_P(SelectLimitsTest, OneGroupOfAll) {
 }
 
 TEST_P(SelectLimitsTest, AnAnswerThatIsTooLargeIsRefused) {
+  // The schema has it as a listener.
+  const std::unique_ptr<QueryProcessor> unbounded = std::move(processor);
   CqlOptions options;
   options.answer_memory = std::make_shared<AnswerMemory>(100'000, 150'000);
   processor = QueryProcessor::create(node.runtime(0), *coordinator, options);

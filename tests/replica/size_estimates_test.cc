@@ -60,7 +60,9 @@ TEST_F(SizeEstimates, CountThePartitionsOfTheSSTablesInEveryPrimaryRange) {
     EXPECT_LT(number(row, "mean_partition_size"), 60);
     partitions += number(row, "partitions_count");
   }
-  EXPECT_NEAR(static_cast<double>(partitions), 300, 30);
+  // The mean size comes from the histogram of Statistics.db, whose buckets grow by a fifth: it may be too large by that.
+  EXPECT_GE(partitions, 300 / 1.2);
+  EXPECT_LE(partitions, 300);
   EXPECT_EQ(rows("table_estimates", "t").size(), 10u);  // primary and local_primary
 }
 

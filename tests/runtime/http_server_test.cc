@@ -44,6 +44,12 @@ class Client {
     ::shutdown(fd_, SHUT_WR);
     return *this;
   }
+  // The bytes that come first.
+  std::string some() {
+    char buffer[4096];
+    const ssize_t n = ::recv(fd_, buffer, sizeof buffer, 0);
+    return std::string(buffer, n > 0 ? static_cast<size_t>(n) : 0);
+  }
   // The bytes until the server closes.
   std::string rest() {
     std::string all;
@@ -159,14 +165,23 @@ TEST_F(HttpServerTest, ClientsThatTakeNoAnswerDoNotKeepOthersOut) {
     deaf.emplace_back(port());
     deaf.back().send("GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
   }
-  EXPECT_EQ(status_line(answer_to(kLastGet)), "HTTP/1.1 200 OK");
+  // A client is refused only as long as every session runs a command. Answers that nobody takes give their place.
+  std::string answer;
+  for (int i = 0; i < 100 && answer.empty(); ++i) {
+    if (i > 0) ::usleep(50'000);
+    answer = answer_to(kLastGet);
+  }
+  EXPECT_EQ(status_line(answer), "HTTP/1.1 200 OK");
 }
 
 TEST_F(HttpServerTest, WaitsQuietlyWhenThereIsNoDescriptor) {
   std::atomic<int> lines{0};
   set_log_sink([&](const LogRecord&) { ++lines; });
   std::vector<Client> clients;
-  for (int i = 0; i < 3; ++i) clients.emplace_back(port());
+  for (int i = 0; i < 3; ++i) {
+    clients.emplace_back(port());
+    EXPECT_EQ(status_line(clients.back().send(kGet).some()), "HTTP/1.1 200 OK");
+  }
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const int probe = ::dup(0);

@@ -37,8 +37,9 @@ class LongReadTest : public testing::Test {
   void write_ends(int last) {
     for (const std::string& key : kKeys) {
       Update both(node.table("t"), key);
-      both.at(++written_).row(0).cell("v", std::to_string(written_));
-      both.row(last).cell("v", std::to_string(written_));
+      const std::string value = std::to_string(++written_);
+      both.at(written_).row(0).cell("v", value);
+      both.row(last).cell("v", value);
       ASSERT_TRUE(node.apply(both).ok());
     }
   }

@@ -88,7 +88,7 @@ std::vector<ColumnSpec> to_columns(const std::vector<ClientColumn>& columns) {
 
 struct PreparedStatement : Statement {
   Task<Result<QueryResult>> execute(ExecutionContext&) const override { std::abort(); }
-  const char* kind() const override { return "SELECT"; }
+  StatementKind kind() const override { return StatementKind::kSelect; }
   ResultMetadataPtr result_metadata() const override { return metadata; }
   ResultMetadataPtr metadata;
 };
