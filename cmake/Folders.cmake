@@ -26,7 +26,9 @@ function(compile_in_batches name)
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${batch})
   endforeach()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE -Wno-subobject-linkage)  # a coroutine's locals in an unnamed namespace
+    target_compile_options(${name} PRIVATE
+      -Wno-subobject-linkage  # a coroutine's locals in an unnamed namespace
+      --param=large-unit-insns=1000000)  # GCC inlines as much in a batch as in a file
   endif()
 endfunction()
 
