@@ -58,7 +58,6 @@ void ReadPipeline::next_turn(const TableMetadata& table) {
   paused_ = false;
   looked_at_ = 0;
   turn_end_ = kTurn;
-  page_end_ = 0;
   inside_ = !paused_clustering_.empty();
   if (inside_ && opened_) sink_.continue_partition(key_);
 }
@@ -66,7 +65,6 @@ void ReadPipeline::next_turn(const TableMetadata& table) {
 Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
   if (std::exchange(inside_, false)) return {};
   turn_end_ = ++looked_at_ + kPage;
-  page_end_ = looked_at_ + kTurnOfPage;
   key_ = key;
   opened_ = done_ = false;
   counter_.begin_partition(key);
@@ -92,13 +90,6 @@ Result<ReadPipeline::Step> ReadPipeline::row(const Row& row) {
   if (stopped_ || done_) return stopped_ ? Step::kStop : Step::kPartitionDone;
   ASSIGN_OR_RETURN(const Step step, look_at(row));
   return looked_at(step, row.clustering);
-}
-
-// Moves the turn's end to where the page can be full at the earliest.
-bool ReadPipeline::page_goes_on() {
-  if (looked_at_ >= page_end_ || counter_.in_partition() >= kPage) return false;
-  turn_end_ = std::min(page_end_, looked_at_ + kPage - counter_.in_partition());
-  return true;
 }
 
 // Not in what an index leads to, where the rest cannot be told from slices.

@@ -20,9 +20,8 @@ struct TombstoneThresholds {
 class ReadPipeline {
  public:
   static constexpr uint64_t kTurn = 1024;  // rows and partitions
-  // Rows of one partition that are read in one turn: a page of a driver, and what may lie dead between its rows.
+  // Rows of one partition that are looked at in one turn: a page of a driver.
   static constexpr uint64_t kPage = 5000;
-  static constexpr uint64_t kTurnOfPage = 2 * kPage;
   enum class Step { kContinue, kPartitionDone, kStop, kPause };
 
   // Rows are of this table; the command may have another version of it. Everything outlives this; the arena is reset for
@@ -64,9 +63,8 @@ class ReadPipeline {
   Result<Step> look_at(const Row& row);
   Step looked_at(Step step, const ClusteringPrefix& clustering) {
     if (++looked_at_ < turn_end_ || step != Step::kContinue) return step;
-    return page_goes_on() ? step : pause_behind(clustering);
+    return pause_behind(clustering);
   }
-  bool page_goes_on();
   Step pause_behind(const ClusteringPrefix& clustering);
   Step end_partition();
   void pause(Bytes clustering);
@@ -91,7 +89,6 @@ class ReadPipeline {
   bool inside_ = false;
   uint64_t looked_at_ = 0;  // in this turn
   uint64_t turn_end_ = kTurn;
-  uint64_t page_end_ = 0;  // of looked_at_: the turn ends whether the page is full or not
   Bytes paused_key_, paused_clustering_;
   RowCounter counter_;
   uint64_t tombstones_ = 0;
