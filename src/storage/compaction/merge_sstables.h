@@ -1,6 +1,6 @@
 // Merging SSTables of one table into one: the part of a compaction that reads and writes.
 //
-// What is shadowed goes; tombstones stay. The new SSTable is whole on the disk when the merge ends; its inputs are left
+// Shadowed data goes; tombstones stay. The new SSTable is whole on the disk when the merge ends; its inputs are left
 // as they are.
 #pragma once
 
