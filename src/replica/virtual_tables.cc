@@ -145,14 +145,16 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_virtual(VirtualTable* table, cons
   if (command->range) {
     for (const auto& [position, partition] : partitions) {
       if (!command->range->contains(DecoratedKey{position.first, partition.key})) continue;
-      if (!feeder.feed(partition)) break;
+      statistics.stopped = !feeder.feed(partition);
+      if (statistics.stopped) break;
     }
     statistics.rows = feeder.rows();
     co_return statistics;
   }
   for (const DecoratedKey& key : command->keys) {
     auto it = partitions.find({key.token, Bytes(key.key)});
-    if (it != partitions.end() && !feeder.feed(it->second)) break;
+    if (it != partitions.end()) statistics.stopped = !feeder.feed(it->second);
+    if (statistics.stopped) break;
   }
   statistics.rows = feeder.rows();
   co_return statistics;

@@ -27,6 +27,12 @@ class SelectStatement : public Statement {
  private:
   friend class SelectBuilder;
   struct Execution;
+  // Rows, or groups when there are some.
+  struct AskedLimits {
+    uint64_t rows = kNoLimit;  // of LIMIT, what is left of it
+    uint64_t per_partition = kNoLimit;
+    uint64_t page = DataLimits::kNone;
+  };
 
   bool has_groups() const { return grouping_ || selection_.has_aggregates(); }
   // One result row, whatever the limits.
@@ -42,6 +48,7 @@ class SelectStatement : public Statement {
   bool checks_without_rows() const;
   Task<Result<QueryResult>> run(std::unique_ptr<Execution> execution) const;
   Task<Result<QueryResult>> finish_later(std::unique_ptr<Execution> execution, Task<Result<ReadStatistics>> read) const;
+  void limit_read(Execution& execution) const;
   Status start_page(Execution& execution, const std::optional<PagingState>& state) const;
   Status check_timeout(const Execution& execution) const;
   Result<QueryResult> finish(Execution& execution) const;
@@ -63,18 +70,15 @@ class SelectStatement : public Statement {
 
 // One run of the statement: what is asked, what has come.
 struct SelectStatement::Execution {
-  Execution(const SelectStatement& statement, ExecutionContext& c, SelectLimits l, SelectLimits of_sink,
-            bool static_rows)
-      : context(c),
-        limits(l),
-        sink(*statement.table_, statement.selection_, c, of_sink, statement.distinct_, static_rows) {}
+  Execution(const SelectStatement& statement, ExecutionContext& c, AskedLimits l, bool static_rows)
+      : context(c), limits(l), sink(*statement.table_, statement.selection_, c, statement.distinct_, static_rows) {}
 
   ExecutionContext& context;
-  SelectLimits limits;
+  AskedLimits limits;
   SelectSink sink;
   ReadCommand command;
   std::optional<ReadCommand> partial;  // the rest of the partition that the last page ended in
-  uint64_t left_in_partial = 0;        // of PER PARTITION LIMIT
+  bool counts_groups = false;
   bool pages = false;
   bool reads_range = false;
   bool reads_one_partition = false;
@@ -97,7 +101,13 @@ struct SelectStatement::Execution {
 void SelectStatement::Execution::resume_behind(const Bytes& key, const Bytes& clustering, uint64_t left) {
   resume_key_ = key;
   partial = continue_behind(command, DecoratedKey::of(resume_key_), clustering);
-  left_in_partial = left;
+  if (!partial) return;
+  partial->limits.continued_key = resume_key_;
+  if (counts_groups) {
+    sink.continue_groups(resume_key_, left);
+  } else {
+    partial->limits.left_in_continued = left;
+  }
 }
 
 // Follows SinglePartitionPager, MultiPartitionPager and PartitionRangeQueryPager, but never leaves a range.
@@ -129,7 +139,7 @@ Status SelectStatement::Execution::resume(const PagingState& state) {
 }
 
 std::optional<PagingState> SelectStatement::Execution::next_page() const {
-  if (!pages || !sink.page_full() || sink.limit_reached()) return std::nullopt;
+  if (!pages || sink.row_count() < limits.page || sink.row_count() >= limits.rows) return std::nullopt;
   PagingState state;
   state.has_legacy_mark = has_legacy_marks(context.options.protocol_version);
   state.remaining = static_cast<uint32_t>(limits.rows - sink.row_count());
@@ -245,7 +255,7 @@ Status SelectStatement::check_order(ExecutionContext& context, const ReadCommand
 }
 
 Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(ExecutionContext& context) const {
-  SelectLimits limits;
+  AskedLimits limits;
   ASSIGN_OR_RETURN(limits.rows, bind_limit(limit_, context));
   ASSIGN_OR_RETURN(limits.per_partition, bind_limit(per_partition_limit_, context));
   TRY(selection_.check_bounds(context));
@@ -265,31 +275,43 @@ Result<std::unique_ptr<SelectStatement::Execution>> SelectStatement::begin(Execu
   }
   bool static_rows =
       table_->has_static_columns() && !restrictions_->has_clustering_restrictions() && !filters_regular_columns_;
-  SelectLimits of_sink = limits;
-  // Which rows LIMIT leaves is known when all are there.
-  if (orders_afterwards_) of_sink.rows = of_sink.page = std::numeric_limits<uint64_t>::max();
-  auto execution = std::make_unique<Execution>(*this, context, limits, of_sink, static_rows);
+  auto execution = std::make_unique<Execution>(*this, context, limits, static_rows);
   if (timeout_nanos_) execution->deadline_nanos = context.runtime.clock.monotonic_nanos() + *timeout_nanos_;
   TRY(build_command(context, execution->command));
   TRY(check_execution(context, execution->command));
   ReadCommand& command = execution->command;
-  execution->pages = pages;
+  // No page is full with fewer rows.
+  execution->pages = pages && (has_groups() || most_rows(command) >= limits.page);
   execution->reads_range = command.range.has_value();
   execution->reads_one_partition = command.keys.size() == 1;
   if (finds_nothing(command) || (state && state->remaining == 0)) {
     command.keys.clear();
     command.range.reset();
   }
-  if (is_one_group()) {
-    command.rows_of_deadline = kGroupPage;
-  } else {
-    command.limits.rows = grouping_ ? kGroupPage : std::min({of_sink.rows, of_sink.page, most_rows(command)});
-  }
-  if (distinct_ || !has_groups()) command.limits.per_partition = distinct_ ? 1 : limits.per_partition;
-  if (orders_afterwards_) execution->sink.keep_positions(ordering_columns_);
-  if (has_groups()) execution->sink.group_by(grouping_ ? &*grouping_ : nullptr);
+  limit_read(*execution);
   TRY(start_page(*execution, state));
   return execution;
+}
+
+// Limits end the read, but not one whose rows are sorted: their LIMIT is for the sorted rows.
+void SelectStatement::limit_read(Execution& e) const {
+  const uint64_t rows = orders_afterwards_ ? DataLimits::kNone : std::min(e.limits.rows, e.limits.page);
+  DataLimits& limits = e.command.limits;
+  if (distinct_ || !has_groups()) limits.per_partition = e.limits.per_partition;
+  if (orders_afterwards_) e.sink.keep_positions(ordering_columns_);
+  if (is_one_group()) {
+    e.command.rows_of_deadline = kGroupPage;
+    e.sink.group_all();
+  } else if (grouping_) {
+    limits.rows = kGroupPage;
+    DataLimits of_groups;
+    of_groups.groups = rows;
+    of_groups.per_partition = e.limits.per_partition;
+    e.sink.group_by(*grouping_, of_groups);
+    e.counts_groups = true;
+  } else {
+    limits.rows = std::min(rows, most_rows(e.command));
+  }
 }
 
 // Where it begins, and what is remembered for the next one.
@@ -297,7 +319,9 @@ Status SelectStatement::start_page(Execution& execution, const std::optional<Pag
   const int version = execution.context.options.protocol_version;
   // The pager of a range keeps the mark of the page before when its own page ends in a static row. Nobody looks at it.
   const bool keeps = execution.reads_range && state && state->has_legacy_mark == has_legacy_marks(version);
-  if (execution.pages) execution.sink.keep_mark(version, keeps ? state->row_mark : Bytes());
+  if (execution.pages) {
+    execution.sink.keep_mark(version, execution.limits.page, keeps ? state->row_mark : Bytes());
+  }
   const bool reads = execution.command.range || !execution.command.keys.empty();
   return state && reads ? execution.resume(*state) : Status();
 }
@@ -335,22 +359,21 @@ Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Executio
 Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
   Execution& e = *execution;
   Consistency consistency = e.context.options.consistency;
-  const uint64_t page = grouping_ ? kGroupPage : DataLimits::kNone;
+  const uint64_t page = e.command.limits.rows;
   while (true) {
-    uint64_t before = e.sink.rows_seen();
+    ReadStatistics read;
     if (e.partial) {
-      e.sink.resume_partition(e.left_in_partial);
-      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
-      e.sink.leave_partition();
-      e.tombstones += statistics.tombstones;
+      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
+      e.tombstones += read.tombstones;
     }
-    bool full = e.sink.page_full() || e.sink.limit_reached() || e.sink.rows_seen() - before >= page;
-    if (!full && (e.command.range || !e.command.keys.empty())) {
-      CO_ASSIGN_OR_RETURN(auto statistics, co_await e.context.coordinator.read(e.command, consistency, e.sink));
-      e.tombstones += statistics.tombstones;
+    if (!read.stopped && (e.command.range || !e.command.keys.empty())) {
+      e.command.limits.rows = page - read.rows;
+      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(e.command, consistency, e.sink));
+      e.tombstones += read.tombstones;
     }
-    bool more = grouping_ && !e.sink.stopped() && e.sink.rows_seen() - before >= page;
-    if (!more) break;
+    // Groups go on when the rows of an internal page are there.
+    if (!grouping_ || !read.stopped || e.sink.stopped()) break;
+    e.command.limits.rows = page;
     e.resume_behind(e.sink.last_key(), e.sink.last_clustering(), e.sink.left_in_partition());
     co_await e.context.runtime.executor.yield();
   }

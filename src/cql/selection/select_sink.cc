@@ -7,7 +7,7 @@
 namespace cassandra_like {
 
 SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context,
-                       SelectLimits limits, bool one_row_per_partition, bool static_rows)
+                       bool one_row_per_partition, bool static_rows)
     : table_(table),
       selection_(selection),
       row_context_{context.services,
@@ -22,9 +22,19 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    context.timestamp_micros,
                    context.now_seconds},
       share_(context.config.answer_memory.get()),
-      limits_(limits),
       one_row_per_partition_(one_row_per_partition),
       static_rows_(static_rows) {}
+
+void SelectSink::group_by(const Grouping& grouping, const DataLimits& limits) {
+  groups_.emplace(table_, selection_, &grouping);
+  group_limits_ = limits;
+  group_counter_.emplace(group_limits_, static_rows_);
+}
+
+void SelectSink::continue_groups(BytesView key, uint64_t left_in_partition) {
+  group_limits_.continued_key = key;
+  group_limits_.left_in_continued = left_in_partition;
+}
 
 InputRow SelectSink::input(const Row* row) { return {&row_context_, key_components_, key_, &static_row_, row}; }
 
@@ -45,22 +55,42 @@ RowSink::Next SelectSink::begin_partition(const DecoratedKey& key, const Row& st
     partition_arena_.reset();
     static_row_ = copy_row(static_row, partition_arena_);
   }
-  rows_in_partition_ = groups_in_partition_ = 0;
-  partition_limit_ = resumed_ ? resumed_limit_ : limits_.per_partition;
-  return Next::kContinue;
+  has_rows_ = false;
+  return group_counter_ ? begin_groups_of_partition() : Next::kContinue;
+}
+
+// A group does not go on in another partition.
+RowSink::Next SelectSink::begin_groups_of_partition() {
+  const bool begins = key_.key != last_key_;
+  if (begins && groups_->is_open()) {
+    if (Status status = close_group(); !status.ok()) status_ = std::move(status);
+  }
+  const Enough enough = group_counter_->begin_partition(key_, begins);
+  if (enough == Enough::kOfRead || !status_.ok()) return Next::kStop;
+  return enough == Enough::kOfPartition ? Next::kSkipPartition : Next::kContinue;
 }
 
 RowSink::Next SelectSink::row(const Row& row) {
-  Next next = emit(&row);
-  if (next == Next::kContinue && one_row_per_partition_) return Next::kSkipPartition;
-  if (next == Next::kContinue && !groups_ && rows_in_partition_ >= partition_limit_) return Next::kSkipPartition;
-  return next;
+  has_rows_ = true;
+  return emit(&row);
 }
 
 RowSink::Next SelectSink::end_partition() {
-  bool only_static = rows_in_partition_ == 0 && static_rows_ && !resumed_ && !static_row_.cells.empty();
-  resumed_ = false;
+  const bool continues = group_counter_ && group_counter_->continues_partition();
+  const bool only_static = !has_rows_ && static_rows_ && !continues && !static_row_.cells.empty();
   return only_static ? emit(nullptr) : Next::kContinue;
+}
+
+// A statement without pages does not ask for the place.
+void SelectSink::ended_behind(const ClusteringPrefix* row, uint64_t left_in_partition) {
+  if (groups_ || marks_ == Marks::kNone) return;
+  keep_place(row);
+  left_in_partition_ = left_in_partition;
+}
+
+uint64_t SelectSink::left_in_partition() const {
+  if (!last_has_clustering_) return 0;
+  return group_counter_ ? group_counter_->left_in_partition() : left_in_partition_;
 }
 
 // Room for n more bytes of output, to be filled.
@@ -111,35 +141,40 @@ RowSink::Next SelectSink::uniform_row(const UniformRow& row) {
         break;
     }
   }
-  const Next next = written(&row.clustering, nullptr);
-  return next == Next::kContinue && rows_in_partition_ >= partition_limit_ ? Next::kSkipPartition : next;
+  has_rows_ = true;
+  ++rows_;
+  return status_.ok() ? Next::kContinue : Next::kStop;
 }
 
-void SelectSink::mark(const ClusteringPrefix* clustering, const Row* row) {
+// Every row is marked, since only the read knows which one is the last.
+void SelectSink::mark_legacy(const Row& row) {
   last_mark_.clear();
+  append_legacy_row_mark(last_mark_, row);
+}
+
+void SelectSink::mark(const ClusteringPrefix* clustering) {
   if (clustering == nullptr) {
     last_mark_ = mark_before_;
-  } else if (marks_ == Marks::kLegacy) {
-    append_legacy_row_mark(last_mark_, *row);
-  } else {
+  } else if (marks_ == Marks::kModern) {
+    last_mark_.clear();
     append_row_mark(last_mark_, clustering->values);
   }
 }
 
-void SelectSink::keep_place(const ClusteringPrefix* clustering, const Row* row) {
+void SelectSink::keep_place(const ClusteringPrefix* clustering) {
   last_key_.assign(key_.key);
-  const bool has_clustering = clustering != nullptr && !clustering->values.empty();
-  if (marks_ != Marks::kNone) mark(clustering, row);
-  left_in_partition_ = !has_clustering ? 0 : partition_limit_ - (groups_ ? groups_in_partition_ : rows_in_partition_);
+  last_has_clustering_ = clustering != nullptr && !clustering->values.empty();
+  if (marks_ != Marks::kNone) mark(clustering);
   if (!groups_) return;
   last_clustering_.clear();
-  if (!has_clustering || one_row_per_partition_) return;
+  if (!last_has_clustering_ || one_row_per_partition_) return;
   last_clustering_.assign(clustering->comparable);
   if (last_clustering_.empty()) {
     append_comparable(last_clustering_, table_, clustering->values, ClusteringKind::kClustering);
   }
 }
 
+// row: nullptr when there is the static row alone.
 RowSink::Next SelectSink::emit(const Row* row) {
   if (groups_) {
     auto next = emit_to_group(row);
@@ -147,48 +182,36 @@ RowSink::Next SelectSink::emit(const Row* row) {
     status_ = std::move(next.error());
     return Next::kStop;
   }
-  Status status = write_row(input(one_row_per_partition_ ? nullptr : row));
-  if (!status.ok()) {
+  if (Status status = write_row(input(one_row_per_partition_ ? nullptr : row)); !status.ok()) {
     status_ = std::move(status);
-    return Next::kStop;
   }
-  return written(row == nullptr ? nullptr : &row->clustering, row);
-}
-
-RowSink::Next SelectSink::written(const ClusteringPrefix* clustering, const Row* row) {
-  ++rows_;
-  ++rows_in_partition_;
-  if (rows_ < limits_.page && rows_ < limits_.rows) return status_.ok() ? Next::kContinue : Next::kStop;
-  keep_place(clustering, row);
-  return Next::kStop;
+  if (marks_ == Marks::kLegacy && row != nullptr) mark_legacy(*row);
+  return status_.ok() ? Next::kContinue : Next::kStop;
 }
 
 Result<RowSink::Next> SelectSink::emit_to_group(const Row* row) {
   InputRow in = input(one_row_per_partition_ ? nullptr : row);
   ASSIGN_OR_RETURN(bool begins, groups_->begins_group(in));
-  ++rows_in_partition_;
-  if (begins) {
-    if (groups_->is_open()) TRY(close_group());
-    full_ = rows_ >= limits_.page || rows_ >= limits_.rows;
-    if (full_) return Next::kStop;
+  if (begins && groups_->is_open()) TRY(close_group());
+  if (group_counter_) {
+    const Enough enough = group_counter_->row(true, begins);
+    if (enough == Enough::kOfRead) return Next::kStop;
+    if (enough == Enough::kOfPartition) return Next::kSkipPartition;
   }
-  ++rows_seen_;
-  if (begins && groups_in_partition_ >= partition_limit_) return Next::kSkipPartition;
-  if (begins) ++groups_in_partition_;
   TRY(groups_->add(in));
-  // One group of all rows has no page that ends in it.
-  if (!groups_->is_one_group()) keep_place(row == nullptr ? nullptr : &row->clustering, row);
-  // Cassandra reads groups by pages of as many rows, each of which leaves a mark.
-  if (marks_ != Marks::kNone && ++rows_of_groups_ % limits_.page == 0) mark_before_ = last_mark_;
+  if (group_counter_) {
+    if (marks_ == Marks::kLegacy && row != nullptr) mark_legacy(*row);
+    keep_place(row == nullptr ? nullptr : &row->clustering);
+    // Cassandra reads groups by pages of as many rows, each of which leaves a mark.
+    if (marks_ != Marks::kNone && group_counter_->rows() % page_ == 0) mark_before_ = last_mark_;
+  }
   row_arena_.reset();
   return Next::kContinue;
 }
 
 Status SelectSink::close_group() {
   ASSIGN_OR_RETURN(InputRow group, groups_->close(row_context_));
-  TRY(write_row(group));
-  ++rows_;
-  return {};
+  return write_row(group);
 }
 
 Bytes SelectSink::ordering_place(const ClusteringPrefix& clustering) {
@@ -218,6 +241,7 @@ Status SelectSink::write_row(const InputRow& input) {
     }
   }
   if (selection_.is_json()) append_value(json + "}");
+  ++rows_;
   row_arena_.reset();
   return {};
 }
@@ -232,6 +256,7 @@ void SelectSink::append_json(std::string& json, const ColumnSpec& spec, BytesVie
 Status SelectSink::finish() {
   // Aggregates of no rows have a value too.
   if (groups_ && (groups_->is_open() || groups_->is_one_group())) TRY(close_group());
+  if (group_counter_) group_counter_->end();
   out_.resize(size_);
   return take_status();
 }

@@ -1,7 +1,8 @@
-// Turns the rows of a read into the rows of a result: encodes values, counts limits and pages, feeds groups.
+// Turns the rows of a read into the rows of a result: encodes values and feeds groups.
+//
+// The read counts rows and ends where the page ends (read/limits.h); it tells the sink the place (ended_behind). Groups
+// are known here alone, so the sink shows them to a GroupCounter and ends the read when that says so.
 #pragma once
-
-#include <limits>
 
 #include "absl/container/inlined_vector.h"
 #include "base/pooled_bytes.h"
@@ -11,20 +12,16 @@
 
 namespace cassandra_like {
 
-struct SelectLimits {
-  uint64_t rows = kNoLimit;  // of LIMIT, what is left of it
-  uint64_t per_partition = kNoLimit;
-  uint64_t page = std::numeric_limits<uint64_t>::max();
-};
-
 class SelectSink : public RowSink {
  public:
-  // one_row_per_partition: SELECT DISTINCT, or static columns only.
+  // one_row_per_partition: SELECT DISTINCT. The read asks for one row of each partition.
   // static_rows: a partition without rows but with static values is a result (no clustering restriction asked for rows).
-  SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context, SelectLimits limits,
+  SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context,
              bool one_row_per_partition, bool static_rows);
-  // Rows of the result are groups, and limits and pages count them. Without a grouping, there is one of all rows.
-  void group_by(const Grouping* grouping) { groups_.emplace(table_, selection_, grouping); }
+  // Rows of the result are groups; the read ends when there are as many as the limits say.
+  void group_by(const Grouping& grouping, const DataLimits& limits);
+  // All rows are one group.
+  void group_all() { groups_.emplace(table_, selection_, nullptr); }
 
   // Functions may ask the shard's processor for something; columns are only copied.
   bool callable_from_any_shard() const override { return selection_.is_pure(); }
@@ -37,32 +34,27 @@ class SelectSink : public RowSink {
   }
   Next uniform_row(const UniformRow& row) override;
   Next end_partition() override;
+  void ended_behind(const ClusteringPrefix* row, uint64_t left_in_partition) override;
 
-  // The partition that a page ended in goes on with at most so many rows: its static row was reported before.
-  void resume_partition(uint64_t limit) {
-    resumed_ = true;
-    resumed_limit_ = limit;
-  }
-  // It is done, whether or not anything was left of it.
-  void leave_partition() { resumed_ = false; }
+  // The partition of this key goes on, whose first groups were of an earlier page. The key outlives the sink.
+  void continue_groups(BytesView key, uint64_t left_in_partition);
 
   // An error of a function stops the read; it is asked for afterwards.
   Status take_status() { return std::move(status_); }
+  // Rows of the result; the last group is one of them when finish() was called.
   uint64_t row_count() const { return rows_; }
-  // The rest of PER PARTITION LIMIT in the partition of the last row; 0 when that has one row only.
-  uint64_t left_in_partition() const { return left_in_partition_; }
-  bool page_full() const { return rows_ >= limits_.page; }
-  bool limit_reached() const { return rows_ >= limits_.rows; }
-  // Rows that came in, of groups too.
-  uint64_t rows_seen() const { return rows_seen_; }
-  bool stopped() const { return full_ || !status_.ok(); }
-  // The key of the last row, of the last row of the last group.
+  // The groups are all there, or there was an error.
+  bool stopped() const { return (group_counter_ && group_counter_->done()) || !status_.ok(); }
+  // The last row of a page, and of a read of groups. Its key:
   const Bytes& last_key() const { return last_key_; }
-  // The comparable clustering of a row in groups; empty when the partition is done.
+  // Its comparable clustering, of groups; empty when the partition is done.
   const Bytes& last_clustering() const { return last_clustering_; }
-  // For a page: the last row is marked for its paging state. A static row leaves the mark of the page before.
-  void keep_mark(int protocol_version, Bytes before) {
+  // The rest of PER PARTITION LIMIT in its partition; 0 when that has one row only.
+  uint64_t left_in_partition() const;
+  // Marks the last row for the paging state of a page of so many rows. A static row leaves the mark of the page before.
+  void keep_mark(int protocol_version, uint64_t page, Bytes before) {
     marks_ = has_legacy_marks(protocol_version) ? Marks::kLegacy : Marks::kModern;
+    page_ = page;
     mark_before_ = std::move(before);
   }
   const Bytes& last_mark() const { return last_mark_; }
@@ -85,12 +77,12 @@ class SelectSink : public RowSink {
  private:
   void take_key(const DecoratedKey& key);
   Next emit(const Row* row);
-  // A row of the result has been written, of a row with this clustering; nullptr: of the static row.
-  Next written(const ClusteringPrefix* clustering, const Row* row);
+  Next begin_groups_of_partition();
   Result<Next> emit_to_group(const Row* row);
   Status close_group();
-  void mark(const ClusteringPrefix* clustering, const Row* row);
-  void keep_place(const ClusteringPrefix* clustering, const Row* row);
+  void mark(const ClusteringPrefix* clustering);
+  void mark_legacy(const Row& row);
+  void keep_place(const ClusteringPrefix* clustering);
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
   char* extend(size_t n);
@@ -104,11 +96,8 @@ class SelectSink : public RowSink {
   Arena row_arena_{1024};
   ExecutionContext row_context_;
   AnswerShare share_;
-  SelectLimits limits_;
   bool one_row_per_partition_;
   bool static_rows_;
-  bool resumed_ = false;
-  uint64_t resumed_limit_ = 0;
   bool keep_positions_ = false;
   size_t ordering_columns_ = 0;
   Status status_;
@@ -117,20 +106,19 @@ class SelectSink : public RowSink {
   absl::InlinedVector<BytesView, 4> key_components_;
   Arena partition_arena_{256};
   Row static_row_;
-  uint64_t rows_in_partition_ = 0;
-  uint64_t partition_limit_ = 0;
-  uint64_t left_in_partition_ = 0;
+  bool has_rows_ = false;  // of the partition
   uint64_t rows_ = 0;
-  uint64_t rows_seen_ = 0;
-  uint64_t rows_of_groups_ = 0;
   enum class Marks : uint8_t { kNone, kModern, kLegacy } marks_ = Marks::kNone;
+  uint64_t page_ = 0;
   Bytes last_key_, last_clustering_, last_mark_, mark_before_;
+  bool last_has_clustering_ = false;
+  uint64_t left_in_partition_ = 0;
   PooledBytes out_;  // with room for more behind
   size_t size_ = 0;  // of what is written of it
   std::vector<Position> positions_;
   std::optional<GroupCollector> groups_;
-  uint64_t groups_in_partition_ = 0;
-  bool full_ = false;  // the next group is for another page, or beyond the limit
+  DataLimits group_limits_;
+  std::optional<GroupCounter> group_counter_;  // none when all rows are one group
 };
 
 }  // namespace cassandra_like
