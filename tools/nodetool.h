@@ -119,6 +119,7 @@ void run_statusautocompaction(Session&);
 void run_flush(Session&);
 void run_drain(Session&);
 void run_refreshsizeestimates(Session&);
+void run_replaybatchlog(Session&);
 void run_compact(Session&);
 void run_snapshot(Session&);
 void run_listsnapshots(Session&);

@@ -64,6 +64,7 @@ std::vector<std::string> component_loggers(const std::string& target) {
 
 void run_flush(Session& s) { s.post("/v1/flush", s.keyspace_and_tables()); }
 void run_drain(Session& s) { s.post("/v1/drain"); }
+void run_replaybatchlog(Session& s) { s.post("/v1/replay_batchlog"); }
 void run_refreshsizeestimates(Session& s) { s.post("/v1/refresh_size_estimates"); }
 
 void run_compact(Session& s) {

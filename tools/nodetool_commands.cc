@@ -232,7 +232,7 @@ const std::vector<Command> kCommands = {
     {"removenode", "Show status of current node removal, force completion of pending removal or remove provided ID"},
     {"repair", "Repair one or more tables"},
     {"repair_admin", "list and fail incremental repair sessions"},
-    {"replaybatchlog", "Kick off batchlog replay and wait for finish"},
+    {"replaybatchlog", "Kick off batchlog replay and wait for finish", run_replaybatchlog, {}, "", "", 0},
     {"resetfullquerylog",
      "Stop the full query log and clean files in the configured full query log directory from cassandra.yaml as well "
      "as JMX"},

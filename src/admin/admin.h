@@ -57,7 +57,7 @@ struct AdminHooks {
   std::function<Task<AdminTransport>()> transport;
   std::function<bool()> binary_running;
   std::function<std::string()> operation_mode;  // NORMAL, DRAINING, DRAINED
-  std::function<Task<Status>()> enable_binary, disable_binary, drain, refresh_size_estimates;
+  std::function<Task<Status>()> enable_binary, disable_binary, drain, refresh_size_estimates, replay_batchlog;
   std::function<void()> stop;                                                        // returns at once
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level
   std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;

@@ -60,6 +60,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/v1/network", network},
     {"POST", "/v1/drain", drain},
     {"POST", "/v1/refresh_size_estimates", refresh_size_estimates},
+    {"POST", "/v1/replay_batchlog", replay_batchlog},
     {"POST", "/v1/stop", stop},
     {"GET", "/v1/binary", binary},
     {"POST", "/v1/binary/enable", enable_binary},

@@ -67,6 +67,7 @@ Task<Answer> network(AdminContextPtr context, Parameters parameters);
 // control_commands.cc
 Task<Answer> drain(AdminContextPtr context, Parameters parameters);
 Task<Answer> refresh_size_estimates(AdminContextPtr context, Parameters parameters);
+Task<Answer> replay_batchlog(AdminContextPtr context, Parameters parameters);
 Task<Answer> stop(AdminContextPtr context, Parameters parameters);
 Task<Answer> binary(AdminContextPtr context, Parameters parameters);
 Task<Answer> enable_binary(AdminContextPtr context, Parameters parameters);

@@ -23,6 +23,10 @@ Task<Answer> refresh_size_estimates(AdminContextPtr context, Parameters) {
   return run(context, context->hooks.refresh_size_estimates);
 }
 
+Task<Answer> replay_batchlog(AdminContextPtr context, Parameters) {
+  return run(context, context->hooks.replay_batchlog);
+}
+
 Task<Answer> stop(AdminContextPtr context, Parameters) {
   context->here().schedule(kStopDelay, [context] {
     if (!context->stopped) context->hooks.stop();

@@ -24,7 +24,7 @@ std::optional<Answer> check_tag(const std::string& tag) {
   }
   if (tag.size() > kLongestName) return refuse(400, "Snapshot name cannot be longer than 255 bytes");
   if (tag.find('/') != std::string::npos) return refuse(400, "Snapshot name cannot contain /");
-  if (tag == "." || tag == "..") return refuse(400, "Snapshot name cannot be " + tag);
+  if (tag.find_first_not_of('.') == std::string::npos) return refuse(400, "Snapshot name cannot consist of dots");
   return std::nullopt;
 }
 

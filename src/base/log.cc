@@ -1,6 +1,7 @@
 // The process-wide log sink. It is the only mutable global: write-only, so nothing can come to depend on it.
 #include "base/log.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -42,6 +43,24 @@ SharedSink& shared_sink() {
   return *s;
 }
 
+bool needs_escape(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; }
+
+// A record may hold what a client wrote. A line break in it would let the client write lines of its own.
+std::string escape_control(std::string text) {
+  if (std::none_of(text.begin(), text.end(), needs_escape)) return text;
+  std::string escaped;
+  for (char c : text) {
+    if (c == '\n') {
+      escaped += "\\n";
+    } else if (needs_escape(c)) {
+      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      escaped.push_back(c);
+    }
+  }
+  return escaped;
+}
+
 }  // namespace
 
 void set_log_sink(LogSink sink) {
@@ -55,7 +74,7 @@ LogLevel log_level() { return g_level.load(std::memory_order_relaxed); }
 
 void log(LogLevel level, const char* file, int line, std::string text) {
   const char* slash = std::strrchr(file, '/');
-  (*shared_sink().get())({level, slash ? slash + 1 : file, line, std::move(text)});
+  (*shared_sink().get())({level, slash ? slash + 1 : file, line, escape_control(std::move(text))});
 }
 
 void fail_check(const char* condition, const char* file, int line) {

@@ -129,13 +129,33 @@ void Batchlog::schedule_round() {
 }
 
 Task<void> Batchlog::round() {
+  co_await replay_due();
+  if (running_) schedule_round();
+  gate_.leave();
+}
+
+Task<Status> Batchlog::force_replay() {
+  if (!running_ || !gate_.enter()) co_return Error(ErrorCode::kInvalid, "The node is stopping");
+  co_await replay_due();
+  gate_.leave();
+  co_return Status();
+}
+
+// One at a time.
+Task<void> Batchlog::replay_due() {
+  while (is_replaying_) {
+    Promise<bool> end;
+    waiting_for_end_.push_back(&end);
+    co_await end;
+  }
+  is_replaying_ = true;
   if (has_unread_records_) {
     Status read = co_await replay_records(true);
     has_unread_records_ = !read.ok();
   }
   co_await replay_open();
-  if (running_) schedule_round();
-  gate_.leave();
+  is_replaying_ = false;
+  for (Promise<bool>* end : std::exchange(waiting_for_end_, {})) end->set(true);
 }
 
 Task<void> Batchlog::replay_all() {

@@ -51,6 +51,9 @@ class Batchlog {
   // Finishes what an earlier life of the node has left, of all shards. At the start of the node, on one shard, before
   // clients are served; not throttled. A batch that cannot be finished now stays for the next round.
   Task<void> replay_all();
+  // BatchlogManager.forceBatchlogReplay: replays now what is due, throttled, and completes when that is done. A round that
+  // is under way ends first. Batches that fail stay open. kInvalid when the rounds do not run.
+  Task<Status> force_replay();
   // Begins the rounds.
   void start();
   // Ends them: completes when the round that is under way has stopped.
@@ -61,6 +64,7 @@ class Batchlog {
  private:
   void schedule_round();
   Task<void> round();
+  Task<void> replay_due();
   Task<Status> replay_records(bool throttled);
   Task<void> replay_open();
   Task<Status> replay(const InternalRow* record, bool throttled);
@@ -76,6 +80,8 @@ class Batchlog {
   std::map<Uuid, int64_t> open_;     // batches begun and not finished: when, by the monotonic clock
   bool has_unread_records_ = false;  // replay_all() could not read all of them
   bool running_ = false;
+  bool is_replaying_ = false;                    // a round or a forced replay is under way
+  std::vector<Promise<bool>*> waiting_for_end_;  // forced replays that come after it
   TimerId next_round_ = 0;
   Gate gate_;
   uint64_t batches_replayed_ = 0;

@@ -16,6 +16,7 @@
 #include "node/cluster_node.h"
 #include "node/logging.h"
 #include "runtime/linux/linux_runtime.h"
+#include "runtime/linux/open_files.h"
 #include "runtime/linux/tcp_network.h"
 
 namespace cassandra_like {
@@ -82,6 +83,17 @@ Status check_address_space(const Config& config) {
                   "shards",
                   limit.rlim_cur / kMiB, needed / kMiB, 2 * memtables / kMiB, cache / kMiB, segments / kMiB,
                   config.shards, threads / kMiB));
+}
+
+// Sockets, logs and segments of the shards, and room for a few clients, files and operators.
+Status check_descriptors(unsigned shards) {
+  const uint64_t limit = raise_descriptor_limit(), needed = 32 + uint64_t{8} * shards;
+  if (limit >= needed) return {};
+  return Error(
+      ErrorCode::kConfigError,
+      fmt::format("The process may have {} open files, and this node needs {} (32, and 8 for each shard): raise "
+                  "the limit (ulimit -n)",
+                  limit, needed));
 }
 
 // Runs a task on shard 0 and blocks the calling thread, which must be none of the shards', until it is done.
@@ -176,8 +188,12 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
     if (failure != nullptr) *failure = kind;
     return nullptr;
   };
+  if (Status status = check_descriptors(1); !status.ok()) return fail(StartFailure::kConfig, status.error().message());
   auto config = read_config(options);
   if (!config.ok()) return fail(StartFailure::kConfig, config.error().message());
+  if (Status status = check_descriptors(config->shards); !status.ok()) {
+    return fail(StartFailure::kConfig, status.error().message());
+  }
   if (options.install_logging) {
     LogOptions log_options;
     log_options.directory = config->log_directory;

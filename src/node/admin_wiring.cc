@@ -136,6 +136,7 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   hooks.disable_binary = [n] { return n->disable_binary(); };
   hooks.drain = [n] { return n->drain(); };
   hooks.refresh_size_estimates = [n] { return n->refresh_size_estimates(); };
+  hooks.replay_batchlog = [n] { return n->replay_batchlog(); };
   hooks.stop = [stop] {
     if (stop) stop(Status());
   };

@@ -44,6 +44,7 @@ class ClusterNodeImpl : public ClusterNode {
   Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
 
   Task<Status> refresh_size_estimates() override;
+  Task<Status> replay_batchlog() override;
   Task<Status> enable_binary() override;
   Task<Status> disable_binary() override;
   bool binary_running() const override { return parts_[0].server->running(); }
@@ -252,6 +253,15 @@ Task<Status> ClusterNodeImpl::refresh_size_estimates() {
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) replicas.push_back(&replicas_->shard(shard));
   Task<Status> task = record_size_estimates(&runtime_, std::move(replicas));
   Status status = co_await task;
+  background_.leave();
+  co_return status;
+}
+
+Task<Status> ClusterNodeImpl::replay_batchlog() {
+  if (drained_ || !background_.enter()) co_return Error(ErrorCode::kInvalid, "The node is stopping");
+  auto* self = this;
+  auto replay = [self](unsigned shard) { return self->coordinator(shard).batchlog().force_replay(); };
+  Status status = co_await on_every_shard(replay);
   background_.leave();
   co_return status;
 }

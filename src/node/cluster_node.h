@@ -37,9 +37,11 @@ class ClusterNode {
   virtual Coordinator& coordinator(unsigned shard) = 0;
   virtual QueryProcessor& processor(unsigned shard) = 0;
 
-  // Starts and stops serving CQL on every shard.
   // system.size_estimates and table_estimates, now. They are kept up to date by themselves every five minutes.
   virtual Task<Status> refresh_size_estimates() = 0;
+  // Logged batches that should have ended are finished, on every shard.
+  virtual Task<Status> replay_batchlog() = 0;
+  // Starts and stops serving CQL on every shard.
   virtual Task<Status> enable_binary() = 0;
   virtual Task<Status> disable_binary() = 0;
   virtual bool binary_running() const = 0;

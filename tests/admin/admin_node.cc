@@ -99,6 +99,7 @@ AdminHooks AdminNodeTest::hooks() {
   hooks.disable_binary = note("disable_binary");
   hooks.drain = note("drain");
   hooks.refresh_size_estimates = note("refresh_size_estimates");
+  hooks.replay_batchlog = note("replay_batchlog");
   hooks.stop = [this] { calls_.push_back("stop"); };
   hooks.logging_levels = [] {
     return std::vector<std::pair<std::string, std::string>>{{"ROOT", "INFO"}, {"commit_log", "DEBUG"}};

@@ -146,6 +146,11 @@ TEST_F(Commands, RefreshSizeEstimates) {
   EXPECT_EQ(calls_, std::vector<std::string>{"refresh_size_estimates"});
 }
 
+TEST_F(Commands, ReplayBatchlog) {
+  EXPECT_EQ(post("/v1/replay_batchlog").json, Json::object());
+  EXPECT_EQ(calls_, std::vector<std::string>{"replay_batchlog"});
+}
+
 TEST_F(Commands, Gossip) {
   Json node = get("/v1/gossip").json["nodes"][0];
   EXPECT_EQ(node["address"], "127.0.0.1");
@@ -426,6 +431,11 @@ TEST_F(Commands, Snapshots) {
 TEST_F(Commands, SnapshotsRefuse) {
   EXPECT_EQ(post("/v1/snapshots").json, error("You must supply a snapshot name."));
   EXPECT_EQ(post("/v1/snapshots", "tag=..%2Fx").json, error("Snapshot name cannot contain /"));
+  for (const char* dots : {"tag=.", "tag=..", "tag=..."}) {
+    const auto refused = post("/v1/snapshots", dots);
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_EQ(refused.json, error("Snapshot name cannot consist of dots"));
+  }
   EXPECT_EQ(post("/v1/snapshots", "tag=..%00").json, error("Snapshot name cannot contain control characters"));
   EXPECT_EQ(post("/v1/snapshots", "tag=a%0Ab").status, 400);
   EXPECT_EQ(post("/v1/snapshots", "tag=..").status, 400);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +23,15 @@ TEST(Log, TheSinkGetsWhatIsAtOrAboveTheLevel) {
   EXPECT_EQ(records[0].level, LogLevel::kWarn);
   EXPECT_STREQ(records[0].file, "log_test.cc");
   EXPECT_EQ(records[0].text, "Flushed 3 rows");
+}
+
+// The name of a role may hold a line break.
+TEST(Log, ARecordIsOneLine) {
+  std::vector<std::string> texts;
+  set_log_sink([&](const LogRecord& r) { texts.push_back(r.text); });
+  LOG_WARN("CREATE ROLE {}: done", "a\nERROR [main] node.cc:1 - fake\x1b[2J\tü");
+  set_log_sink({});
+  EXPECT_EQ(texts, std::vector<std::string>{"CREATE ROLE a\\nERROR [main] node.cc:1 - fake\\x1b[2J\tü: done"});
 }
 
 Result<int> half(int n) {

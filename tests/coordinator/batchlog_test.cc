@@ -142,6 +142,26 @@ TEST_F(LoggedBatches, ThatFailInTheMiddleAreFinishedByALaterRound) {
   EXPECT_EQ(coordinator.batchlog().batches_replayed(), 1u);
 }
 
+TEST_F(LoggedBatches, AreFinishedAtOnceWhenAnOperatorAsks) {
+  WithoutUserWrites half(node.on(0));
+  Coordinator& coordinator = *coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {}));
+  start_rounds(coordinator);
+  Update first = row(node.key_of(0), "x"), second = row(node.key_of(1), "y");
+  std::vector<Mutation> mutations{first.mutation(), second.mutation()};
+  auto write_batch = [&] { return coordinator.write(mutations, Consistency::kOne, WriteType::kBatch); };
+  ASSERT_FALSE(node.run<Status>(0, write_batch).ok());
+  half.refuses = false;
+  auto replay_now = [&] { return coordinator.batchlog().force_replay(); };
+  // A batch of less than four seconds may be under way.
+  ASSERT_TRUE(node.run<Status>(0, replay_now).ok());
+  EXPECT_EQ(found(), Lines());
+  node.world().run_for(std::chrono::seconds(5));
+  ASSERT_TRUE(node.run<Status>(0, replay_now).ok());
+  EXPECT_EQ(found(), both());
+  EXPECT_EQ(batches_left(), 0u);
+  EXPECT_EQ(coordinator.batchlog().batches_replayed(), 1u);
+}
+
 TEST_F(LoggedBatches, AreTriedAgainUntilTheySucceed) {
   WithoutUserWrites half(node.on(0));
   Coordinator& coordinator = *coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {}));

@@ -177,6 +177,13 @@ Task<Status> check_password_interval(QueryServices* services, std::string role) 
 
 Result<QueryResult> done() { return QueryResult{VoidResult{}, {}, {}}; }
 
+// "CREATE ROLE alice: done for cassandra at 127.0.0.1:50376". The statement itself may hold a password, so it is not
+// in the log.
+Result<QueryResult> done(const Statement& statement, const std::string& subject, const ExecutionContext& context) {
+  LOG_INFO("{} {}: done for {}", name(statement.kind()), subject, context.client.to_string());
+  return done();
+}
+
 // --- Statements ---
 
 class CreateRoleStatement : public Statement {
@@ -207,7 +214,7 @@ class CreateRoleStatement : public Statement {
     }
     std::string text = "INSERT INTO system_auth.roles (" + columns + ") VALUES (" + markers + ")";
     CO_TRY(co_await write(services, std::move(text), std::move(values)));
-    co_return done();
+    co_return done(*this, ast_.role, context);
   }
 
  private:
@@ -245,7 +252,7 @@ class AlterRoleStatement : public Statement {
     if (options.datacenters) {
       co_return invalid("ACCESS TO DATACENTERS operations not supported by AllowAllNetworkAuthorizer");
     }
-    co_return done();
+    co_return done(*this, ast_.role, context);
   }
 
  private:
@@ -308,7 +315,7 @@ class DropRoleStatement : public Statement {
     if (!role) co_return done();
     CO_TRY(co_await write(services, "DELETE FROM system_auth.roles WHERE role = ?", values_of(ast_.role)));
     CO_TRY(co_await remove_members(services, ast_.role));
-    co_return done();
+    co_return done(*this, ast_.role, context);
   }
 
  private:
@@ -346,7 +353,7 @@ class MembershipStatement : public Statement {
     std::string text = grant_ ? "INSERT INTO system_auth.role_members (role, member) VALUES (?, ?)"
                               : "DELETE FROM system_auth.role_members WHERE role = ? AND member = ?";
     CO_TRY(co_await write(services, std::move(text), values_of(role_, grantee_)));
-    co_return done();
+    co_return done(*this, role_ + (grant_ ? " to " : " from ") + grantee_, context);
   }
 
  private:

@@ -262,6 +262,11 @@ Status validate_table(const TableMetadata& table) {
   TRY(check_counters(table));
   for (const auto& [name, index] : table.indexes) {
     if (!is_word(name)) return config_error("Illegal index name " + name);
+    // The directory of the hidden table is called "." and the name.
+    if (name.size() >= 255) {
+      return config_error("Index name must not be more than 254 characters long (got " + std::to_string(name.size()) +
+                          " characters for \"" + name + "\")");
+    }
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -21,6 +22,14 @@ constexpr Duration kConnectTimeout = std::chrono::seconds(10);
 constexpr Duration kAcceptRetry = std::chrono::milliseconds(100);
 constexpr int kAcceptsInARow = 64;
 
+// Clients leave a quarter of the descriptors to files and to the admin port. The kernel gives the lowest number that is
+// free, so a high one tells that few are left.
+bool leaves_descriptors(const FileDescriptor& client) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
+  return static_cast<rlim_t>(client.get()) < limit.rlim_cur - limit.rlim_cur / 4;
+}
+
 void adopt(EpollShard& shard, FileDescriptor fd, const Acceptor& acceptor) {
   int number = fd.get();
   auto* connection = shard.add(std::make_unique<TcpConnection>(shard, std::move(fd)), number, TcpConnection::kEvents);
@@ -38,7 +47,10 @@ class AcceptLoop final : public Pollable {
   void on_ready(uint32_t) override {
     for (int i = 0; i < kAcceptsInARow && fd_.valid(); ++i) {
       FileDescriptor accepted(::accept4(fd_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (accepted.valid()) {
+      if (accepted.valid() && !leaves_descriptors(accepted)) {
+        accepted.reset();
+        log_refusal();
+      } else if (accepted.valid()) {
         if (spread_ == Spread::kAny) {
           adopt(shard_, std::move(accepted), acceptor_);
         } else {
@@ -90,6 +102,15 @@ class AcceptLoop final : public Pollable {
       if (loop != nullptr) adopt(*there, std::move(fd), loop->acceptor_);
     };
     there->post(std::move(take));
+  }
+
+  void log_refusal() {
+    if (auto more = failures_.take(steady_nanos())) {
+      LOG_WARN(
+          "A client of {} was refused, since three quarters of the descriptors are in use: raise the limit of open "
+          "files (ulimit -n){}",
+          local_address_of(fd_.get()).to_string(), *more);
+    }
   }
 
   void rest_a_while(int error_number) {

@@ -184,6 +184,10 @@ void CommitLog::adopt(int64_t id, const std::string& path, uint64_t bytes) {
   set_newest_id(id);
 }
 
+void CommitLog::keep_damaged(int64_t id) {
+  for (const SegmentPtr& segment : segments_) segment->damaged |= segment->id == id;
+}
+
 void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {
   // Called for each record of a replay, which asks about the segment that was adopted last.
   auto found = std::find_if(segments_.rbegin(), segments_.rend(), [id](const SegmentPtr& s) { return s->id == id; });
@@ -199,6 +203,12 @@ void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {
   }
 }
 
+Status set_damaged_aside(Disk& disk, const std::string& path) {
+  const std::string aside = path + ".damaged";
+  LOG_WARN("Commit log {} has records that cannot be read: it is kept as {}", path, aside);
+  return disk.rename(path, aside);
+}
+
 void CommitLog::remove_clean() {
   replayed_ = true;
   auto segments = segments_;
@@ -211,7 +221,9 @@ void CommitLog::remove_if_clean(const SegmentPtr& segment) {
   if (!replayed_ && !segment->file) return;
   segment->removed = true;
   std::erase(segments_, segment);
-  if (auto removed = runtime_.disk.remove(segment->path); !removed.ok()) {
+  const Status removed =
+      segment->damaged ? set_damaged_aside(runtime_.disk, segment->path) : runtime_.disk.remove(segment->path);
+  if (!removed.ok()) {
     LOG_WARN("Cannot remove commit log segment {}: {}", segment->path, removed.error().message());
   }
 }

@@ -75,6 +75,8 @@ class CommitLog {
   // A segment of this shard from before the start, with records of a table up to a position. Removed when clean.
   void adopt(int64_t id, const std::string& path, uint64_t bytes);
   void mark_dirty(int64_t id, LogTable& table, uint32_t position);
+  // An adopted segment has records that cannot be read: in place of its removal it is renamed to `….log.damaged`.
+  void keep_damaged(int64_t id);
   // Removes adopted segments that nothing needs. After the last mark_dirty().
   void remove_clean();
 
@@ -143,5 +145,8 @@ class CommitLog {
   std::unique_ptr<Error> failure_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted callbacks may outlive this
 };
+
+// Renames a segment that was not replayed whole, so that no start reads it again and nothing of it is lost.
+Status set_damaged_aside(Disk& disk, const std::string& path);
 
 }  // namespace cassandra_like

@@ -21,6 +21,7 @@ struct CommitLog::Segment {
   bool in_directory = false;  // the directory was synced after the file was made
   bool closed = false;
   bool removed = false;
+  bool damaged = false;    // adopted, with records that cannot be read
   bool abandoned = false;  // a sync of it failed: what it holds beyond is not acknowledged
   std::vector<LogTable*> dirty;
 

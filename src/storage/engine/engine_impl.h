@@ -2,6 +2,9 @@
 // engine_read_index.cc, engine_flush.cc, engine_snapshot.cc, compaction/compact.cc, index/build_index.cc.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/huge_chunks.h"
@@ -85,6 +88,7 @@ class EngineImpl final : public Engine {
                         const TruncationRecords& truncated, bool newest);
   Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
                      const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
+  Status pass_damage(const SegmentOnDisk& segment, std::string message);
   void apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
                     const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
   bool is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
@@ -190,6 +194,7 @@ class EngineImpl final : public Engine {
   SchemaPtr schema_;
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
+  std::set<std::string> damaged_segments_;  // replayed in part
   LogQuota tombstone_lines_;
   uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
   int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say

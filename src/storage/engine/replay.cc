@@ -105,11 +105,8 @@ Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::funct
   replayed_bytes_ += data.size();
   const SegmentDescriptor& descriptor = segment.descriptor;
   if (is_own(descriptor)) log_.adopt(descriptor.id, segment.path, data.size());
-  auto on_damage = [this](const Error& error) -> Status {
-    std::string message = fmt::format("Failed commit log replay: {}", error.message());
-    LOG_ERROR("{}", message);
-    if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
-    return Error(ErrorCode::kCorruption, std::move(message));
+  auto on_damage = [this, &segment](const Error& error) {
+    return pass_damage(segment, fmt::format("Failed commit log replay: {}", error.message()));
   };
   std::vector<LoggedMutation> batch;
   auto apply_batch = [&] {
@@ -131,6 +128,17 @@ Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::funct
     LOG_WARN("Commit log {} ends in a record that is not whole, at {}: the node was stopped while it was written",
              segment.path, summary.end);
   }
+  return {};
+}
+
+// With the policy `ignore` the other records are applied, and the segment stays for whoever can still read it.
+Status EngineImpl::pass_damage(const SegmentOnDisk& segment, std::string message) {
+  LOG_ERROR("{}", message);
+  if (options_.commit_failure_policy != FailurePolicy::kIgnore) {
+    return Error(ErrorCode::kCorruption, std::move(message));
+  }
+  log_.keep_damaged(segment.descriptor.id);
+  damaged_segments_.insert(segment.path);
   return {};
 }
 
@@ -177,11 +185,8 @@ Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosi
   auto mutation = deserialize_mutation(record, find_table, write_arena_);
   if (!mutation.ok()) {
     if (unknown) return {};
-    Error error(ErrorCode::kCorruption, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
-                                                    end.position, segment.path, mutation.error().message()));
-    LOG_ERROR("{}", error.message());
-    if (options_.commit_failure_policy == FailurePolicy::kIgnore) return {};
-    return error;
+    return pass_damage(segment, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
+                                            end.position, segment.path, mutation.error().message()));
   }
   if (is_own(segment.descriptor) || is_mine(mutation->key.token)) batch.push_back({*mutation, end});
   return {};
@@ -211,7 +216,10 @@ void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const Logg
 std::vector<std::string> EngineImpl::foreign_segments() const { return foreign_segments_; }
 
 Status EngineImpl::remove_foreign_segments() {
-  for (const std::string& path : foreign_segments_) TRY(runtime_.disk.remove(path));
+  for (const std::string& path : foreign_segments_) {
+    const bool damaged = damaged_segments_.contains(path) && runtime_.disk.exists(path);
+    TRY(damaged ? set_damaged_aside(runtime_.disk, path) : runtime_.disk.remove(path));
+  }
   foreign_segments_.clear();
   return {};
 }

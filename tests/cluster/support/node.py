@@ -1,6 +1,7 @@
 """A node of ours for a suite: started on a loopback address of its own, in a directory of its own."""
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -38,12 +39,18 @@ class Node:
         }
         self.config.write_text("".join(f"{key}: {value}\n" for key, value in values.items()))
 
-    def start(self, wait=True):
-        """Seconds until the CQL port answered."""
+    def start(self, wait=True, limits=None):
+        """Seconds until the CQL port answered. `limits` maps resource.RLIMIT_* to the process's hard limit."""
         began = time.time()
+
+        def limit():
+            for which, value in (limits or {}).items():
+                resource.setrlimit(which, (value, value))
+
         with open(self.home / "output.log", "ab") as output:
             self.process = subprocess.Popen([BUILD / "cassandra-like", "-c", self.config, "--shards", str(self.shards)],
-                                            stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=self.home)
+                                            stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=self.home,
+                                            preexec_fn=limit)
         while wait and not answers(self.address, 9042):
             if self.process.poll() is not None or time.time() - began > 60:
                 raise RuntimeError("the node did not start:\n" + (self.home / "output.log").read_text()[-3000:])

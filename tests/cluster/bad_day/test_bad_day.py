@@ -1,0 +1,563 @@
+"""A node on a bad day: directories of others, few descriptors, little memory, a full disk, damaged files. It refuses by name or
+goes on; nothing that was acknowledged is lost, and no answer lacks rows without a word."""
+import hashlib
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import stat
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+import wire
+from node import BUILD, Node
+
+ADDRESS = "127.0.0.64"
+KEYSPACE = "CREATE KEYSPACE k WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"
+TABLE = "CREATE TABLE k.t (k int PRIMARY KEY, v text)"
+
+
+@pytest.fixture
+def make_node():
+    made = []
+
+    def make(shards=1, **settings):
+        made.append(Node(ADDRESS, shards=shards, settings=settings))
+        return made[-1]
+
+    yield make
+    for node in made:
+        node.destroy()
+
+
+def refusal(node, limits=None):
+    """What a node that does not start says, in one line."""
+    def limit():
+        for which, value in (limits or {}).items():
+            resource.setrlimit(which, (value, value))
+
+    done = subprocess.run([BUILD / "cassandra-like", "-c", node.config, "--shards", str(node.shards)], capture_output=True, text=True,
+                          timeout=60, cwd=node.home, preexec_fn=limit)
+    assert done.returncode == 3, done.stderr
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("cassandra-like: ")
+
+
+def keys(client, table="k.t"):
+    return {struct.unpack(">i", key)[0] for key, in client.rows(f"SELECT k FROM {table}")}
+
+
+def put(client, first, end, size=10):
+    for k in range(first, end):
+        client.query(f"INSERT INTO k.t (k, v) VALUES ({k}, '{'x' * size}')")
+
+
+# --- directories that Cassandra wrote
+
+NB = [f"{table}/nb-1-big-{component}"
+      for table in ("system/local-7ad54392bcdd35a684174e047860b377", "system_schema/tables-afddfb9dbc1e30688056eed6c302ba09",
+                    "shop/orders-e81535a0e6b111f181c4eb789883ce23")
+      for component in ("CompressionInfo.db", "Data.db", "Digest.crc32", "Filter.db", "Index.db", "Statistics.db", "Summary.db", "TOC.txt")]
+DA_NUMBERED = [f"shop/orders-e81535a0e6b111f181c4eb789883ce23/da-3-bti-{component}"
+               for component in ("CompressionInfo.db", "Data.db", "Digest.crc32", "Filter.db", "Partitions.db", "Rows.db", "Statistics.db", "TOC.txt")]
+
+
+def lay(node, names):
+    for name in names:
+        file = node.home / "data" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(name.encode())
+
+
+def tree(home):
+    return {str(path.relative_to(home)): path.is_file() and hashlib.md5(path.read_bytes()).hexdigest()
+            for path in home.rglob("*") if "logs" not in path.parts}
+
+
+@pytest.mark.parametrize("policy", ["", "ignore", "best_effort", "stop", "stop_paranoid", "die"])
+@pytest.mark.parametrize("names", [NB, NB + DA_NUMBERED], ids=["nb", "nb and da"])
+def test_sstables_of_another_format_refuse_the_start_and_stay(make_node, policy, names):
+    node = make_node(**({"disk_failure_policy": policy} if policy else {}), uuid_sstable_identifiers_enabled="true")
+    lay(node, names)
+    before = tree(node.home)
+    message = refusal(node)
+    assert message.startswith(f"{node.home}/data/") and "nb-1-big-Data.db is of format nb-big, which is not supported yet" in message
+    assert "nodetool upgradesstables -a" in message
+    assert tree(node.home) == before
+
+
+@pytest.mark.parametrize("setting, words", [
+    ({}, "da-3-bti-Data.db has a sequence number: the Cassandra that wrote it refuses this directory"),
+    ({"storage_compatibility_mode": "NONE"}, "da-3-bti-Data.db has a sequence number"),
+    ({"uuid_sstable_identifiers_enabled": "false"}, "uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet"),
+])
+def test_a_directory_that_cassandra_would_refuse_afterwards_stays(make_node, setting, words):
+    node = make_node(**setting)
+    lay(node, DA_NUMBERED)
+    before = tree(node.home)
+    assert words in refusal(node)
+    assert tree(node.home) == before
+
+
+# --- descriptors
+
+
+def test_more_sstables_than_descriptors(make_node):
+    node = make_node(shards=2)
+    few = {resource.RLIMIT_NOFILE: 64}
+    node.start(limits=few)
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        for flush in range(40):
+            put(client, flush * 3, flush * 3 + 3)
+            node.nodetool("flush", "k")
+        assert keys(client) == set(range(120))
+    assert node.stop() == 0
+    node.start(limits=few)
+    node.kill()
+    node.start(limits=few)
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) == set(range(120))
+
+
+def test_clients_leave_descriptors_to_files_and_to_operators(make_node):
+    node = make_node()
+    node.start(limits={resource.RLIMIT_NOFILE: 200})
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        crowd = [socket.create_connection((ADDRESS, 9042), 5) for _ in range(400)]
+        try:
+            crowd[-1].settimeout(10)
+            assert crowd[-1].recv(1) == b""  # one too many is closed
+            put(client, 0, 10)
+            node.nodetool("flush", "k")
+            node.nodetool("snapshot", "-t", "crowded", "k")
+            put(client, 10, 20)
+            client.query("CREATE TABLE k.other (k int PRIMARY KEY)")
+            assert keys(client) == set(range(20))
+        finally:
+            for each in crowd:
+                each.close()
+        assert "since three quarters of the descriptors are in use: raise the limit of open files (ulimit -n)" in \
+            (node.home / "logs" / "system.log").read_text()
+    assert node.stop() == 0
+
+
+@pytest.mark.parametrize("limit, shards", [(10, 1), (39, 1), (63, 4)])
+def test_too_few_descriptors_to_start(make_node, limit, shards):
+    node = make_node(shards=shards)
+    message = refusal(node, {resource.RLIMIT_NOFILE: limit})
+    known_shards = 1 if limit < 40 else shards  # with so few the configuration is not read
+    assert message == (f"The process may have {limit} open files, and this node needs {32 + 8 * known_shards} (32, and 8 for each shard): "
+                       "raise the limit (ulimit -n)")
+    node.start(limits={resource.RLIMIT_NOFILE: 32 + 8 * shards})
+    with wire.Client(ADDRESS) as client:
+        assert len(client.rows("SELECT key FROM system.local")) == 1
+    assert node.stop() == 0
+
+
+# --- memory
+
+
+def test_an_address_space_that_is_too_small_is_named(make_node):
+    node = make_node(memtable_heap_space="256MiB", memtable_offheap_space="256MiB", file_cache_size="64MiB")
+    message = refusal(node, {resource.RLIMIT_AS: 512 << 20})
+    assert message.startswith("The address space is limited to 512 MiB, and this node needs ")
+    assert "raise the limit (ulimit -v), or lower memtable_heap_space" in message
+    needed = int(message.split(" needs ")[1].split()[0])
+    node.start(limits={resource.RLIMIT_AS: needed << 20})
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 500, 50000)
+        assert len(keys(client)) == 500
+    assert node.stop() == 0
+
+
+class Counting(threading.Thread):
+    """Increments a counter, one after the other, and knows how many were acknowledged and how many may have been applied."""
+
+    def __init__(self, increments):
+        super().__init__(daemon=True)
+        self.increments, self.acknowledged, self.unknown = increments, 0, 0
+        self.start()
+
+    def run(self):
+        client = None
+        while self.acknowledged + self.unknown < self.increments:
+            try:
+                if client is None:
+                    client = wire.Client(ADDRESS)
+                    update = client.prepare("UPDATE k.c SET n = n + 1 WHERE k = ?")
+            except (OSError, wire.Closed):
+                client = None
+                time.sleep(0.01)
+                continue
+            try:
+                client.execute(update, (wire.number(self.acknowledged % 5),))
+                self.acknowledged += 1
+            except (OSError, wire.Closed, wire.Refused):
+                self.unknown += 1
+                client = None
+
+
+def write_large_values(number, stop):
+    client = None
+    while not stop.is_set():
+        try:
+            client = client or wire.Client(ADDRESS)
+            client.query(f"INSERT INTO k.t (k, v) VALUES ({number}, '{'x' * 60000}')")
+        except (OSError, wire.Closed, wire.Refused):
+            client = None
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("kills", [0, 2])
+def test_counters_among_large_writes_with_little_memory(make_node, kills):
+    node = make_node(shards=2, memtable_heap_space="1MiB", memtable_offheap_space="1MiB")
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        client.query("CREATE TABLE k.c (k int PRIMARY KEY, n counter)")
+    stop = threading.Event()
+    others = [threading.Thread(target=write_large_values, args=(i, stop), daemon=True) for i in range(3)]
+    for thread in others:
+        thread.start()
+    counting = [Counting(500) for _ in range(6)]
+    for _ in range(kills):
+        time.sleep(0.5)
+        node.kill()
+        node.start()
+    for thread in counting:
+        thread.join()
+    stop.set()
+    for thread in others:
+        thread.join()
+
+    def total():
+        with wire.Client(ADDRESS) as client:
+            return sum(struct.unpack(">q", n)[0] for n, in client.rows("SELECT n FROM k.c"))
+
+    before = total()
+    acknowledged, unknown = (sum(getattr(c, name) for c in counting) for name in ("acknowledged", "unknown"))
+    assert acknowledged <= before <= acknowledged + unknown
+    assert kills or unknown == 0
+    node.nodetool("flush")
+    assert total() == before
+    node.kill()
+    node.start()
+    assert total() == before
+
+
+# --- disks
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", disk], capture_output=True).returncode != 0:
+        pytest.skip("a file system of 16 MB can only be mounted by root")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+def fill(disk):
+    with open(disk / "ballast", "wb", buffering=0) as ballast:
+        try:
+            while ballast.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
+def test_a_last_flush_that_fails_shows_in_the_exit_code(make_node, small_disk):
+    node = make_node(data_file_directories=f"[{small_disk}/data]", disk_failure_policy="ignore")
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 200, 1000)
+    fill(small_disk)
+    assert node.stop() == 1
+    output = (node.home / "output.log").read_text()
+    assert "not all memtables could be flushed: the commit log has what they hold" in output and "No space left on device" in output
+    (small_disk / "ballast").unlink()
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) == set(range(200))
+    assert node.stop() == 0
+
+
+def test_a_full_disk_is_survived_and_flushes_begin_again(make_node, small_disk):
+    node = make_node(data_file_directories=f"[{small_disk}/data]", disk_failure_policy="ignore", memtable_heap_space="1MiB",
+                     memtable_offheap_space="1MiB")
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 100, 1000)
+        fill(small_disk)
+        failed = node.nodetool("flush", "k", check=False)
+        assert failed.returncode == 2 and "No space left on device" in failed.stderr
+        failed = node.nodetool("snapshot", "-t", "full", "k", check=False)
+        assert failed.returncode != 0
+        put(client, 100, 200, 1000)
+        assert keys(client) == set(range(200))
+        (small_disk / "ballast").unlink()
+        deadline = time.time() + 15
+        while not list((small_disk / "data" / "k").glob("t-*/da-*-TOC.txt")):
+            assert time.time() < deadline, "no flush came by itself"
+            time.sleep(0.1)
+            put(client, 200, 210, 1000)
+        assert keys(client) == set(range(210))
+    assert node.stop() == 0
+
+
+@pytest.mark.parametrize("policy, code", [("stop", 1), ("die", 1)])
+def test_a_full_disk_ends_the_node_where_the_policy_says_so(make_node, small_disk, policy, code):
+    node = make_node(commitlog_directory=f"{small_disk}/commitlog", commit_failure_policy=policy, commitlog_segment_size="1MiB",
+                     commitlog_total_space="4MiB", disk_failure_policy=policy)
+    node.start()
+    acknowledged = 0
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        fill(small_disk)
+        with pytest.raises((wire.Refused, wire.Closed, OSError)):
+            for acknowledged in range(20000):
+                put(client, acknowledged, acknowledged + 1, 1000)
+    assert node.process.wait(30) == code
+    (small_disk / "ballast").unlink()
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) >= set(range(acknowledged))
+    assert node.stop() == 0
+
+
+def test_files_are_their_owners(make_node):
+    node = make_node()
+    old = os.umask(0)
+    try:
+        node.start()
+    finally:
+        os.umask(old)
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 10)
+    node.nodetool("flush")
+    node.nodetool("snapshot", "-t", "mine", "k")
+    log = (node.home / "logs" / "system.log").read_text()
+    assert ("Running as root: whoever takes over the node has the machine" in log) == (os.geteuid() == 0)
+    seen = {False: set(), True: set()}
+    for folder in ("data", "commitlog", "logs"):
+        for path in (node.home / folder).rglob("*"):
+            seen[path.is_dir()].add(stat.S_IMODE(path.stat().st_mode))
+    assert seen == {False: {0o640}, True: {0o750}}
+
+
+# --- damage
+
+COMPONENTS = {"Data.db", "Partitions.db", "Rows.db", "Filter.db", "Statistics.db", "Digest.crc32", "TOC.txt", "Checksums.crc32"}
+
+
+def damages(content):
+    middle = len(content) // 2
+    yield content[:middle] + bytes([content[middle] ^ 8]) + content[middle + 1:]
+    yield content[:middle]
+    yield None
+
+
+@pytest.mark.parametrize("compression", ["{'class': 'LZ4Compressor'}", "{'enabled': false}"], ids=["compressed", "plain"])
+@pytest.mark.parametrize("policy", ["stop", "ignore"])
+def test_damage_is_named_and_hides_no_rows(make_node, compression, policy):
+    node = make_node(disk_failure_policy=policy)
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(f"CREATE TABLE k.t (k int, c int, v text, PRIMARY KEY (k, c)) WITH compression = {compression}")
+        for k in range(20):
+            for c in range(150 if k == 7 else 2):
+                client.query(f"INSERT INTO k.t (k, c, v) VALUES ({k}, {c}, '{'v' * 100}{k}')")
+        rows = sorted(client.rows("SELECT k, c, v FROM k.t"))
+    node.nodetool("flush")
+    assert node.stop() == 0
+    whole = node.home.with_suffix(".whole")
+    shutil.copytree(node.home, whole)
+    try:
+        files = sorted(whole.glob("data/k/t-*/da-*"))
+        found = {file.name.rsplit("-", 1)[1] for file in files}
+        assert found == COMPONENTS | {"CompressionInfo.db" if "LZ4" in compression else "CRC.db"}
+        for file in files:
+            for content in damages(file.read_bytes()):
+                for folder in ("data", "commitlog"):
+                    shutil.rmtree(node.home / folder)
+                    shutil.copytree(whole / folder, node.home / folder)
+                damaged = node.home / file.relative_to(whole)
+                damaged.unlink()
+                if content is not None:
+                    damaged.write_bytes(content)
+                check_damaged(node, damaged, rows)
+    finally:
+        shutil.rmtree(whole)
+
+
+def check_damaged(node, damaged, rows):
+    """Right rows, an error, or a start that is refused. With `ignore`, an SSTable that is not used is an ERROR of the log."""
+    log = node.home / "logs" / "system.log"
+    log.write_text("")
+    before = {path.name for path in damaged.parent.iterdir()}
+    sstable = str(damaged).rsplit("-", 1)[0]
+    try:
+        node.start()
+    except RuntimeError as error:
+        assert sstable in str(error).splitlines()[-1]
+        assert node.process.wait(10) in (1, 3)
+        assert {path.name for path in damaged.parent.iterdir()} >= before
+        return
+    with wire.Client(ADDRESS) as client:
+        try:
+            answer = sorted(client.rows("SELECT k, c, v FROM k.t"))
+            if answer != rows:
+                assert answer == [] and "disk_failure_policy: ignore" in node.config.read_text()
+                assert any(line.startswith("ERROR") and sstable in line for line in log.read_text().splitlines())
+        except wire.Refused as error:
+            assert sstable in error.message or sstable in log.read_text()
+    assert {path.name for path in damaged.parent.iterdir()} >= before
+    node.kill()
+
+
+# --- a second client at the same moment
+
+
+def test_a_table_changes_under_its_readers_and_writers(make_node):
+    node = make_node(shards=2, memtable_heap_space="2MiB", memtable_offheap_space="2MiB")
+    node.start()
+    stop = threading.Event()
+    broken = []
+    counter = iter(range(10**9))
+
+    def loop(step):
+        with wire.Client(ADDRESS) as client:
+            while not stop.is_set():
+                try:
+                    step(client)
+                except wire.Refused as error:
+                    if error.code not in (wire.INVALID, 0x2400):
+                        broken.append(str(error))
+                except (wire.Closed, OSError) as error:
+                    return broken.append(repr(error))
+
+    def write(client):
+        put(client, next(counter) % 1000, 0)
+        k = next(counter) % 1000
+        put(client, k, k + 1, 1000)
+
+    def pages(client):
+        state = None
+        while True:
+            _, state = client.page("SELECT * FROM k.t", 20, state)
+            if state is None or stop.is_set():
+                return
+
+    def drop(client):
+        client.query("DROP TABLE IF EXISTS k.t")
+        client.query(TABLE.replace("TABLE", "TABLE IF NOT EXISTS"))
+        time.sleep(0.3)
+
+    def truncate(client):
+        client.query("TRUNCATE k.t")
+        time.sleep(0.1)
+
+    def alter(client):
+        column = f"extra{next(counter)}"
+        client.query(f"ALTER TABLE k.t ADD {column} int")
+        client.query(f"ALTER TABLE k.t DROP {column}")
+        time.sleep(0.05)
+
+    def maintain(_):
+        for words in (("flush", "k"), ("compact", "k"), ("tablestats",)):
+            node.nodetool(*words, check=False)
+
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+    threads = [threading.Thread(target=loop, args=(step,), daemon=True)
+               for step in (write, write, lambda c: c.rows("SELECT * FROM k.t"), pages, drop, truncate, alter, maintain)]
+    for thread in threads:
+        thread.start()
+    time.sleep(8)
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert broken == [] and node.process.poll() is None
+    with wire.Client(ADDRESS) as client:
+        put(client, 2000, 2100)
+        before = keys(client)
+    node.kill()
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) == before
+
+
+def test_two_nodes_on_one_directory(make_node):
+    first = make_node()
+    first.start()
+    second = Node("127.0.0.65", settings={"data_file_directories": f"[{first.home}/data]"})
+    try:
+        message = refusal(second)
+        assert f"{first.home}/data" in message and "stop that process, or write another directory" in message
+    finally:
+        second.destroy()
+    assert first.stop() == 0
+
+
+# --- the operators' log
+
+
+def test_changes_of_roles_are_logged_without_passwords(make_node):
+    node = make_node(authenticator="PasswordAuthenticator")
+    node.start()
+    with wire.Client(ADDRESS, user=("cassandra", "cassandra")) as client:
+        client.query("CREATE ROLE readers")
+        client.query("CREATE ROLE alice WITH PASSWORD = 'secret one' AND LOGIN = true")
+        client.query("CREATE ROLE IF NOT EXISTS alice WITH PASSWORD = 'secret two'")
+        client.query("ALTER ROLE alice WITH SUPERUSER = true")
+        client.query("GRANT readers TO alice")
+        client.query("REVOKE readers FROM alice")
+        client.query('CREATE ROLE "bob\nERROR [main] a line of his own"')
+        client.query("DROP ROLE alice")
+    log = (node.home / "logs" / "system.log").read_text()
+    told = [line.split(" - ", 1)[1].split(": done for cassandra at ")[0] for line in log.splitlines() if ": done for cassandra at" in line]
+    assert told == ["CREATE ROLE readers", "CREATE ROLE alice", "ALTER ROLE alice", "GRANT readers to alice", "REVOKE readers from alice",
+                    r"CREATE ROLE bob\nERROR [main] a line of his own", "DROP ROLE alice"]
+    assert "secret" not in log
+    assert node.stop() == 0
+
+
+def test_replaybatchlog_and_names_that_are_too_long(make_node):
+    node = make_node()
+    node.start()
+    assert node.nodetool("replaybatchlog").stdout == ""
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        with pytest.raises(wire.Refused, match="Index name must not be more than 254 characters long"):
+            client.query(f"CREATE INDEX {'x' * 255} ON k.t (v)")
+        client.query(f"CREATE INDEX {'x' * 254} ON k.t (v)")
+        put(client, 0, 1)
+        assert client.rows("SELECT k FROM k.t WHERE v = 'xxxxxxxxxx'") == [[wire.number(0)]]
+        node.nodetool("flush")
+    node.restart()
+    with wire.Client(ADDRESS) as client:
+        assert client.rows("SELECT k FROM k.t WHERE v = 'xxxxxxxxxx'") == [[wire.number(0)]]
