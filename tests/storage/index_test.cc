@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "storage/index/secondary_index.h"
+#include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -21,6 +22,11 @@ class IndexTest : public testing::Test {
   void use(const std::string& target) {
     table = with_index(target);
     node.set_tables({table});
+  }
+  TablePtr without_index() {
+    auto plain = std::make_shared<TableMetadata>(*table);
+    plain->indexes.clear();
+    return plain;
   }
   ReadCommand where(const std::string& column, Operator op, const std::string& value) {
     ReadCommand command = node.command("t");
@@ -206,6 +212,44 @@ TEST_F(IndexTest, AnIndexIsBuiltFromWhatIsThere) {
   node.restart();
   EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 101u);
   EXPECT_TRUE(node.disk().exists("/data/ks/" + table->directory_name() + "/.by"));
+}
+
+// The node ends, or the disk is full, between CREATE INDEX and the end of its build.
+TEST_F(IndexTest, AnIndexThatWasNotBuiltToTheEndIsNotReadAndTheNextStartBuildsIt) {
+  table = node.table("t");
+  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  node.flush();
+  put("b", 1, "odd");
+  use("v");
+  put("c", 1, "odd");
+  const ReadCommand odd = where("v", Operator::kEq, "odd");
+  EXPECT_EQ(node.read(odd), (Lines{"error: The secondary index 'by' is not yet available"}));
+  for (bool after_flush : {false, true}) {
+    // The index has what was written since, also when that is on the disk.
+    if (after_flush) node.flush();
+    node.kill();
+    ASSERT_TRUE(node.boot()) << node.error();
+    EXPECT_EQ(find(odd).size(), 12u) << after_flush;
+  }
+  // A name that comes back names another index.
+  node.set_tables({without_index()});
+  use("v");
+  EXPECT_EQ(node.read(odd), (Lines{"error: The secondary index 'by' is not yet available"}));
+  node.restart();
+  EXPECT_EQ(find(odd).size(), 12u);
+}
+
+TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
+  node.options.disk_failure_policy = FailurePolicy::kIgnore;
+  use("v");
+  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  node.flush();
+  const std::string directory = node.engine().sstables(table->id)[0].descriptor.directory + "/.by";
+  auto found = find_sstables(node.disk(), directory);
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  ASSERT_TRUE(node.disk().remove(found->front().descriptor.file("Statistics.db")).ok());
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 10u);
 }
 
 TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {

@@ -36,8 +36,12 @@ Task<Status> EngineImpl::build_index(TablePtr table, std::string name) {
   gate_.leave();
   if (!status.ok()) co_return status;
   Status flushed = co_await flush_store(store);
+  if (!flushed.ok()) co_return flushed;
+  for (const auto& index : store->indexes) {
+    if (index->metadata.name == name) CO_TRY(index->store->set_built(runtime_.disk, self_));
+  }
   LOG_INFO("Index build of {} complete", name);
-  co_return flushed;
+  co_return Status();
 }
 
 Status EngineImpl::build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,

@@ -142,6 +142,16 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   return update_indexes(*store);
 }
 
+// An index that is made while the node runs is built next, when its table has rows.
+void EngineImpl::note_build(const TableStore& base, TableStore& index) {
+  if (base.sstables.empty() && !base.is_dirty()) {
+    Status done = index.set_built(runtime_.disk, self_);
+    if (!done.ok()) LOG_WARN("{}", done.error().message());
+    return;
+  }
+  index.set_unbuilt(runtime_.disk, self_);
+}
+
 Status EngineImpl::update_indexes(TableStore& store) {
   const TableMetadata& table = *store.table;
   auto gone = std::partition(store.indexes.begin(), store.indexes.end(), [&](const std::unique_ptr<IndexStore>& index) {
@@ -149,6 +159,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
   });
   for (auto it = gone; it != store.indexes.end(); ++it) {
     (*it)->store->dropped = true;
+    (*it)->store->set_unbuilt(runtime_.disk, self_);
     TRY((*it)->store->discard(runtime_.disk, {}));
   }
   store.indexes.erase(gone, store.indexes.end());
@@ -163,6 +174,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
     }
     TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
                              &chunk_cache_));
+    if (started_) note_build(store, *(*made)->store);
     store.indexes.push_back(std::move(made).value());
   }
   return {};
@@ -170,13 +182,23 @@ Status EngineImpl::update_indexes(TableStore& store) {
 
 Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
+  bool keeps_files = false;
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
     std::string tag = fmt::format("dropped-{}-{}", at_millis, store->table->name);
     SnapshotRequest request = automatic_snapshot(tag, *before, *store->table);
     Status kept = co_await snapshot_store(store, request);
-    if (!kept.ok())
-      LOG_WARN("Snapshot of dropped table {}: {}", store->table->qualified_name(), kept.error().message());
+    if (!kept.ok()) {
+      // The disk may be full, or somebody cleared all snapshots at this moment. Links of the SSTables need little room.
+      LOG_WARN("Snapshot {} of dropped table {}: {}", tag, store->table->qualified_name(), kept.error().message());
+      request.skip_flush = true;
+      kept = co_await snapshot_store(store, request);
+    }
+    if (!kept.ok()) {
+      keeps_files = true;
+      LOG_ERROR("The files of dropped table {} stay in {}, since there is no snapshot of them: {}",
+                store->table->qualified_name(), store->paths[0], kept.error().message());
+    }
   }
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
@@ -184,7 +206,7 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
   AsyncMutex::Guard compaction_guard(store->compaction_mutex);
   store->dropped = true;
   log_.forget(store->log);
-  Status discarded = store->discard(runtime_.disk, {});
+  Status discarded = keeps_files ? Status() : store->discard(runtime_.disk, {});
   recount_memory();
   co_return discarded;
 }

@@ -77,6 +77,7 @@ class EngineImpl final : public Engine {
   // Schema.
   Task<Status> make_durable_directory(std::string path);
   Status open_table(const TablePtr& table, bool durable);
+  void note_build(const TableStore& base, TableStore& index);
   Status update_indexes(TableStore& store);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;

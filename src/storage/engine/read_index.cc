@@ -59,6 +59,9 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Rea
     return invalid(fmt::format("Index {} cannot be read: it is unknown or of a kind that is not supported yet",
                                command.index->name));
   }
+  if (index->store->needs_rebuild) {
+    return invalid(fmt::format("The secondary index '{}' is not yet available", command.index->name));
+  }
   Bytes value = index_key(*index, command.filter[command.index_expression]);
   DecoratedKey key = DecoratedKey::of(value);
   Slices slices;

@@ -49,6 +49,15 @@ Status adopt(Disk& disk, const SSTable& sstable, const SSTableOnDisk& files, boo
   return write_toc(disk, files);
 }
 
+// "unbuilt-0-of-2"
+const std::string kUnbuilt = "unbuilt-";
+
+std::string unbuilt_ending(const SSTableOwner& self) { return "-of-" + std::to_string(self.shards); }
+
+std::string unbuilt_path(const std::string& directory, const SSTableOwner& self) {
+  return directory + "/" + kUnbuilt + std::to_string(self.shard) + unbuilt_ending(self);
+}
+
 }  // namespace
 
 Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
@@ -89,6 +98,43 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
                     table->qualified_name(), status.error().message(), descriptor.file("")));
   }
   LOG_ERROR("Not using {}: {}", descriptor.file(components::kData), status.error().message());
+  needs_rebuild |= table->is_index;
+  return {};
+}
+
+void TableStore::set_unbuilt(Disk& disk, const SSTableOwner& self) {
+  needs_rebuild = true;
+  const std::string path = unbuilt_path(paths[0], self);
+  if (disk.exists(path)) return;
+  // On a full disk an index is dropped all the same.
+  if (auto made = disk.create(path); !made.ok()) {
+    LOG_WARN("{}: if the node ends before the index is built, drop the index and create it again",
+             made.error().message());
+  }
+}
+
+Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
+  needs_rebuild = false;
+  ASSIGN_OR_RETURN(auto entries, disk.list(paths[0]));
+  const std::string own = unbuilt_path(paths[0], self), of_these = unbuilt_ending(self);
+  for (const DirectoryEntry& entry : entries) {
+    const std::string path = paths[0] + "/" + entry.name;
+    // Each shard has replaced the marks of another number of shards by its own.
+    const bool is_old = entry.name.starts_with(kUnbuilt) && !entry.name.ends_with(of_these);
+    if (path == own || (is_old && self.shard == 0)) TRY(disk.remove(path));
+  }
+  return {};
+}
+
+Status TableStore::find_unbuilt(Disk& disk, const SSTableOwner& self) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(paths[0]));
+  const std::string own = unbuilt_path(paths[0], self);
+  for (const DirectoryEntry& entry : entries) {
+    if (paths[0] + "/" + entry.name == own ||
+        (entry.name.starts_with(kUnbuilt) && !entry.name.ends_with(unbuilt_ending(self)))) {
+      set_unbuilt(disk, self);
+    }
+  }
   return {};
 }
 
@@ -100,8 +146,10 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
     if (!disk.exists(path)) {
       // Cassandra gives a table its backups/ from the start, too.
       TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
+      if (table->is_index && paths.size() == 1) set_unbuilt(disk, self);
       continue;
     }
+    if (table->is_index && paths.size() == 1) TRY(find_unbuilt(disk, self));
     ASSIGN_OR_RETURN(auto found, find_sstables(disk, path));
     for (const SSTableOnDisk& files : found) TRY(load(disk, files, self, policy, cache));
   }

@@ -43,6 +43,10 @@ class TableStore {
   // cannot be read is an error with every policy.
   Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
               FailurePolicy policy, ChunkCache* cache);
+  // An index is about to be filled with the rows that its table has, or to go. Until set_built() a file in its directory
+  // says so, one for each shard: a start that finds one builds the index anew.
+  void set_unbuilt(Disk& disk, const SSTableOwner& self);
+  Status set_built(Disk& disk, const SSTableOwner& self);
   void use_table(TablePtr table);
 
   // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.
@@ -66,8 +70,9 @@ class TableStore {
   bool flush_requested = false;    // a flush is on its way to the memtable
   bool flush_retry_waits = false;  // a timer runs for the memtables that a flush failed to write
   Duration flush_retry_pause{};    // before the last retry; 0 after a flush that succeeded
-  bool needs_rebuild = false;      // of an index whose SSTables Cassandra wrote
-  bool durable = true;             // its keyspace wants the commit log
+  // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
+  bool needs_rebuild = false;
+  bool durable = true;  // its keyspace wants the commit log
   LogTable log;
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
@@ -80,6 +85,7 @@ class TableStore {
   AsyncMutex flush_mutex, compaction_mutex;
 
  private:
+  Status find_unbuilt(Disk& disk, const SSTableOwner& self);
   Status load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
               ChunkCache* cache);
 };

@@ -343,6 +343,55 @@ def test_a_full_disk_ends_the_node_where_the_policy_says_so(make_node, small_dis
     assert node.stop() == 0
 
 
+def test_a_table_that_is_dropped_on_a_full_disk_keeps_its_sstables(make_node, small_disk):
+    node = make_node(shards=2, data_file_directories=f"[{small_disk}/data]", disk_failure_policy="ignore")
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 100)
+        node.nodetool("flush", "k")
+        put(client, 100, 110)
+        sstables = {path.name for path in small_disk.glob("data/k/t-*/da-*-Data.db")}
+        assert len(sstables) == 2
+        fill(small_disk)
+        client.query("DROP TABLE k.t")
+    kept = {path.name for path in small_disk.glob("data/k/t-*/**/da-*-Data.db")}
+    assert kept >= sstables
+    assert "of dropped table k.t" in (node.home / "logs" / "system.log").read_text()
+    (small_disk / "ballast").unlink()
+    assert node.stop() == 0
+
+
+def test_an_index_whose_build_was_killed_lacks_no_rows(make_node):
+    node = make_node(shards=2)
+    node.start()
+    rows = 3000
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        insert = client.prepare("INSERT INTO k.t (k, v) VALUES (?, ?)")
+        for k in range(rows):
+            client.execute(insert, (wire.number(k), b"same"))
+        node.nodetool("flush")
+    for delay in (0, 0.002, 0.01):
+        with wire.Client(ADDRESS) as client:
+            client.query("DROP INDEX IF EXISTS k.by_v")
+            client.send(wire.QUERY, wire.long_string("CREATE INDEX by_v ON k.t (v)") + wire.parameters(4))
+            time.sleep(delay)
+            node.kill()
+        node.start()
+        with wire.Client(ADDRESS) as client:
+            try:
+                assert len(client.rows("SELECT k FROM k.t WHERE v = 'same'")) == rows
+            except wire.Refused as error:
+                assert "ALLOW FILTERING" in error.message  # it was killed before there was an index
+    with wire.Client(ADDRESS) as client:
+        client.query("CREATE INDEX IF NOT EXISTS by_v ON k.t (v)")
+        assert len(client.rows("SELECT k FROM k.t WHERE v = 'same'")) == rows
+    assert node.stop() == 0
+
+
 def test_files_are_their_owners(make_node):
     node = make_node()
     old = os.umask(0)
