@@ -40,7 +40,7 @@ class ShardedReplicaImpl : public ShardedReplica {
   Task<Status> use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated);
   Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
   Task<Status> note_timestamps();
-  Task<Status> adopt_identity(const SavedLocalState& saved, size_t num_tokens);
+  Task<Status> adopt_identity(const SavedLocalState* saved, size_t num_tokens);
   Task<Status> write(std::vector<PartitionUpdate> updates);
   Task<Status> save_version(Uuid version);
   Task<Status> save_built_indexes(bool built);
@@ -184,25 +184,25 @@ Task<Status> ShardedReplicaImpl::note_timestamps() {
   return on_every_shard([shared](unsigned shard) { return note_timestamps_on(shared, shard); });
 }
 
-Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState& saved, size_t num_tokens) {
+Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState* saved, size_t num_tokens) {
   LocalNode& node = shared_.node;
-  if (saved.found && saved.cluster_name != node.cluster_name) {
+  if (saved->found && saved->cluster_name != node.cluster_name) {
     co_return Error(ErrorCode::kConfigError,
-                    "Saved cluster name " + saved.cluster_name + " != configured name " + node.cluster_name);
+                    "Saved cluster name " + saved->cluster_name + " != configured name " + node.cluster_name);
   }
-  if (saved.found && !saved.tokens.empty() && saved.tokens.size() != num_tokens) {
+  if (saved->found && !saved->tokens.empty() && saved->tokens.size() != num_tokens) {
     co_return Error(ErrorCode::kConfigError,
-                    fmt::format("Cannot change the number of tokens from {} to {}", saved.tokens.size(), num_tokens));
+                    fmt::format("Cannot change the number of tokens from {} to {}", saved->tokens.size(), num_tokens));
   }
   Random& random = shared_.runtime.shard(0).random;
-  if (saved.found) {
-    node.host_id = saved.host_id;
-    node.tokens = saved.tokens;
+  if (saved->found) {
+    node.host_id = saved->host_id;
+    node.tokens = saved->tokens;
   } else {
     if (node.host_id.is_nil()) node.host_id = Uuid::random(random.next(), random.next());
     if (node.tokens.empty()) node.tokens = make_tokens(num_tokens, random);
   }
-  int32_t generation = std::max(saved.gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
+  int32_t generation = std::max(saved->gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
   Arena arena;
   co_return co_await write(local_update(*schema(), node, schema()->version(), generation, next_timestamp(), arena));
 }
@@ -267,7 +267,7 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   auto start = [shared](unsigned shard) { return start_on(shared, shard); };
   CO_TRY(co_await on_every_shard(start));
   CO_TRY(co_await retire_foreign_segments());
-  CO_TRY(co_await adopt_identity(saved, num_tokens));
+  CO_TRY(co_await adopt_identity(&saved, num_tokens));
   TopologyPtr topology = Topology::of_one(endpoint_of(shared_.node));
   auto publish = [shared, topology](unsigned shard) { return use_topology_on(shared, shard, topology); };
   CO_TRY(co_await on_every_shard(publish));

@@ -10,13 +10,14 @@ import subprocess
 import sys
 
 import batches
+import coroutines
 import prose
 
 MAX_FILE_LINES = 800
 MAX_FUNCTION_LINES = 70
 SKIPPED_FOLDERS = {"build", ".git", "node_modules", "__pycache__", "data", "corpus", "venv", ".venv"}
 CODE = {".cc", ".h"}
-TEXT = CODE | {".py", ".md", ".yaml", ".yml", ".cmake", ".txt", ".json", ".js", ".sh", ""}
+TEXT = CODE | {".py", ".md", ".yaml", ".yml", ".cmake", ".txt", ".json", ".js", ".java", ".go", ".rs", ".sh", ""}
 
 # Outside src/runtime/linux all of these come through runtime/.
 BANNED = [
@@ -28,7 +29,6 @@ BANNED = [
     (r"(?<!\w)(std)?::(rand|time|sleep|clock)\s*\(|\btime\((nullptr|NULL|0)\)", "the world: take it from runtime"),
     (r"(?<![\w.>])(socket|bind|accept|connect)\s*\(\s*(AF_|fd\b|sock)", "a socket: take runtime's Network"),
     (r"\b(i|o)?fstream\b|\bstd::filesystem\b|\b(f|fd|freo)open\s*\(", "a file: take runtime's Disk"),
-    (r"\?\s*co_await\b", "a co_await inside ?: whose result GCC 12 destroys twice"),
     (r"(?<!\w)::(open|openat|creat|socket|mmap(?!.*MAP_ANONYMOUS)|fsync|fdatasync|rename|unlink|mkdir)\s*\(", "a system call: take it from runtime"),
 ]
 
@@ -140,37 +140,6 @@ def banned_calls(root, sources):
                 yield source, number, f"'{match.group(0).strip()}' is {advice}"
 
 
-# --- what GCC 12 miscompiles
-
-LAMBDA_WITH_CAPTURES = re.compile(
-    r"(?<![\w)\]])\[(?!\s*\])[^\[\];]*\]\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?(?:mutable\b|noexcept\b|->[^{]*)?\s*\{")
-BRACED_ARGUMENT = re.compile(r"[(,]\s*[\w:]*(?:<[^<>()]*>)?\s*\{")
-
-
-def awaited_expressions(bare):
-    """Position and text of each operand of co_await."""
-    for match in re.finditer(r"\bco_await\b", bare):
-        depth, end = 0, match.end()
-        while end < len(bare) and (depth > 0 or bare[end] not in ")]};,"):
-            depth += (bare[end] in "([{") - (bare[end] in ")]}")
-            end += 1
-        yield match.start(), bare[match.end():end]
-
-
-def temporaries_of_awaits(root, sources):
-    """GCC 12 destroys such a temporary twice when it stands in an awaited call."""
-    for source in sources:
-        if not source.is_code or not source.name.startswith(("src/", "tools/")):
-            continue
-        for start, text in awaited_expressions(source.bare):
-            number = source.bare.count("\n", 0, start) + 1
-            captures = LAMBDA_WITH_CAPTURES.search(text)
-            if captures:
-                yield source, number, "a lambda with captures in an awaited call: name it before"
-            elif BRACED_ARGUMENT.search(re.sub(r"\[\s*\]\s*\([^()]*\)", ")", text)):
-                yield source, number, "a braced argument in an awaited call: name it before"
-
-
 # --- lengths
 
 
@@ -268,7 +237,7 @@ def hygiene(root, sources):
             yield source, 1, "not UTF-8"
         for number, _ in numbered(source, r"[ \t]+$"):
             yield source, number, "space at the end of the line"
-        if source.path.suffix != "":
+        if source.path.suffix not in ("", ".go"):
             for number, _ in numbered(source, r"^\s*\t"):
                 yield source, number, "a tab"
         for number, _ in numbered(source, r"^(<{7}|>{7}) "):
@@ -302,7 +271,7 @@ def formatting(root, sources):
             yield by_path[path], number, "not as clang-format -i leaves it"
 
 
-RULES = [include_direction, no_asio_outside, banned_calls, temporaries_of_awaits, file_length, function_length,
+RULES = [include_direction, no_asio_outside, banned_calls, *coroutines.RULES, file_length, function_length,
          unfinished_work, hygiene, formatting, batches.names_of_batches, prose.comment_openings, prose.doc_columns, prose.doc_paragraphs,
          prose.doc_cells, prose.doc_links, prose.readme_commands]
 

@@ -51,6 +51,54 @@ class LintTest(unittest.TestCase):
                       "src/base/a.cc:3: a braced argument in an awaited call: name it before",
                       "src/base/a.cc:4: a braced argument in an awaited call: name it before")
 
+    def test_a_branch_of_a_choice_is_not_awaited(self):
+        text = ("Task<int> f() {\n"
+                "  int a = x ? co_await g() : 1;\n"
+                "  int b = x ? 1\n"
+                "            : co_await g();\n"
+                "  int c = co_await g() ? 1 : 2;\n"
+                "  bool d = x ? 1 : 2;\n"
+                "  co_await g();\n"
+                "}\n")
+        lines = lint(src__base__a_DOT_cc=text)
+        self.breaches([line for line in lines if "?:" in line],
+                      "src/base/a.cc:2: a co_await inside ?: whose result GCC 12 destroys twice",
+                      "src/base/a.cc:4: a co_await inside ?: whose result GCC 12 destroys twice")
+
+    def test_frames_of_coroutines_do_not_borrow(self):
+        text = ("Task<void> f(const std::string& name, Map<int, Key&> map, Executor& executor, Key&& key) {\n"
+                "  for (int i = 0; i < 3; ++i) {\n"
+                "    co_await g();\n"
+                "  }\n"
+                "}\n"
+                "Task<void> h(const std::string& name) { return f(name); }\n"
+                "void i() {\n"
+                "  auto captures = [this](int x) -> Task<void> { co_await g(x); };\n"
+                "  auto plain = [](int x) -> Task<void> { co_await g(x); };\n"
+                "  auto makes = [this, &plain](const Key& key) { return plain(key); };\n"
+                "}\n"
+                "Task<Status> C::j(std::function<void(const Key&)> each) const {\n"
+                "  CO_TRY(co_await g());\n"
+                "}\n")
+        self.breaches([line for line in lint(src__base__a_DOT_cc=text) if "coroutine" in line],
+                      "src/base/a.cc:3: a coroutine with the reference 'const std::string& name': take a value or a pointer",
+                      "src/base/a.cc:3: a coroutine with the reference 'Key&& key': take a value or a pointer",
+                      "src/base/a.cc:8: a coroutine that is a lambda with captures: make it a function with parameters")
+
+    def test_nothing_is_awaited_where_an_exception_is_caught(self):
+        text = ("Task<void> f() {\n"
+                "  try {\n"
+                "    co_await g();\n"
+                "  } catch (const Error& e) {\n"
+                "    if (x) {\n"
+                "      co_await h();\n"
+                "    }\n"
+                "    co_return;\n"
+                "  }\n"
+                "}\n")
+        self.breaches(lint(src__base__a_DOT_cc=text),
+                      "src/base/a.cc:6: a co_await in a catch block: keep the error and await behind it")
+
     def test_includes_point_down(self):
         self.breaches(lint(src__base__a_DOT_cc='#include "model/b.h"\n', src__model__b_DOT_h="// B.\n#pragma once\n"),
                       "src/base/a.cc:1: base may not include model")
@@ -147,6 +195,9 @@ class LintTest(unittest.TestCase):
                       "src/base/a.cc:1: a sentence that begins with 'Of': begin with its subject",
                       "src/base/a.cc:2: a sentence that begins with 'As': begin with its subject",
                       "src/base/a.cc:5: a sentence that begins with 'Those': begin with its subject")
+        self.breaches(lint(tests__a_DOT_py="# What it is.\nx = '# What'\n", tests__b_DOT_java="// As it is.\n", tests__c_DOT_md="# What it is\n"),
+                      "tests/a.py:1: a sentence that begins with 'What': begin with its subject",
+                      "tests/b.java:1: a sentence that begins with 'As': begin with its subject")
 
     def test_docs_are_short_of_line_and_paragraph(self):
         long_line = "word " * 20 + "x"

@@ -8,16 +8,28 @@ MAX_CELL = 200
 HANGING = re.compile(r"(Of|As|What|That which|Those|Whose|Likewise|Such)\b")
 SENTENCE = re.compile(r"[a-z)]\. " + HANGING.pattern)
 COMMENT = re.compile(r"^([^\"]*?)(?<!:)//+\s?(.*)$")
+HASH_COMMENT = re.compile(r"^([^\"']*?)(?<![\w$#&])#(?![!#])\s?(.*)$")
+WITH_SLASHES = {".cc", ".h", ".java", ".go", ".rs", ".js"}
+WITH_HASHES = {".py", ".cmake", ".sh"}
+
+
+def comment_pattern(source):
+    if source.path.suffix in WITH_SLASHES:
+        return COMMENT
+    if source.path.suffix in WITH_HASHES or source.path.name == "CMakeLists.txt" or source.text.startswith("#!"):
+        return HASH_COMMENT
+    return None
 
 
 def comment_openings(root, sources):
     """A sentence that begins so hangs on the line above, or has no subject."""
     for source in sources:
-        if not source.is_code:
+        pattern = comment_pattern(source)
+        if pattern is None:
             continue
         in_comment = False
         for number, line in enumerate(source.lines, 1):
-            match = COMMENT.match(line)
+            match = pattern.match(line)
             alone = bool(match) and not match.group(1).strip()
             opening = match and (not (alone and in_comment) and HANGING.match(match.group(2)) or SENTENCE.search(match.group(2)))
             if opening:

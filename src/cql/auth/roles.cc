@@ -154,11 +154,11 @@ Status check_datacenters(const ast::RoleOptions& options, const ExecutionContext
 }
 
 // The hash to store; empty: none was given.
-Task<std::string> salted_hash(const ast::RoleOptions& options, ShardRuntime& runtime) {
-  if (options.hashed_password) co_return *options.hashed_password;
-  if (!options.password) co_return std::string();
+Task<std::string> salted_hash(const ast::RoleOptions* options, ShardRuntime& runtime) {
+  if (options->hashed_password) co_return *options->hashed_password;
+  if (!options->password) co_return std::string();
   std::string salt = password_salt(runtime.random);
-  co_return co_await hash_password(runtime.blocking, *options.password, std::move(salt));
+  co_return co_await hash_password(runtime.blocking, *options->password, std::move(salt));
 }
 
 // Passwords are expensive to hash, so that of one role may not be changed again at once, however it was set.
@@ -203,7 +203,7 @@ class CreateRoleStatement : public Statement {
     CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(services, ast_.role));
     if (existing && ast_.if_not_exists) co_return done();
     if (existing) co_return invalid(ast_.role + " already exists");
-    std::string hash = co_await salted_hash(options, context.runtime);
+    std::string hash = co_await salted_hash(&options, context.runtime);
     Values values = values_of(ast_.role, encode_boolean(options.superuser.value_or(false)),
                               encode_boolean(options.login.value_or(false)));
     std::string columns = "role, is_superuser, can_login", markers = "?, ?, ?";
@@ -243,7 +243,7 @@ class AlterRoleStatement : public Statement {
       CO_TRY(co_await allowed);
     }
     if (!is_empty()) {
-      std::string hash = co_await salted_hash(options, context.runtime);
+      std::string hash = co_await salted_hash(&options, context.runtime);
       Values values;
       std::string text = "UPDATE system_auth.roles SET " + assignments(std::move(hash), &values) + " WHERE role = ?";
       values.push_back(ast_.role);

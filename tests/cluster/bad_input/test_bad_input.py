@@ -43,7 +43,7 @@ def node():
         insert = client.prepare("INSERT INTO b.wide (k, c, v) VALUES (?, ?, ?)")
         for c in range(256):
             client.execute(insert, (wire.number(1), wire.number(c), os.urandom(4096)))
-        # What a node takes once, at its first large request, is not what is measured.
+        # The first large request takes memory once: this is not measured.
         client.query(f"INSERT INTO b.t (k, v) VALUES (0, '{'x' * (4 << 20)}')")
         client.query("TRUNCATE b.t")
     yield node
@@ -584,7 +584,7 @@ def page(method, path, **headers):
 
 
 @pytest.mark.parametrize("headers", [
-    # What chromium sends: a form of another site, a fetch of it, and a page whose name was pointed at this machine.
+    # Requests of chromium: a form of another site, a fetch of it, and a page whose name was pointed at this machine.
     {"Host": "{}:7199", "Origin": "http://evil.example", "Content-Type": "text/plain", "Content-Length": "0"},
     {"Host": "{}:7199", "Origin": "null", "Sec_Fetch_Site": "cross-site", "Content-Length": "0"},
     {"Host": "evil.example:7199", "Origin": "http://evil.example:7199", "X_Requested_By": "x", "Content-Length": "0"},

@@ -6,7 +6,7 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// What gocql 1 has otherwise than gocql 2: no protocol 5, no LZ4 in its module, no vectors.
+// The differences of gocql 1 from gocql 2: no protocol 5, no LZ4 in its module, no vectors.
 
 var versions = []int{3, 4}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/cassandra-gocql-driver/v2/snappy"
 )
 
-// What gocql 2 has otherwise than gocql 1.
+// The differences of gocql 2 from gocql 1.
 
 var versions = []int{3, 4, 5}
 

@@ -75,7 +75,7 @@ func kinds() map[string][]interface{} {
 	return values
 }
 
-// What these versions have no number for travels as a custom type, which gocql 1 does not know.
+// A type that has no number in these versions travels as a custom type, which gocql 1 does not know.
 var customTypes = map[int]string{3: "date_ duration_ smallint_ time_ tinyint_", 4: "duration_"}
 
 func same(a, b interface{}) bool {

@@ -43,7 +43,7 @@ async function createSchema() {
 
 const leave = () => Promise.all(open.filter((each) => each.connected).map((each) => each.shutdown()));
 
-// What an attempt comes to, once it neither throws nor is falsy.
+// The result of an attempt, once it neither throws nor is falsy.
 async function eventually(attempt) {
   for (const deadline = Date.now() + 30000; ;) {
     const result = await Promise.resolve().then(attempt).catch(() => undefined);

@@ -196,7 +196,7 @@ test("events of the node's status", restarts, async () => {
   await settled();
 });
 
-// What the node answered, not what the driver made of having no other node to ask.
+// The answer of the node, not the driver's error that no other node was left to ask.
 async function refusal(query, options) {
   try {
     await session.execute(query, [], options);

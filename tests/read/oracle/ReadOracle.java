@@ -83,7 +83,7 @@ public class ReadOracle
                .addRegularColumn("n", CounterColumnType.instance).addRegularColumn("o", CounterColumnType.instance).build());
     }
 
-    // As the schema has them.
+    // The tables in the form that the schema gives them.
     static List<TableMetadata> tables()
     {
         List<TableMetadata> out = new ArrayList<>();
@@ -123,8 +123,8 @@ public class ReadOracle
         return DeletionTime.build(TS + 2 * below(6) + 1, deletedAt());
     }
 
-    // Of range tombstones with the same timestamp a memtable keeps the first, a merge the one that was deleted last: the
-    // same timestamp is the same time here.
+    // A memtable keeps the first of two range tombstones with the same timestamp, a merge keeps the one that was deleted
+    // last: here the same timestamp has the same time of deletion.
     static DeletionTime deletion()
     {
         long ts = TS + 2 * below(6);

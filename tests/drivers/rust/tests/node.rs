@@ -96,7 +96,7 @@ pub fn database_error(error: ExecutionError) -> DbError {
     }
 }
 
-/// What an attempt comes to, once it succeeds.
+/// The result of an attempt, once it succeeds.
 pub async fn eventually<T, F: Future<Output = Option<T>>>(mut attempt: impl FnMut() -> F) -> T {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {

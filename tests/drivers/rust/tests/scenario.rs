@@ -1,4 +1,4 @@
-//! The items of SCENARIO.md, by their names. Those that control the node are ignored unless it is ours.
+//! The items of SCENARIO.md, by their names. Items that control the node are ignored when the node is not ours.
 
 mod node;
 mod types;
