@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checksum.h"
+#include "base/dcheck.h"
 
 namespace cassandra_like {
 
@@ -10,6 +11,8 @@ std::vector<Bytes> PreparedCache::put(const Bytes& id, PreparedEntry entry) {
   const uint64_t weight = 2048 + 4 * entry.text.size();
   std::vector<Bytes> evicted;
   entries_.put(id, std::move(entry), weight, [&](const Bytes& gone) { evicted.push_back(gone); });
+  DCHECK(std::find(evicted.begin(), evicted.end(), id) == evicted.end());
+  DCHECK(entries_.weight() <= entries_.capacity() || entries_.size() == 1);
   return evicted;
 }
 

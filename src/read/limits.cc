@@ -1,10 +1,13 @@
 #include "read/limits.h"
 
+#include "base/dcheck.h"
+
 namespace cassandra_like {
 
 void GroupCounter::end_group() {
   if (!in_group_) return;
   in_group_ = false;
+  DCHECK(!done() && in_partition_ < partition_limit_);
   ++groups_;
   ++in_partition_;
 }

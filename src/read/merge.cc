@@ -18,9 +18,11 @@ MergedPartition::MergedPartition(std::span<PartitionReader* const> sources, bool
 }
 
 void MergedPartition::begin(std::span<PartitionReader* const> sources) {
+  DCHECK(!sources.empty());
   key_ = sources[0]->key();
   heads_.reserve(sources.size());
   for (PartitionReader* source : sources) {
+    DCHECK(source->key() == key_);
     heads_.push_back({.source = source});
     if (source->partition_deletion().supersedes(partition_deletion_)) {
       partition_deletion_ = source->partition_deletion();
@@ -43,6 +45,7 @@ Status MergedPartition::fill_heads() {
     Head& head = heads_[i];
     if (head.consumed) {
       ASSIGN_OR_RETURN(head.at, head.source->next());
+      head.order.next(head.at, reversed_);
       head.consumed = false;
     }
     if (head.at == nullptr) {
@@ -60,6 +63,7 @@ Result<const Unfiltered*> MergedPartition::next() {
     if (is_alone()) {
       Head& head = heads_[0];
       ASSIGN_OR_RETURN(head.at, head.source->next());
+      head.order.next(head.at, reversed_);
       if (head.at == nullptr) {
         heads_.clear();
         return nullptr;
@@ -122,6 +126,7 @@ Result<PartitionReader*> MergedScanner::next() {
   for (Head& head : heads_) {
     if (head.consumed) {
       ASSIGN_OR_RETURN(head.at, head.source->next());
+      if (head.at != nullptr) head.order.next(head.at->key());
       head.consumed = false;
     }
     if (head.at != nullptr && (first == nullptr || head.at->key() < first->key())) first = head.at;

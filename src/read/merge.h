@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "read/order_check.h"
 #include "read/partition_reader.h"
 
 namespace cassandra_like {
@@ -30,6 +31,7 @@ class MergedPartition final : public PartitionReader {
     const Unfiltered* at = nullptr;
     DeletionTime open;  // the range tombstone that this source is in
     bool consumed = true;
+    [[no_unique_address]] UnfilteredOrderCheck order{};
   };
 
   // heads_ are those of the sources that have not ended.
@@ -64,6 +66,7 @@ class MergedScanner final : public PartitionScanner {
     std::unique_ptr<PartitionScanner> source;
     PartitionReader* at = nullptr;
     bool consumed = true;
+    [[no_unique_address]] KeyOrderCheck order{};
   };
   bool reversed_;
   std::vector<Head> heads_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -20,6 +22,15 @@ void append_piece(std::vector<RangeTombstone>& out, const ClusteringPrefix& star
     return;
   }
   out.push_back({at_start(start), at_end(end), deletion});
+}
+
+// Sorted, none empty; two may touch.
+bool are_disjoint(std::span<const RangeTombstone> ranges) {
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].start.comparable >= ranges[i].end.comparable) return false;
+    if (i > 0 && ranges[i - 1].end.comparable > ranges[i].start.comparable) return false;
+  }
+  return true;
 }
 
 const ClusteringPrefix& later(const ClusteringPrefix& a, const ClusteringPrefix& b) {
@@ -67,6 +78,7 @@ void RangeTombstones::add(const RangeTombstone& range) {
   auto at_index = first - ranges_.begin();
   ranges_.erase(first, last);
   ranges_.insert(ranges_.begin() + at_index, pieces.begin(), pieces.end());
+  DCHECK(are_disjoint(ranges_));
 }
 
 DeletionTime RangeTombstones::covering(BytesView comparable) const {
@@ -96,6 +108,7 @@ void RangeTombstones::clip(const TableMetadata& table, const Slice& slice, Arena
 
 RangeTombstoneMarker make_marker(ClusteringPrefix place, const DeletionTime& open, const DeletionTime& close,
                                  bool reversed) {
+  DCHECK(!open.is_live() || !close.is_live());
   bool before = is_before(place);
   if (!open.is_live() && !close.is_live()) {
     place.kind = before ? ClusteringKind::kExclEndInclStartBoundary : ClusteringKind::kInclEndExclStartBoundary;
@@ -106,6 +119,7 @@ RangeTombstoneMarker make_marker(ClusteringPrefix place, const DeletionTime& ope
 }
 
 void MarkerCursor::start(std::span<const RangeTombstone> ranges, bool reversed) {
+  DCHECK(are_disjoint(ranges));
   ranges_ = ranges;
   reversed_ = reversed;
   next_ = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/result.h"
 
 namespace cassandra_like {
@@ -54,6 +55,7 @@ void ReadPipeline::pause(Bytes clustering) {
 }
 
 void ReadPipeline::next_turn(const TableMetadata& table) {
+  DCHECK(paused_ && !stopped_);
   table_ = &table;
   paused_ = false;
   looked_at_ = 0;
@@ -63,6 +65,7 @@ void ReadPipeline::next_turn(const TableMetadata& table) {
 }
 
 Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
+  DCHECK(!paused_ && !stopped_);
   if (std::exchange(inside_, false)) return {};
   turn_end_ = ++looked_at_ + kPage;
   key_ = key;
@@ -135,6 +138,7 @@ ReadPipeline::Step ReadPipeline::uniform_row(const UniformRow& row) {
 
 // next: what the sink said of the row.
 ReadPipeline::Step ReadPipeline::emitted(RowSink::Next next, const ClusteringPrefix& clustering) {
+  DCHECK(!counter_.done());
   const Enough enough = counter_.row();
   if (enough == Enough::kNo && next == RowSink::Next::kContinue) return Step::kContinue;
   if (enough != Enough::kOfRead && next != RowSink::Next::kStop) {

@@ -1,5 +1,6 @@
 #include "read/response_writer.h"
 
+#include "base/dcheck.h"
 #include "base/vint.h"
 #include "model/row_codec_format.h"
 
@@ -74,6 +75,7 @@ void ResponseWriter::append(const Row& row) {
 }
 
 void ResponseWriter::unfiltered(const Unfiltered& unfiltered) {
+  DCHECK(!is_empty_);
   if (unfiltered.is_row) return append(unfiltered.row);
   // In clustering order, whichever way it is read.
   RangeTombstoneMarker marker = unfiltered.marker;

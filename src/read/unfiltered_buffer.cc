@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
+
 namespace cassandra_like {
 
 ClusteringPrefix UnfilteredBuffer::copy(const ClusteringPrefix& prefix) {
@@ -12,6 +14,7 @@ ClusteringPrefix UnfilteredBuffer::copy(const ClusteringPrefix& prefix) {
 }
 
 void UnfilteredBuffer::begin_partition(const Partition& partition) {
+  DCHECK(partitions_.empty() || partitions_.back().key < partition.key);
   partitions_.push_back({{partition.key.token, arena_.copy(partition.key.key)},
                          partition.deletion,
                          copy_row(partition.static_row, arena_),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "read/range_tombstones.h"
 
 namespace cassandra_like {
@@ -191,6 +192,7 @@ bool UnfilteredPipeline::satisfies_conditions(const Row& row) {
 }
 
 Result<UnfilteredPipeline::Step> UnfilteredPipeline::take_marker(const RangeTombstoneMarker& marker) {
+  DCHECK(marker.close == open_);
   open_ = marker.open;
   const bool closes = !sent_open_.is_live();
   const DeletionTime opens = is_purgeable(marker.open) ? DeletionTime() : marker.open;
@@ -266,6 +268,7 @@ UnfilteredPipeline::Step UnfilteredPipeline::end() {
   }
   if (!is_left_out_ && !opened_ && has_content_ && row_filter_.empty()) open(nullptr);
   if (opened_) {
+    DCHECK(sent_open_.is_live());
     limits_.end_partition();
     stopped_ = !sink_.end_partition();
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "runtime/gather.h"
 
 namespace cassandra_like {
@@ -25,7 +26,9 @@ std::optional<Token> next_token_of_shard(Token from, unsigned shard, unsigned sh
   __extension__ using Wide = unsigned __int128;
   // shard / shard_count of a slice, rounded up.
   const auto piece = static_cast<uint64_t>(((static_cast<Wide>(shard) << kBits) + shard_count - 1) / shard_count);
-  return static_cast<Token>(((slice << kBits) | piece) - kBias);
+  const auto token = static_cast<Token>(((slice << kBits) | piece) - kBias);
+  DCHECK(token > from && shard_of(token, shard_count) == shard);
+  return token;
 }
 
 RangeRead::RangeRead(NodeShared& shared, unsigned home, const ReadCommand& command, RowSink& sink, int64_t deadline)
@@ -118,6 +121,7 @@ Status RangeRead::check_deadline() {
 
 // Large answers need all shards, so those that are dry are asked together.
 Task<Status> RangeRead::fill(Source* source) {
+  DCHECK(source->is_dry() && source->behind);
   CO_TRY(check_deadline());
   constexpr uint64_t kLarge = 128;
   const bool all = counter_.left() > kLarge;
@@ -159,6 +163,7 @@ void RangeRead::note(Source& source, const ReadStatistics& statistics) {
   source.behind.reset();
   if (!statistics.stopped || source.is_dry()) return;
   const DecoratedKey& last = source.rows.last_key();
+  DCHECK(source.rest.range->contains(last));
   source.behind = last.token;
   source.rest.range->start = RingPosition::at(last);
   source.rest.range->start_inclusive = false;

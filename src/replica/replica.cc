@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/inlined_vector.h"
+#include "base/dcheck.h"
 #include "read/read_pipeline.h"
 #include "replica/range_read.h"
 #include "replica/replica_impl.h"
@@ -57,6 +58,7 @@ Task<Result<SerializedMutation>> ReplicaImpl::mutate_counter(const MutationPaylo
 // An owner that sleeps applies the mutation here and now, as it lies. One that is awake gets the bytes.
 template <class T>
 Task<T> ReplicaImpl::write(const MutationPayload& mutation, Task<T> (Engine::*apply)(const MutationPayload&)) {
+  DCHECK(executor(shard_).is_current());
   const unsigned shard = owner(mutation.token());
   Engine* engine = shared_.engines[shard].get();
   count(shard == shard_);
@@ -76,6 +78,7 @@ Task<T> ReplicaImpl::write(const MutationPayload& mutation, Task<T> (Engine::*ap
 }
 
 Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+  DCHECK(executor(shard_).is_current());
   if (command.table->is_virtual) {
     VirtualTable* table = virtual_tables_.find(command.table->id);
     if (table == nullptr)
@@ -105,6 +108,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     do {
       part.keys.push_back(*key++);
     } while (together && key != command->keys.end() && owner(*key) == shard);
+    DCHECK(total.rows < part.limits.rows);
     part.limits.rows -= total.rows;
     count(shard == shard_);
     Task<Result<ReadStatistics>> reading =
@@ -213,7 +217,7 @@ Task<std::vector<TableStatistics>> ReplicaImpl::table_statistics(Uuid table) {
   auto* shared = &shared_;
   auto ask = [shared, table](unsigned shard) {
     auto statistics = shared->engines[shard]->table_statistics(table);
-    return Task<TableStatistics>(statistics.ok() ? std::move(*statistics) : TableStatistics{});
+    return Task<TableStatistics>(statistics.ok() ? *statistics : TableStatistics());
   };
   co_return co_await gather<TableStatistics>(shared_.runtime, executor(shard_), ask);
 }

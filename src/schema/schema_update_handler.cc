@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "runtime/gather.h"
 #include "schema/local_state.h"
@@ -121,6 +122,7 @@ Task<void> SchemaUpdateHandler::begin() {
 }
 
 void SchemaUpdateHandler::end() {
+  DCHECK(busy_);
   busy_ = false;
   if (waiting_.empty()) return;
   auto* next = waiting_.front();
@@ -160,6 +162,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::merge(std::vector<Bytes> mutations
 // --- A change ---
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* transformation) {
+  DCHECK(busy_ && runtime_.shard(0).executor.is_current());
   const SchemaPtr before = stores_[0]->current();
   const int64_t timestamp = next_timestamp();
   CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, timestamp));
@@ -181,6 +184,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::run_merge(const std::vector<Bytes>* mutations) {
+  DCHECK(busy_ && runtime_.shard(0).executor.is_current());
   Batch batch;
   batch.tables = stores_[0]->current();
   const Schema* tables = batch.tables.get();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "transport/look_ahead.h"
 #include "transport/respond.h"
@@ -41,6 +42,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection
 size_t ServerConnection::on_received(BytesView data) {
   if (closing_) return data.size();
   received_nanos_ = active_nanos_ = core_->now();
+  DCHECK(!receiving_ && connection_ != nullptr);
   receiving_ = true;
   answered_in_read_ = 0;
   const size_t consumed = receive(data);
@@ -426,6 +428,7 @@ void ServerConnection::pause(PauseReason reason) {
 
 void ServerConnection::resume(PauseReason reason) {
   if ((paused_ & reason) == 0 || connection_ == nullptr) return;
+  DCHECK(reason != kBytes || core_->waiting_for_bytes > 0);
   if (reason == kBytes) --core_->waiting_for_bytes;
   paused_ &= static_cast<uint8_t>(~reason);
   if (paused_ != 0) return;
@@ -473,6 +476,7 @@ void ServerConnection::check_idle(int64_t now) {
 }
 
 void ServerConnection::on_closed(const Status&) {
+  DCHECK(connection_ != nullptr);
   auto self = shared_from_this();
   if (paused_ != 0) --core_->metrics.paused_connections;
   if ((paused_ & kBytes) != 0) --core_->waiting_for_bytes;
@@ -483,6 +487,7 @@ void ServerConnection::on_closed(const Status&) {
   large_ = Bytes();
   pending_ = Bytes();
   expected_came();
+  DCHECK(core_->connections.contains(id_));
   core_->connections.erase(id_);
   core_->connection_limits.closed(client_.address.host);
   if (core_->on_connection_closed) core_->on_connection_closed(client_.address.host);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "cql/context/tracing.h"
 #include "replica/replica.h"
@@ -85,6 +86,7 @@ Error bytes_overload(const RequestLimits& limits, const HostUsage& host) {
 // ---- the handshake
 
 void ServerConnection::startup(const FrameHeader& header, BytesView body) {
+  DCHECK(!started_ && !segmented_ && stage_ == ConnectionStage::kEstablished);
   started_ = true;
   version_ = header.version;
   client_.protocol_version = version_;
@@ -158,6 +160,7 @@ Status ServerConnection::check_stage(Opcode opcode) const {
 }
 
 void ServerConnection::authenticated(Request& request, Result<AuthOutcome> outcome) {
+  DCHECK(stage_ != ConnectionStage::kEstablished);
   resume(kAuth);
   if (!outcome.ok()) {
     ++core_->metrics.auth_failures;
@@ -237,6 +240,7 @@ void ServerConnection::hold(Request& request, Overload overload) {
 
 // Ends what hold() began.
 void ServerConnection::finish(std::unique_ptr<Request> request) {
+  DCHECK(in_flight_ > 0 && bytes_in_flight_ >= request->body.size());
   --in_flight_;
   --core_->metrics.requests_in_flight;
   bytes_in_flight_ -= request->body.size();

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/dcheck.h"
 #include "transport/server.h"
 
 namespace cassandra_like {
@@ -41,6 +42,7 @@ class RequestLimits {
     host.bytes += size;
   }
   void release(HostUsage& host, size_t size) {
+    DCHECK(bytes_ >= size && host.bytes >= size);
     bytes_ -= size;
     host.bytes -= size;
   }
@@ -83,6 +85,7 @@ class ConnectionLimits {
     return usage;
   }
   void closed(const std::string& host) {
+    DCHECK(total_ > 0 && hosts_[host].connections > 0);
     --total_;
     --hosts_[host].connections;
     forget_if_unused(host);

@@ -257,8 +257,14 @@ ReadCommand Node::command(const std::string& name) const {
 
 Lines Node::read(ReadCommand command) {
   TextSink sink(*command.table);
-  for (auto& engine : engines_) {
-    Result<ReadStatistics> read = run(engine->read(command, sink));
+  for (unsigned i = 0; i < shards_; ++i) {
+    ReadCommand own = command;
+    own.keys.clear();
+    for (const DecoratedKey& key : command.keys) {
+      if (shard_of(key.token, shards_) == i) own.keys.push_back(key);
+    }
+    if (!own.range && own.keys.empty()) continue;
+    Result<ReadStatistics> read = run(engine(i).read(own, sink));
     if (!read.ok()) return {"error: " + read.error().message()};
   }
   return sink.lines;

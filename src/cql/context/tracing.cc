@@ -17,16 +17,6 @@ Bytes inet(const std::string& host) {
   return parsed.ok() ? *parsed : *parse_inet("127.0.0.1");
 }
 
-Bytes text_map(const std::map<std::string, std::string>& map) {
-  Bytes out;
-  append_be<int32_t>(out, static_cast<int32_t>(map.size()));
-  for (const auto& [key, value] : map) {
-    append_element(out, key);
-    append_element(out, value);
-  }
-  return out;
-}
-
 class TraceSessionImpl : public TraceSession {
  public:
   TraceSessionImpl(QueryServices& services, const ClientState& client, std::string request,
@@ -59,7 +49,7 @@ class TraceSessionImpl : public TraceSession {
     values.push_back(encode_int(node().storage_port));
     values.push_back(request_);
     values.push_back(encode_bigint(started_millis_));
-    values.push_back(text_map(parameters_));
+    values.push_back(encode_text_map(parameters_));
     values.push_back(encode_int(duration));
     std::string text =
         "INSERT INTO system_traces.sessions (session_id, client, coordinator, coordinator_port, request, started_at, "

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "storage/commitlog/commit_log_segment.h"
 
@@ -47,6 +48,7 @@ int64_t CommitLog::next_id() {
   auto shards = static_cast<int64_t>(options_.writer.shards);
   int64_t id = std::max(runtime_.clock.wall_millis(), newest_id_ + 1);
   id += (options_.writer.shard + shards - id % shards) % shards;
+  DCHECK(id > newest_id_ && id % shards == options_.writer.shard);
   newest_id_ = id;
   return id;
 }
@@ -82,6 +84,7 @@ Status CommitLog::roll() {
     if (!made.ok()) return fail(made.error(), "Failed managing commit log segments");
     active_ = std::move(made).value();
   }
+  DCHECK(segments_.empty() || segments_.back()->id < active_->id);
   segments_.push_back(active_);
   if (total_bytes() <= options_.total_bytes || !options_.on_full) return {};
   for (const SegmentPtr& segment : segments_) {
@@ -126,15 +129,19 @@ Status CommitLog::append_record(const Mutation& mutation, std::span<LogTable* co
   // Behind every record there is room for a marker.
   if (!active_ || active_->end + total + kMarkerSize > active_->memory.size()) TRY(roll());
   Segment& segment = *active_;
+  DCHECK(!segment.closed && segment.end + total + kMarkerSize <= segment.memory.size());
   char* p = segment.memory.data() + segment.end;
   uint32_t crc = size_crc(static_cast<uint32_t>(size));
   store_be<uint32_t>(p + 4, crc);
   char* end = write(p + 8);
+  DCHECK(end == p + 8 + size);
   store_be<uint32_t>(end, crc32(BytesView(p + 8, size), crc));
   store_be<uint32_t>(p, static_cast<uint32_t>(size));
   segment.end += total;
   ++appended_;
   for (LogTable* table : tables) {
+    DCHECK(table->last_segment <= segment.id);
+    DCHECK(table->last_segment < segment.id || table->last_position < segment.end);
     if (table->last_segment != segment.id) {
       table->last_segment = segment.id;
       segment.dirty.push_back(table);
@@ -189,6 +196,7 @@ void CommitLog::keep_damaged(int64_t id) {
 }
 
 void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {
+  DCHECK(!replayed_);
   // Called for each record of a replay, which asks about the segment that was adopted last.
   auto found = std::find_if(segments_.rbegin(), segments_.rend(), [id](const SegmentPtr& s) { return s->id == id; });
   if (found == segments_.rend()) return;
@@ -219,6 +227,7 @@ void CommitLog::remove_if_clean(const SegmentPtr& segment) {
   if (!segment->closed || !segment->dirty.empty() || segment->removed) return;
   // Until all of it is replayed, nobody knows what an adopted segment still holds.
   if (!replayed_ && !segment->file) return;
+  DCHECK(segment != active_ && segment != prepared_);
   segment->removed = true;
   std::erase(segments_, segment);
   const Status removed =

@@ -6,6 +6,7 @@
 // before a window after the last start. Whatever the mode, one starts when a segment is full.
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "storage/commitlog/commit_log.h"
 #include "storage/commitlog/commit_log_segment.h"
@@ -68,6 +69,7 @@ std::vector<CommitLog::Section> CommitLog::cut_sections() {
   std::vector<Section> sections;
   for (const SegmentPtr& segment : segments_) {
     if (!segment->has_unsynced()) continue;
+    DCHECK(segment->end + (segment->closed ? 0 : kMarkerSize) <= segment->memory.size());
     sections.push_back({segment, segment->marker, segment->end});
     segment->marker = segment->end;
     segment->end += segment->closed ? 0 : kMarkerSize;
@@ -79,6 +81,7 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
   for (Section& section : sections) {
     Segment& segment = *section.segment;
     if (segment.removed) continue;
+    DCHECK(segment.sync_from <= section.marker && section.marker + kMarkerSize < section.end);
     if (!segment.in_directory) {
       Status synced = co_await runtime_.disk.sync_directory(options_.directory);
       // Without a descriptor for the directory nothing was lost: there is one when another file or socket is closed.
@@ -93,6 +96,7 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
     Status synced = co_await segment.file->sync(segment.sync_from, section.end - segment.sync_from);
     if (!synced.ok()) co_return synced;
     store_marker(segment.memory.data(), segment.id, section.marker, section.end);
+    DCHECK(segment.sync_from <= section.marker);
     segment.sync_from = section.marker;
     // Only a restart reads these pages again; the marker's page is yet to be synced once more.
     segment.file->forget(section.marker + kMarkerSize, section.end - section.marker - kMarkerSize);
@@ -101,6 +105,7 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
 }
 
 Task<void> CommitLog::run_syncs() {
+  DCHECK(sync_running_);
   do {
     sync_again_ = false;
     sync_requested_ = false;
@@ -126,6 +131,7 @@ Task<void> CommitLog::run_syncs() {
     } else {
       acknowledge(target, Status());
     }
+    DCHECK(durable_ <= target && target <= appended_);
     durable_ = target;
   } while (sync_again_ || (sync_requested_ && options_.sync == CommitLogSync::kBatch));
   sync_running_ = false;
@@ -157,6 +163,7 @@ Task<Status> CommitLog::durable() {
   if (failure_) co_return *failure_;
   if (durable_ >= appended_) co_return Status();
   Promise<Status> done;
+  DCHECK(waiters_.empty() || waiters_.back().target <= appended_);
   waiters_.push_back({appended_, &done});
   co_return co_await done;
 }
@@ -184,6 +191,7 @@ Task<void> CommitLog::stop() {
   if (sync_timer_ != 0) runtime_.executor.cancel(std::exchange(sync_timer_, 0));
   co_await gate_.close();
   acknowledge(appended_, Error(ErrorCode::kClosed, "The commit log is closed"));
+  DCHECK(waiters_.empty() && !sync_running_);
   if (prepared_) {
     std::string path = prepared_->path;
     prepared_ = nullptr;

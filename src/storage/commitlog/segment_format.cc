@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/dcheck.h"
 
 namespace cassandra_like {
 
@@ -101,6 +102,7 @@ Result<SegmentDescriptor> read_segment_header(BytesView file, const std::string&
 uint32_t marker_crc(int64_t id, uint32_t offset) { return crc_of_int(offset, crc_of_id(id, 0)); }
 
 void store_marker(char* segment, int64_t id, uint32_t offset, uint32_t end) {
+  DCHECK(end >= offset + kMarkerSize);
   store_be<uint32_t>(segment + offset, end);
   store_be<uint32_t>(segment + offset + 4, marker_crc(id, offset));
 }

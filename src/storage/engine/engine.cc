@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "base/path_component.h"
 #include "storage/engine/engine_impl.h"
@@ -92,6 +93,7 @@ Task<Status> EngineImpl::make_durable_directory(std::string path) {
 }
 
 Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
+  DCHECK(schema != nullptr);
   for (const std::string& directory : options_.data_directories) {
     Status made = co_await make_durable_directory(directory);
     if (!made.ok()) co_return made;
@@ -131,6 +133,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   TRY(check_path_component(table->keyspace, "The name of a keyspace"));
   TRY(check_path_component(table->directory_name(), "The directory of a table"));
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
+  DCHECK(replaying_ == !started_);
   store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   store->durable = durable;
   TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
@@ -212,6 +215,7 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
 }
 
 Task<Status> EngineImpl::start() {
+  DCHECK(schema_ != nullptr && !started_ && !refusing_);
   Status named = co_await sync_names_of_sstables();
   if (!named.ok()) co_return named;
   log_.set_newest_id(highest_flushed_segment_);
@@ -248,6 +252,7 @@ Task<void> EngineImpl::stop() {
   refusing_ = true;
   wake_writers();
   co_await gate_.close();
+  DCHECK(flushes_pending_ == 0 && memory_waiters_.empty());
   co_await log_.stop();
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "read/merge.h"
@@ -169,6 +170,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   options.regular_columns = memtable->columns(false);
   options.estimated_partitions = memtable->partitions().size();
   options.host_id = options_.host_id;
+  DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
   options.row_index_granularity = options_.column_index_bytes;
   std::string what = fmt::format("Failed to flush {}", table->qualified_name());

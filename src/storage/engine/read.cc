@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "absl/container/inlined_vector.h"
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "read/merge.h"
 #include "read/query_text.h"
@@ -69,6 +70,7 @@ struct EngineImpl::LongRead {
 };
 
 Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+  DCHECK(std::all_of(command.keys.begin(), command.keys.end(), [this](const auto& key) { return is_mine(key.token); }));
   auto found = stores_.find(command.table->id);
   if (found == stores_.end()) {
     return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", command.table->qualified_name())));
@@ -130,6 +132,7 @@ Status EngineImpl::next_turn(LongRead& read) {
   if (!store) return invalid(fmt::format("Unknown table {}", read.command.table->qualified_name()));
   if (store->table != read.tables.back()) read.tables.push_back(store->table);
   ReadPipeline& feed = read.feed;
+  DCHECK(feed.paused() && !feed.stopped());
   read.partition = continue_behind(read.rest, feed.paused_key(), feed.paused_clustering());
   ReadStatistics of_turn;
   feed.next_turn(*store->table);

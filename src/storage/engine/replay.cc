@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/commitlog/segment_reader.h"
@@ -52,6 +53,7 @@ Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
 }
 
 Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
+  DCHECK(schema_ != nullptr && !started_);
   Status made = co_await make_durable_directory(options_.commitlog_directory);
   if (!made.ok()) co_return made;
   CO_ASSIGN_OR_RETURN(std::vector<SegmentOnDisk> segments, list_segments());
@@ -188,6 +190,7 @@ Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosi
     return pass_damage(segment, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
                                             end.position, segment.path, mutation.error().message()));
   }
+  DCHECK(!is_own(segment.descriptor) || is_mine(mutation->key.token));
   if (is_own(segment.descriptor) || is_mine(mutation->key.token)) batch.push_back({*mutation, end});
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "model/counter.h"
 #include "read/merge.h"
@@ -88,10 +89,12 @@ Status EngineImpl::check_indexed_values(const TableStore& store, const Partition
 
 Status EngineImpl::apply_now(const Mutation& mutation, BytesView serialized) {
   if (refusing_) return Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes");
+  DCHECK(is_mine(mutation.key.token));
   int64_t begun = runtime_.clock.monotonic_nanos();
   absl::InlinedVector<TableStore*, 4> stores;
   absl::InlinedVector<LogTable*, 4> logged;
   for (const PartitionUpdate& update : mutation.updates) {
+    DCHECK(update.key == mutation.key);
     auto found = stores_.find(update.table->id);
     if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->id.to_string()));
     stores.push_back(found->second.get());

@@ -1,4 +1,5 @@
 // Reading memtables through the interfaces that SSTables have, too.
+#include "base/dcheck.h"
 #include "storage/memtable/column_versions.h"
 #include "storage/memtable/memtable.h"
 
@@ -70,6 +71,7 @@ class MemtablePartitionReader final : public PartitionReader {
     if (slice_ >= slice_count_) return;
     static const Slice whole = Slice::all();
     const Slice& slice = slices_.empty() ? whole : slices_[reversed_ ? slice_count_ - 1 - slice_ : slice_];
+    DCHECK(slice.end.empty() || slice.start < slice.end);
     if (partition_.only_row != nullptr && slice.contains(partition_.only_row->comparable())) {
       only_row_ = partition_.only_row;
     }

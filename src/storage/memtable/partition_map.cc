@@ -5,6 +5,8 @@
 #include <array>
 #include <new>
 
+#include "base/dcheck.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -112,6 +114,7 @@ PartitionMap::Iterator PartitionMap::lower_bound(const RingPosition& position) c
 }
 
 MemtablePartition& PartitionMap::insert(const DecoratedKey& key, Place place, MemtablePartition* partition) {
+  DCHECK(!place.found && partition->key == key);
   while (place.bucket->size == kCapacity) {
     make_room(ordered(key.token), *place.bucket);
     place = place_of(key);
@@ -124,6 +127,8 @@ MemtablePartition& PartitionMap::insert(const DecoratedKey& key, Place place, Me
   bucket.partitions[place.at] = partition;
   ++bucket.size;
   ++size_;
+  DCHECK(std::is_sorted(bucket.tokens, bucket.tokens + bucket.size));
+  DCHECK(place.at == 0 || bucket.partitions[place.at - 1]->key < key);
   return *partition;
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/table/index_store.h"
@@ -164,6 +165,7 @@ void TableStore::use_table(TablePtr next) {
 
 std::shared_ptr<Memtable> TableStore::switch_memtable(const CommitLogPosition& at) {
   if (memtable->empty()) return nullptr;
+  DCHECK(memtable->lower() <= at);
   auto full = std::exchange(memtable, std::make_shared<Memtable>(table, at));
   flushing.push_back(full);
   ++counters.memtable_switches;
@@ -178,6 +180,10 @@ void TableStore::add_sstable(SSTablePtr sstable, const SSTableOwner& self) {
   auto at = std::find_if(sstables.begin(), sstables.end(), older);
   bool foreign = owner != self;
   sstables.insert(at, {std::move(sstable), owner, foreign});
+  // Reads stop at the first SSTable that is too old to matter.
+  DCHECK(std::is_sorted(sstables.begin(), sstables.end(), [](const LiveSSTable& a, const LiveSSTable& b) {
+    return a.sstable->info().max_timestamp > b.sstable->info().max_timestamp;
+  }));
 }
 
 void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
