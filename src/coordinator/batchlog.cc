@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "model/values.h"
 
@@ -110,6 +111,7 @@ Task<Status> Batchlog::remove(Uuid id) {
 // ---- Rounds
 
 void Batchlog::start() {
+  DCHECK(!running_);
   running_ = true;
   schedule_round();
 }
@@ -122,6 +124,7 @@ Task<void> Batchlog::stop() {
 }
 
 void Batchlog::schedule_round() {
+  DCHECK(next_round_ == 0);
   next_round_ = runtime_.executor.schedule(kReplayInterval, [this] {
     next_round_ = 0;
     if (gate_.enter()) spawn(round());

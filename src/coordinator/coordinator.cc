@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "coordinator/pending_writes.h"
 #include "model/values.h"
@@ -94,6 +95,20 @@ BatchlogOptions batchlog_options(const CoordinatorOptions& options) {
   return {2 * options.write_timeout, options.batchlog_replay_bytes_per_second};
 }
 
+// A consistency level where all tokens have the same replicas: how many must live, and whether they do.
+struct LevelState {
+  int required = 1;
+  bool is_available = false;
+};
+
+// Facts of a table while its schema and the topology are current.
+struct TableState {
+  std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
+  TableLatencies* latencies = nullptr;
+  // Nothing: tokens differ in their replicas.
+  std::optional<std::array<LevelState, kConsistencyLevels>> levels;
+};
+
 class CoordinatorImpl : public Coordinator {
  public:
   CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options)
@@ -129,17 +144,6 @@ class CoordinatorImpl : public Coordinator {
   }
 
  private:
-  // Facts of a table while its schema and the topology are current.
-  struct TableState {
-    std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
-    TableLatencies* latencies = nullptr;
-    // By level, where all tokens have the same replicas: how many must live, and whether they do.
-    struct Level {
-      int required = 1;
-      bool is_available = false;
-    };
-    std::optional<std::array<Level, kConsistencyLevels>> levels;
-  };
   const TableState& state(const TableMetadata& table);
   void forget_tables(const Schema& schema);
   const Topology& topology() { return *replica_.topology().current(); }
@@ -177,7 +181,7 @@ class CoordinatorImpl : public Coordinator {
 
 // ---- Replicas
 
-const CoordinatorImpl::TableState& CoordinatorImpl::state(const TableMetadata& table) {
+const TableState& CoordinatorImpl::state(const TableMetadata& table) {
   auto it = tables_.find(&table);
   if (it != tables_.end()) return it->second;
   TableState state;
@@ -239,6 +243,7 @@ Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token t
       ++live.by_datacenter[topology().ring()->endpoint(endpoint).datacenter];
     }
   }
+  DCHECK(live.all <= static_cast<int>(replicas->natural.replicas(token).size() + replicas->pending.of(token).size()));
   const int counted = is_local ? live.by_datacenter[local_datacenter()] : live.all;
   if (counted >= needed) return {};
   return unavailable(consistency, needed, counted);

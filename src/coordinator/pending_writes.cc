@@ -1,6 +1,9 @@
 #include "coordinator/pending_writes.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/dcheck.h"
 
 namespace cassandra_like {
 
@@ -22,6 +25,7 @@ Task<std::optional<Status>> PendingWrites::run(Task<Status> write, int64_t began
 
 Task<void> PendingWrites::carry(PendingWrites* self, Pending* pending, Task<Status> write) {
   Status status = co_await write;
+  DCHECK(!pending->ended);
   if (pending->abandoned) {
     self->give_back(pending);
   } else {
@@ -39,7 +43,7 @@ Task<std::optional<Status>> PendingWrites::wait(Pending* pending, int64_t deadli
     Promise<bool> turn;
     pending->waiter = &turn;
     pending->deadline = deadline;
-    append(pending);
+    insert(pending);
     const bool in_time = co_await turn;
     pending->waiter = nullptr;
     if (!in_time) {
@@ -57,6 +61,7 @@ void PendingWrites::expire() {
   const int64_t now = runtime_.clock.monotonic_nanos();
   while (first_ != nullptr && first_->deadline <= now) {
     Promise<bool>* waiter = first_->waiter;
+    DCHECK(waiter != nullptr && !first_->ended);
     remove(first_);
     waiter->set(false);
   }
@@ -64,15 +69,21 @@ void PendingWrites::expire() {
 }
 
 void PendingWrites::arm() {
-  const int64_t left = first_->deadline - runtime_.clock.monotonic_nanos();
+  timer_deadline_ = first_->deadline;
+  const int64_t left = timer_deadline_ - runtime_.clock.monotonic_nanos();
   timer_ = runtime_.executor.schedule(Duration(left > 0 ? left : 0), [this] { expire(); });
 }
 
-void PendingWrites::append(Pending* pending) {
-  pending->previous = last_;
-  pending->next = nullptr;
-  (last_ == nullptr ? first_ : last_->next) = pending;
-  last_ = pending;
+// The later steps of a batch have the deadline of its first one, which may be before those of writes that wait already.
+void PendingWrites::insert(Pending* pending) {
+  Pending* next = nullptr;
+  Pending* previous = last_;
+  for (; previous != nullptr && previous->deadline > pending->deadline; previous = previous->previous) next = previous;
+  pending->previous = previous;
+  pending->next = next;
+  (previous == nullptr ? first_ : previous->next) = pending;
+  (next == nullptr ? last_ : next->previous) = pending;
+  if (timer_ != 0 && pending->deadline < timer_deadline_) runtime_.executor.cancel(std::exchange(timer_, 0));
   if (timer_ == 0) arm();
 }
 
@@ -92,6 +103,7 @@ PendingWrites::Pending* PendingWrites::take() {
 }
 
 void PendingWrites::give_back(Pending* pending) {
+  DCHECK(pending->waiter == nullptr && std::find(idle_.begin(), idle_.end(), pending) == idle_.end());
   *pending = {};
   idle_.push_back(pending);
 }

@@ -1,8 +1,8 @@
 // Writes that did not end at once, and the clients that wait for them, no longer than a timeout.
 //
 // A write that was started goes on to its end, also when its client has been told of a timeout or is gone: so it owns
-// what it needs (messaging/verbs.h). stop() waits for all of them. One a shard and timeout: deadlines pass in the order
-// in which the clients came, and one timer is enough for all.
+// what it needs (messaging/verbs.h). stop() waits for all of them. One a shard and timeout: the writes that wait are
+// in the order of their deadlines, mostly the order in which they came, and one timer is enough for all.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,7 @@ class PendingWrites {
   Task<std::optional<Status>> wait(Pending* pending, int64_t deadline);
   void expire();
   void arm();
-  void append(Pending* pending);
+  void insert(Pending* pending);
   void remove(Pending* pending);
   Pending* take();
   void give_back(Pending* pending);
@@ -55,6 +55,7 @@ class PendingWrites {
   Pending* first_ = nullptr;
   Pending* last_ = nullptr;
   TimerId timer_ = 0;  // for the first, or for one that has ended since
+  int64_t timer_deadline_ = 0;
   std::vector<std::unique_ptr<Pending>> all_;
   std::vector<Pending*> idle_;
   Gate gate_;
