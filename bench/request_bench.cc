@@ -202,7 +202,8 @@ class Client {
     co_return Status();
   }
   static Task<Status> flush_node(Client* self) {
-    co_return co_await self->node_->replica(0).on_every_engine([](Engine& engine) { return engine.flush({}); });
+    co_return co_await self->node_->replica(0).on_every_engine(
+        [](Engine& engine) { return engine.maintenance().flush({}); });
   }
   static Task<Status> stop_node(Client* self) {
     Status status = co_await self->node_->stop();

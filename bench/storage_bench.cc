@@ -90,7 +90,7 @@ Task<void> open_engine(Engine* engine, SchemaPtr schema, std::promise<void>* don
   done->set_value();
 }
 Task<void> flush_engine(Engine* engine, std::promise<void>* done) {
-  CHECK((co_await engine->flush({})).ok());
+  CHECK((co_await engine->maintenance().flush({})).ok());
   done->set_value();
 }
 Task<void> stop_engine(Engine* engine, std::promise<void>* done) {
@@ -259,10 +259,10 @@ BENCHMARK(BM_Slice100)
 void BM_Replay(benchmark::State& state) {
   Shard shard;
   auto keys = static_cast<uint64_t>(state.range(0));
-  for (int64_t round = 1; shard.engine().statistics().commitlog_bytes < (1ull << 30); ++round) {
+  for (int64_t round = 1; shard.engine().maintenance().statistics().commitlog_bytes < (1ull << 30); ++round) {
     fill(shard, "kv", keys, 1, round);
   }
-  const uint64_t bytes = shard.engine().statistics().commitlog_bytes;
+  const uint64_t bytes = shard.engine().maintenance().statistics().commitlog_bytes;
   for (auto unused : state) {
     state.PauseTiming();
     shard.close();

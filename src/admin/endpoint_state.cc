@@ -39,13 +39,14 @@ Task<EndpointState> endpoint_state(AdminContextPtr context) {
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool rpc_ready = co_await serving;
   const LocalNode& local = context->local();
-  std::string status = normal_status(local.tokens);
+  const Endpoint& endpoint = context->replica().topology().current()->local();
+  std::string status = normal_status(endpoint.tokens);
   SocketAddress native{local.rpc_address, local.native_port};
   result.states = {{"STATUS", 13, status},
                    {"LOAD", 9, double_to_text(static_cast<double>(load))},
                    {"SCHEMA", 7, context->schema()->version().to_string()},
-                   {"DC", 8, local.data_center},
-                   {"RACK", 10, local.rack},
+                   {"DC", 8, endpoint.datacenter},
+                   {"RACK", 10, endpoint.rack},
                    {"RELEASE_VERSION", 5, std::string(kReleaseVersion)},
                    {"RPC_ADDRESS", 4, local.rpc_address},
                    {"NET_VERSION", 1, kMessagingVersion},

@@ -54,7 +54,7 @@ void add(TableLatencies& total, const TableLatencies& part) {
 
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
 Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports) {
-  Engine& engine = coordinator->replica().engine();
+  Maintenance& engine = coordinator->replica().engine().maintenance();
   for (TableReport& report : reports) {
     auto statistics = engine.table_statistics(report.table->id);
     if (!statistics.ok()) continue;
@@ -121,7 +121,9 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
   EngineStatistics total;
   if (context->stopped) co_return total;
   auto* node = &context->node;
-  auto ask = [node](unsigned shard) { return Task<EngineStatistics>(node->replicas[shard]->engine().statistics()); };
+  auto ask = [node](unsigned shard) {
+    return Task<EngineStatistics>(node->replicas[shard]->engine().maintenance().statistics());
+  };
   auto parts = co_await gather<EngineStatistics>(*node->runtime, context->here(), ask);
   for (const EngineStatistics& part : parts) {
     total.commitlog_bytes += part.commitlog_bytes;

@@ -113,7 +113,7 @@ Json histograms_json(const TableReport& report) {
           {"cell_count", of_sstables(s.cells_per_partition)}};
 }
 
-using Selections = std::vector<Engine::Selection>;
+using Selections = std::vector<TableSelection>;
 
 // The tables that `keyspace` and `table…` name, or why there are none.
 std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections) {
@@ -136,16 +136,16 @@ std::optional<Answer> select(const Schema& schema, const Parameters& parameters,
   return std::nullopt;
 }
 
-using Operation = Task<Status> (Engine::*)(Engine::Selection);
+using Operation = Task<Status> (Maintenance::*)(TableSelection);
 
 Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operation operation) {
   Selections selections;
   if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
-  for (const Engine::Selection& selection : selections) {
+  for (const TableSelection& selection : selections) {
     if (context->stopped) break;
     auto* node = &context->node;
     std::function<Task<Status>(unsigned)> work = [node, selection, operation](unsigned shard) {
-      return (node->replicas[shard]->engine().*operation)(selection);
+      return (node->replicas[shard]->engine().maintenance().*operation)(selection);
     };
     Task<std::vector<Status>> task = gather<Status>(*node->runtime, context->here(), std::move(work));
     Status status = first_error(co_await task);
@@ -192,14 +192,14 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
 }
 
 Task<Answer> flush(AdminContextPtr context, Parameters parameters) {
-  return on_selection(std::move(context), std::move(parameters), &Engine::flush);
+  return on_selection(std::move(context), std::move(parameters), &Maintenance::flush);
 }
 
 Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
   if (parameters.is_true("split_output")) return not_supported("compact --split-output");
   if (parameters.has("start_token") || parameters.has("end_token")) return not_supported("compact of a token range");
   if (parameters.has("partition")) return not_supported("compact --partition");
-  return on_selection(std::move(context), std::move(parameters), &Engine::compact);
+  return on_selection(std::move(context), std::move(parameters), &Maintenance::compact);
 }
 
 // Nothing compacts by itself.
@@ -210,7 +210,7 @@ Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
     return std::move(*refusal);
   }
   Json all = Json::array();
-  for (const Engine::Selection& selection : selections) {
+  for (const TableSelection& selection : selections) {
     for (const TablePtr& table : stored_tables(*context->schema())) {
       if (!selection.keyspace.empty() && table->keyspace != selection.keyspace) continue;
       if (!selection.table.empty() && table->name != selection.table) continue;

@@ -120,7 +120,7 @@ class CoordinatorImpl : public Coordinator {
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
     // Tables of an old snapshot must not be found by their address.
-    replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(*diff.schema); });
+    replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
     replica_.topology().add_listener([this](const TopologyPtr&) {
       tables_.clear();
       replica_maps_.clear();
@@ -145,7 +145,7 @@ class CoordinatorImpl : public Coordinator {
 
  private:
   const TableState& state(const TableMetadata& table);
-  void forget_tables(const Schema& schema);
+  void forget_tables(const SchemaDiff& diff);
   const Topology& topology() { return *replica_.topology().current(); }
   const std::string& local_datacenter() { return topology().local().datacenter; }
   int required(const TableMetadata& table, Consistency consistency);
@@ -205,9 +205,11 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
   return tables_.emplace(&table, std::move(state)).first->second;
 }
 
-void CoordinatorImpl::forget_tables(const Schema& schema) {
+void CoordinatorImpl::forget_tables(const SchemaDiff& diff) {
   tables_.clear();
-  std::erase_if(latencies_, [&schema](const auto& entry) { return schema.table(entry.first) == nullptr; });
+  for (const Uuid& id : diff.changed_tables) {
+    if (diff.schema->table(id) == nullptr) latencies_.erase(id);
+  }
 }
 
 int CoordinatorImpl::required(const TableMetadata& table, Consistency consistency) {

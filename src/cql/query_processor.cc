@@ -32,7 +32,7 @@ class QueryProcessorImpl : public QueryProcessor {
         options_(std::move(options)),
         cache_(options_.prepared_statements_cache_bytes),
         clock_and_node_((runtime.random.next() >> 2) | 0x8000000000000000ULL) {
-    coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(*diff.schema); });
+    coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(diff); });
   }
 
   Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) override;
@@ -74,7 +74,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
   void put(const PreparedEntry& entry, std::vector<Bytes>* evicted);
   Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
-  void on_schema_change(const Schema& schema);
+  void on_schema_change(const SchemaDiff& diff);
   TablePtr prepared_table() const { return coordinator_.schema().current()->table("system", "prepared_statements"); }
   PartitionUpdate prepared_row(const Bytes& id, const std::string& keyspace, const std::string& text, Arena& arena);
   PartitionUpdate prepared_removal(const Bytes& id, Arena& arena);
@@ -576,7 +576,9 @@ Task<Status> QueryProcessorImpl::load_prepared() {
 
 // A statement whose tables kept their columns goes on under the same id; others are dropped, so that clients prepare
 // them again and learn their new metadata.
-void QueryProcessorImpl::on_schema_change(const Schema& schema) {
+void QueryProcessorImpl::on_schema_change(const SchemaDiff& diff) {
+  if (diff.changed_tables.empty()) return;
+  const Schema& schema = *diff.schema;
   void_.clear();
   for (const Bytes& id : cache_.ids()) {
     PreparedEntry* entry = cache_.find(id);

@@ -158,7 +158,7 @@ std::string ReplicationParams::short_class() const {
 }
 
 TablePtr KeyspaceMetadata::table(std::string_view name) const {
-  auto it = tables.find(std::string(name));
+  auto it = tables.find(name);
   return it == tables.end() ? nullptr : it->second;
 }
 
@@ -174,7 +174,7 @@ std::vector<UserTypePtr> KeyspaceMetadata::types_in_dependency_order() const {
 }
 
 KeyspacePtr Schema::keyspace(std::string_view name) const {
-  auto it = keyspaces_.find(std::string(name));
+  auto it = keyspaces_.find(name);
   return it == keyspaces_.end() ? nullptr : it->second;
 }
 
@@ -185,28 +185,35 @@ TablePtr Schema::table(std::string_view keyspace, std::string_view name) const {
 
 const TablePtr& Schema::table(const Uuid& id) const {
   static const TablePtr kNone;
-  auto it = by_id_.find(id.view());
+  auto it = by_id_.find(id);
   return it == by_id_.end() ? kNone : it->second;
 }
 
-void Schema::index() {
-  by_id_.clear();
-  for (const auto& [name, keyspace] : keyspaces_) {
-    for (const auto& [table_name, table] : keyspace->tables) by_id_.emplace(table->id.view(), table);
-  }
+void Schema::index(const KeyspacePtr& before, const KeyspacePtr& after) {
+  static const KeyspaceMetadata kNone;
+  auto forget = [this](const TableMetadata& table) {
+    auto found = by_id_.find(table.id);
+    if (found != by_id_.end() && found->second.get() == &table) by_id_.erase(table.id);
+  };
+  auto know = [&](const TableMetadata& table) { by_id_.set(table.id, after->table(table.name)); };
+  compare_maps(before == nullptr ? kNone.tables : before->tables, after == nullptr ? kNone.tables : after->tables,
+               forget, know, [&](const TableMetadata& old, const TableMetadata& table) {
+                 if (old.id != table.id) forget(old);
+                 know(table);
+               });
 }
 
 std::shared_ptr<const Schema> Schema::with_keyspace(KeyspacePtr keyspace) const {
   auto copy = std::make_shared<Schema>(*this);
-  copy->keyspaces_[keyspace->name] = keyspace;
-  copy->index();
+  copy->index(this->keyspace(keyspace->name), keyspace);
+  copy->keyspaces_.set(keyspace->name, keyspace);
   return copy;
 }
 
 std::shared_ptr<const Schema> Schema::without_keyspace(const std::string& name) const {
   auto copy = std::make_shared<Schema>(*this);
+  copy->index(this->keyspace(name), nullptr);
   copy->keyspaces_.erase(name);
-  copy->index();
   return copy;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/containers.h"
+#include "base/shared_map.h"
 #include "base/uuid.h"
 #include "model/types.h"
 
@@ -152,7 +153,7 @@ struct ReplicationParams {
 struct KeyspaceMetadata {
   std::string name;
   ReplicationParams replication;
-  std::map<std::string, TablePtr> tables;
+  SharedMap<std::string, TablePtr> tables;
   std::map<std::string, UserTypePtr> types;
   bool is_virtual = false;
 
@@ -165,7 +166,7 @@ using KeyspacePtr = std::shared_ptr<const KeyspaceMetadata>;
 
 class Schema {
  public:
-  const std::map<std::string, KeyspacePtr>& keyspaces() const { return keyspaces_; }
+  const SharedMap<std::string, KeyspacePtr>& keyspaces() const { return keyspaces_; }
   KeyspacePtr keyspace(std::string_view name) const;
   TablePtr table(std::string_view keyspace, std::string_view name) const;
   const TablePtr& table(const Uuid& id) const;  // nullptr: there is none
@@ -177,12 +178,28 @@ class Schema {
   std::shared_ptr<const Schema> with_version(Uuid version) const;
 
  private:
-  void index();
-  std::map<std::string, KeyspacePtr> keyspaces_;
-  StringMap<TablePtr> by_id_;  // key: the id's 16 bytes
+  void index(const KeyspacePtr& before, const KeyspacePtr& after);
+  SharedMap<std::string, KeyspacePtr> keyspaces_;
+  SharedMap<Uuid, TablePtr> by_id_;
   Uuid version_;
 };
 using SchemaPtr = std::shared_ptr<const Schema>;
+
+// Calls changed(old, now) for each table that is not the same object in both. One of them is nullptr for a table that is
+// in the other schema alone.
+template <class Changed>
+void for_changed_tables(const Schema& before, const Schema& after, Changed changed) {
+  static const KeyspaceMetadata kNone;
+  auto compare = [&](const KeyspaceMetadata& old, const KeyspaceMetadata& now) {
+    compare_maps(
+        old.tables, now.tables, [&](const TableMetadata& gone) { changed(&gone, nullptr); },
+        [&](const TableMetadata& made) { changed(nullptr, &made); },
+        [&](const TableMetadata& from, const TableMetadata& to) { changed(&from, &to); });
+  };
+  compare_maps(
+      before.keyspaces(), after.keyspaces(), [&](const KeyspaceMetadata& gone) { compare(gone, kNone); },
+      [&](const KeyspaceMetadata& made) { compare(kNone, made); }, compare);
+}
 
 // Copies of a keyspace with one table or type replaced, added or removed.
 KeyspacePtr with_table(const KeyspaceMetadata& keyspace, TablePtr table);

@@ -22,7 +22,7 @@
 
 #include "base/result.h"
 #include "cql/context/guardrails.h"
-#include "storage/engine/engine.h"
+#include "storage/options.h"
 
 namespace cassandra_like {
 

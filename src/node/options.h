@@ -5,7 +5,7 @@
 
 #include "cql/context/statement.h"
 #include "node/config.h"
-#include "storage/engine/engine.h"
+#include "storage/options.h"
 #include "transport/server.h"
 
 namespace cassandra_like {

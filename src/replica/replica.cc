@@ -189,7 +189,7 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
   auto* shared = &shared_;
   using Position = Result<CommitLogPosition>;
   std::function<Task<Position>(unsigned)> truncate_on = [shared, table, tag](unsigned shard) {
-    return shared->engines[shard]->truncate(table, tag);
+    return shared->engines[shard]->maintenance().truncate(table, tag);
   };
   auto positions = co_await gather<Position>(shared_.runtime, executor(shard_), std::move(truncate_on));
   TruncationRecord record;
@@ -216,7 +216,7 @@ Task<Status> ReplicaImpl::on_every_engine(std::function<Task<Status>(Engine&)> w
 Task<std::vector<TableStatistics>> ReplicaImpl::table_statistics(Uuid table) {
   auto* shared = &shared_;
   auto ask = [shared, table](unsigned shard) {
-    auto statistics = shared->engines[shard]->table_statistics(table);
+    auto statistics = shared->engines[shard]->maintenance().table_statistics(table);
     return Task<TableStatistics>(statistics.ok() ? *statistics : TableStatistics());
   };
   co_return co_await gather<TableStatistics>(shared_.runtime, executor(shard_), ask);
@@ -224,15 +224,19 @@ Task<std::vector<TableStatistics>> ReplicaImpl::table_statistics(Uuid table) {
 
 Task<std::vector<EngineStatistics>> ReplicaImpl::engine_statistics() {
   auto* shared = &shared_;
-  auto ask = [shared](unsigned shard) { return Task<EngineStatistics>(shared->engines[shard]->statistics()); };
+  auto ask = [shared](unsigned shard) {
+    return Task<EngineStatistics>(shared->engines[shard]->maintenance().statistics());
+  };
   co_return co_await gather<EngineStatistics>(shared_.runtime, executor(shard_), ask);
 }
 
 Task<Status> ReplicaImpl::build_index(TablePtr table, std::string index) {
   std::function<Task<Status>(Engine&)> build = [table, index](Engine& engine) {
-    return engine.build_index(table, index);
+    return engine.maintenance().build_index(table, index);
   };
   CO_TRY(co_await on_every_engine(std::move(build)));
+  const TablePtr& now = store_.current()->table(table->id);
+  if (now == nullptr || !now->indexes.contains(index)) co_return Status();  // dropped meanwhile
   Arena arena;
   auto update = index_built(*store_.current(), *table, index,
                             shared_.timestamps.next(shared_.runtime.shard(shard_).clock.wall_micros()), arena);

@@ -109,6 +109,9 @@ SchemaNode ShardedReplicaImpl::schema_node() {
     return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
   };
   node.save_version = [this](Uuid version) { return save_version(version); };
+  node.build_index = [shared](TablePtr table, std::string index) {
+    return shared->replicas[0]->build_index(std::move(table), std::move(index));
+  };
   node.use_schema = [shared](unsigned shard, SchemaPtr schema, int64_t at_millis) {
     return shared->engines[shard]->set_schema(std::move(schema), at_millis);
   };
@@ -173,7 +176,7 @@ Task<Status> note_timestamps_on(NodeShared* shared, unsigned shard) {
   std::vector<TablePtr> tables{schema->table("system", "local"), schema->table("system", "IndexInfo")};
   for (const auto& [name, table] : schema->keyspace("system_schema")->tables) tables.push_back(table);
   for (const TablePtr& table : tables) {
-    CO_ASSIGN_OR_RETURN(int64_t latest, shared->engines[shard]->max_timestamp(table->id));
+    CO_ASSIGN_OR_RETURN(int64_t latest, shared->engines[shard]->maintenance().max_timestamp(table->id));
     shared->timestamps.note(latest);
   }
   co_return Status();
@@ -215,7 +218,7 @@ Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
 Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();
-  auto flush = [shared](unsigned shard) { return shared->engines[shard]->flush(Engine::Selection()); };
+  auto flush = [shared](unsigned shard) { return shared->engines[shard]->maintenance().flush(TableSelection()); };
   auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
   CO_TRY(co_await on_every_shard(flush));
   co_return co_await on_every_shard(remove);

@@ -28,16 +28,13 @@ struct UnwrappedRange {
   std::string start, end;  // as Cassandra prints tokens; the ring's end is its smallest token
 };
 
-// The primary ranges of a node that owns these tokens, without those that wrap around.
-std::vector<UnwrappedRange> primary_ranges(const LocalNode& node) {
-  Endpoint endpoint;
-  endpoint.host_id = node.host_id;
-  endpoint.tokens = node.tokens;
+// This node's primary ranges, without those that wrap around.
+std::vector<UnwrappedRange> primary_ranges(const TokenRing& ring) {
   std::vector<UnwrappedRange> out;
   auto add = [&out](Token left, RingPosition start, Token right, RingPosition end) {
     out.push_back({{std::move(start), std::move(end)}, std::to_string(left), std::to_string(right)});
   };
-  for (const TokenRange& range : TokenRing({endpoint}, 0).primary_ranges(0)) {
+  for (const TokenRange& range : ring.primary_ranges(ring.local())) {
     if (range.left < range.right) {
       add(range.left, RingPosition::after(range.left), range.right, RingPosition::after(range.right));
     } else {
@@ -55,7 +52,7 @@ Task<Result<Estimates>> estimate_on(Executor* executor, Replica* replica, Uuid t
                                     const std::vector<UnwrappedRange>* ranges) {
   Estimates out;
   for (const UnwrappedRange& range : *ranges) {
-    CO_ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->engine().estimate_size(table, range.keys));
+    CO_ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->engine().maintenance().estimate_size(table, range.keys));
     out.push_back(estimate);
     co_await executor->yield();
   }
@@ -167,7 +164,7 @@ Task<Status> replace_rows(Replica* replica, TablePtr table, const Rows* wanted, 
 Task<Status> record_size_estimates(Runtime* runtime, std::vector<Replica*> replicas) {
   Replica* replica = replicas[0];
   const SchemaPtr schema = replica->schema().current();
-  const std::vector<UnwrappedRange> ranges = primary_ranges(replica->local_node());
+  const std::vector<UnwrappedRange> ranges = primary_ranges(*replica->topology().current()->ring());
   Rows sizes, tables;
   for (const auto& [name, keyspace] : schema->keyspaces()) {
     if (keyspace->is_virtual || keyspace->replication.short_class() == "LocalStrategy") continue;

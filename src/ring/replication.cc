@@ -31,16 +31,17 @@ Result<int> parse_int(std::string_view text) {
 // "3", or "3/1" with the number of transient replicas.
 Result<int> parse_replication_factor(const std::string& text) {
   std::string_view all = text;
-  int transient = 0;
+  std::string_view of_transient = "0";
   if (size_t slash = text.find('/'); slash != std::string::npos) {
     if (slash + 1 == text.size() || text.find('/', slash + 1) != std::string::npos) {
       return config_error("Replication factor format is <replicas> or <replicas>/<transient>");
     }
     all = all.substr(0, slash);
-    ASSIGN_OR_RETURN(transient, parse_int(std::string_view(text).substr(slash + 1)));
+    of_transient = std::string_view(text).substr(slash + 1);
   }
   ASSIGN_OR_RETURN(int replicas, parse_int(all));
-  if (transient != 0) return config_error("Transient replication is not supported yet");
+  ASSIGN_OR_RETURN(int transient, parse_int(of_transient));
+  if (transient != 0) return config_error("Transient replication is not enabled on this node");
   if (replicas < 0) {
     return config_error(fmt::format("Replication factor must be non-negative, found {}", replicas));
   }
@@ -68,7 +69,7 @@ std::string previous_or_default(const ReplicationRequest& request) {
 }
 
 // NetworkTopologyStrategy.prepareOptions. A replication_factor that cannot be read counts for nothing.
-Status expand_datacenters(const ReplicationRequest& request, StringPairs* options) {
+void expand_datacenters(const ReplicationRequest& request, StringPairs* options) {
   bool none_given = options->empty();
   if (none_given) (*options)[kReplicationFactor] = previous_or_default(request);
   auto it = options->find(kReplicationFactor);
@@ -79,12 +80,10 @@ Status expand_datacenters(const ReplicationRequest& request, StringPairs* option
       if (name != kReplicationFactor && name != "class") options->emplace(name, value);
     }
     auto factor = parse_replication_factor(replication);
-    if (!factor.ok() && replication.find('/') != std::string::npos) return factor.error();
-    if (!factor.ok()) return {};
+    if (!factor.ok()) return;
     for (const std::string& datacenter : request.datacenters) options->emplace(datacenter, std::to_string(*factor));
   }
   std::erase_if(*options, [](const auto& option) { return option.second == "0"; });
-  return {};
 }
 
 Status check_recognized(const ReplicationRequest& request, const ReplicationParams& params) {
@@ -219,7 +218,7 @@ Result<StringPairs> prepare_replication(const ReplicationRequest& request) {
   StringPairs options = request.options;
   options.erase("class");
   if (name.ends_with(".SimpleStrategy")) options.emplace(kReplicationFactor, previous_or_default(request));
-  if (name.ends_with(".NetworkTopologyStrategy")) TRY(expand_datacenters(request, &options));
+  if (name.ends_with(".NetworkTopologyStrategy")) expand_datacenters(request, &options);
   options["class"] = name;
   if (name.ends_with(".LocalStrategy")) {
     return invalid("Unable to use given strategy class: LocalStrategy is reserved for internal use.");

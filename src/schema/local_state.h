@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "model/mutation.h"
 #include "runtime/runtime.h"
 #include "schema/system_tables.h"
-#include "storage/engine/engine.h"
+#include "storage/engine/truncation.h"
+#include "storage/options.h"
 
 namespace cassandra_like {
 

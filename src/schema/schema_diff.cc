@@ -70,33 +70,50 @@ bool is_same_table(const TableMetadata& a, const TableMetadata& b) {
 
 std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after) {
   std::vector<SchemaEvent> events;
-  for (const auto& [name, keyspace] : before.keyspaces()) {
-    if (after.keyspace(name) == nullptr) append_keyspace_events(keyspace.get(), nullptr, &events);
-  }
-  for (const auto& [name, keyspace] : after.keyspaces()) {
-    KeyspacePtr old = before.keyspace(name);
-    if (old != keyspace) append_keyspace_events(old.get(), keyspace.get(), &events);
-  }
+  compare_maps(
+      before.keyspaces(), after.keyspaces(),
+      [&](const KeyspaceMetadata& keyspace) { append_keyspace_events(&keyspace, nullptr, &events); },
+      [](const KeyspaceMetadata&) {}, [](const KeyspaceMetadata&, const KeyspaceMetadata&) {});
+  compare_maps(
+      before.keyspaces(), after.keyspaces(), [](const KeyspaceMetadata&) {},
+      [&](const KeyspaceMetadata& keyspace) { append_keyspace_events(nullptr, &keyspace, &events); },
+      [&](const KeyspaceMetadata& old, const KeyspaceMetadata& keyspace) {
+        append_keyspace_events(&old, &keyspace, &events);
+      });
   return events;
+}
+
+std::vector<Uuid> changed_tables(const Schema& before, const Schema& after) {
+  std::vector<Uuid> changed;
+  for_changed_tables(before, after, [&](const TableMetadata* old, const TableMetadata*) {
+    if (old != nullptr) changed.push_back(old->id);
+  });
+  return changed;
 }
 
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after) {
   std::vector<std::pair<std::string, std::string>> dropped;
-  auto compare = [&](const TableMetadata& old, const TableMetadata* now) {
-    for (const auto& [name, index] : old.indexes) {
-      if (now == nullptr || !now->indexes.contains(name)) dropped.emplace_back(old.keyspace, name);
+  for_changed_tables(before, after, [&](const TableMetadata* old, const TableMetadata* now) {
+    if (old == nullptr) return;
+    for (const auto& [name, index] : old->indexes) {
+      if (now == nullptr || !now->indexes.contains(name)) dropped.emplace_back(old->keyspace, name);
     }
-  };
-  static const KeyspaceMetadata kNone;
-  for (const auto& [name, keyspace] : before.keyspaces()) {
-    const KeyspacePtr now = after.keyspace(name);
-    if (now == keyspace) continue;
-    compare_maps(
-        keyspace->tables, now == nullptr ? kNone.tables : now->tables,
-        [&](const TableMetadata& table) { compare(table, nullptr); }, [](const TableMetadata&) {},
-        [&](const TableMetadata& old, const TableMetadata& table) { compare(old, &table); });
-  }
+  });
   return dropped;
+}
+
+std::vector<std::pair<TablePtr, std::string>> created_indexes(const Schema& before, const Schema& after) {
+  std::vector<std::pair<TablePtr, std::string>> created;
+  for_changed_tables(before, after, [&](const TableMetadata* old, const TableMetadata* now) {
+    if (now == nullptr) return;
+    for (const auto& [name, index] : now->indexes) {
+      const bool is_known = old != nullptr && old->id == now->id && old->indexes.contains(name);
+      if (index.kind == IndexKind::kComposites && !is_known) {
+        created.emplace_back(after.table(now->keyspace, now->name), name);
+      }
+    }
+  });
+  return created;
 }
 
 }  // namespace cassandra_like

@@ -21,8 +21,9 @@ struct SchemaEvent {
 };
 
 struct SchemaDiff {
-  SchemaPtr schema;                 // the next one
-  std::vector<SchemaEvent> events;  // empty: nothing changed
+  SchemaPtr schema;                  // the next one
+  std::vector<SchemaEvent> events;   // empty: nothing changed
+  std::vector<Uuid> changed_tables;  // for listeners: tables that the shard had and that are gone or altered
   // The mutations of system_schema, each as MutationSerializer writes it: for other nodes.
   std::vector<Bytes> mutations;
 };
@@ -34,26 +35,12 @@ bool is_same_table(const TableMetadata& a, const TableMetadata& b);
 // those created, then what was altered. Empty: nothing changed.
 std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after);
 
+// The ids of the tables of `before` that are gone or altered.
+std::vector<Uuid> changed_tables(const Schema& before, const Schema& after);
+
 // Keyspace and name of each index that is no longer there.
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after);
-
-// Calls removed(old), added(new) and kept(old, new) for what two sorted maps of pointers have; equal pointers are passed
-// over.
-template <class Map, class Removed, class Added, class Kept>
-void compare_maps(const Map& before, const Map& after, Removed removed, Added added, Kept kept) {
-  auto old = before.begin();
-  auto now = after.begin();
-  while (old != before.end() || now != after.end()) {
-    const int order = old == before.end() ? 1 : now == after.end() ? -1 : old->first.compare(now->first);
-    if (order < 0) {
-      removed(*old++->second);
-    } else if (order > 0) {
-      added(*now++->second);
-    } else {
-      if (old->second != now->second) kept(*old->second, *now->second);
-      ++old, ++now;
-    }
-  }
-}
+// Table and name of each index that was not there, of the kind that this node has.
+std::vector<std::pair<TablePtr, std::string>> created_indexes(const Schema& before, const Schema& after);
 
 }  // namespace cassandra_like

@@ -75,15 +75,25 @@ void SchemaDigest::clear(size_t table, const DecoratedKey& keyspace) {
   partitions_[table].erase(Position(keyspace.token, keyspace.key));
 }
 
-Uuid SchemaDigest::version() const {
-  Md5 digest;
+std::vector<BytesView> SchemaDigest::parts() const {
+  std::vector<BytesView> out;
   for (const auto& partitions : partitions_) {
     for (const auto& [position, partition] : partitions) {
-      digest.update(partition.head);
-      for (const auto& [name, rows] : partition.rows) digest.update(rows);
+      out.emplace_back(partition.head);
+      for (const auto& [name, rows] : partition.rows) out.emplace_back(rows);
     }
   }
-  const std::array<uint8_t, 16> sum = digest.finish();
+  return out;
+}
+
+Uuid SchemaDigest::version() const {
+  Md5 md5;
+  for (BytesView part : parts()) md5.update(part);
+  return version_of(md5);
+}
+
+Uuid SchemaDigest::version_of(Md5& md5) {
+  const std::array<uint8_t, 16> sum = md5.finish();
   return Uuid::name_based(BytesView(reinterpret_cast<const char*>(sum.data()), sum.size()));
 }
 

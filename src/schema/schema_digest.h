@@ -11,13 +11,17 @@
 //   cell: value | timestamp, int64 | ttl, int32 | 0x01 (no counter)
 //
 // The bytes are kept by partition and by the first clustering column (a table's name, mostly), so that a change reads
-// and serializes only what it touched. MD5 runs over all of them each time: about 1.1 KB for a table of three columns.
+// and serializes only what it touched. MD5 runs over all of them each time: about 1.1 KB for a table of three columns, 1.5
+// microseconds.
 #pragma once
 
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "absl/container/btree_map.h"
+#include "base/checksum.h"
 #include "base/uuid.h"
 #include "model/row.h"
 
@@ -40,11 +44,15 @@ class SchemaDigest {
   void clear(size_t table, const DecoratedKey& keyspace);
 
   Uuid version() const;
+  // The bytes that the version is computed of, in order, for a caller who spreads the work; valid until the next change.
+  std::vector<BytesView> parts() const;
+  // `md5` got all parts.
+  static Uuid version_of(Md5& md5);
 
  private:
   struct Partition {
     Bytes head;
-    std::map<std::string, Bytes, std::less<>> rows;
+    absl::btree_map<std::string, Bytes, std::less<>> rows;
   };
   using Position = std::pair<Token, std::string>;
 

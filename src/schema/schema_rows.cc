@@ -81,7 +81,7 @@ class KeyspaceReader {
       }
       const TablePtr old = before == nullptr ? nullptr : before->table(name);
       ASSIGN_OR_RETURN(TablePtr table, read_table(name, old));
-      result->tables[name] = std::move(table);
+      if (scope.whole || table != old) result->tables.set(name, std::move(table));
     }
     const bool same = before != nullptr && before->replication == result->replication &&
                       before->tables == result->tables && is_same_types(*before, *result);

@@ -15,8 +15,11 @@ Task<Result<SchemaDiff>> SchemaStore::merge(std::vector<Bytes> mutations) {
 }
 
 void SchemaStore::publish(const SchemaDiff& diff) {
+  // A shard that missed a change learns of both now.
+  SchemaDiff here{diff.schema, diff.events, {}, {}};
+  if (current_ != nullptr) here.changed_tables = changed_tables(*current_, *diff.schema);
   current_ = diff.schema;
-  for (auto& listener : listeners_) listener(diff);
+  for (auto& listener : listeners_) listener(here);
 }
 
 }  // namespace cassandra_like

@@ -12,6 +12,8 @@ namespace {
 
 // More names than this are read with all that the keyspace has.
 constexpr size_t kMaxNames = 64;
+// Hashed in one turn: MD5 takes a millisecond for 700 KB.
+constexpr size_t kTurnBytes = 128 << 10;
 
 // The generations of the replicated system keyspaces' definitions: the write times of their rows, so that nodes of one
 // version agree (auth.AuthKeyspace, schema.SystemDistributedKeyspace, tracing.TraceKeyspace). In the order in which
@@ -58,7 +60,7 @@ KeyspacePtr evolved(const KeyspacePtr& builtin, const KeyspacePtr& saved) {
   for (const auto& [name, table] : saved->tables) {
     auto own = result->tables.find(name);
     if (own == result->tables.end()) {
-      result->tables.emplace(name, table);
+      result->tables.set(name, table);
       continue;
     }
     const TableMetadata& wanted = *own->second;
@@ -75,7 +77,7 @@ KeyspacePtr evolved(const KeyspacePtr& builtin, const KeyspacePtr& saved) {
                                                   wanted.clustering, std::move(others));
     merged->flags = wanted.flags;
     merged->params = wanted.params;
-    own->second = std::move(merged);
+    result->tables.set(name, std::move(merged));
   }
   return result;
 }
@@ -147,15 +149,19 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::merge_from(unsigned shard, std::ve
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transformation) {
   co_await begin();
+  const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run(&transformation);
   end();
+  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
   co_return diff;
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::merge(std::vector<Bytes> mutations) {
   co_await begin();
+  const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run_merge(&mutations);
   end();
+  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
   co_return diff;
 }
 
@@ -168,16 +174,14 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
   CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, timestamp));
   Batch batch;
   batch.tables = before;
-  for (const auto& [name, keyspace] : before->keyspaces()) {
-    const KeyspacePtr after = next->keyspace(name);
-    if (after == keyspace) continue;
-    batch.add(schema_updates(*before, keyspace.get(), after.get(), options_at(timestamp), batch.arena));
-  }
-  for (const auto& [name, keyspace] : next->keyspaces()) {
-    if (before->keyspace(name) != nullptr) continue;
-    batch.add(schema_updates(*before, nullptr, keyspace.get(), options_at(timestamp), batch.arena));
-  }
-  if (batch.mutations.empty()) co_return SchemaDiff{before, {}, {}};
+  auto add = [&](const KeyspaceMetadata* old, const KeyspaceMetadata* now) {
+    batch.add(schema_updates(*before, old, now, options_at(timestamp), batch.arena));
+  };
+  compare_maps(
+      before->keyspaces(), next->keyspaces(), [&](const KeyspaceMetadata& gone) { add(&gone, nullptr); },
+      [&](const KeyspaceMetadata& made) { add(nullptr, &made); },
+      [&](const KeyspaceMetadata& old, const KeyspaceMetadata& now) { add(&old, &now); });
+  if (batch.mutations.empty()) co_return SchemaDiff{before, {}, {}, {}};
   CO_ASSIGN_OR_RETURN(SchemaDiff diff, co_await apply(&batch));
   for (const Mutation& mutation : batch.mutations) serialize(mutation, diff.mutations.emplace_back());
   co_return diff;
@@ -211,18 +215,44 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
   Scopes unread;
   Status broken;
   CO_ASSIGN_OR_RETURN(SchemaPtr after, co_await read_again(before, pending_, &unread, &broken));
-  const Uuid version = digest_->version();
+  CO_TRY(co_await forget_indexes(before.get(), after.get()));
+  // The version has no need of a sync: it is computed from the tables again at the start.
+  Promise<Uuid> computed;
+  spawn(compute_version(&computed));
+  Status synced = co_await node_.sync();
+  const Uuid version = co_await computed;
+  if (!synced.ok()) co_return std::move(synced.error());
   if (version != after->version()) after = after->with_version(version);
-  SchemaDiff diff{after, schema_events(*before, *after), {}};
+  SchemaDiff diff{after, schema_events(*before, *after), {}, {}};
   if (after != before) {
-    CO_TRY(co_await forget_indexes(before.get(), after.get()));
     CO_TRY(co_await node_.save_version(version));
+    CO_TRY(co_await publish(&diff));
   }
-  CO_TRY(co_await node_.sync());
-  if (after != before) CO_TRY(co_await publish(&diff));
   pending_ = std::move(unread);
   if (!broken.ok()) co_return std::move(broken.error());
   co_return diff;
+}
+
+Task<Status> SchemaUpdateHandler::build_indexes(SchemaPtr before, SchemaPtr after) {
+  for (const auto& [table, index] : created_indexes(*before, *after)) {
+    CO_TRY(co_await node_.build_index(table, index));
+  }
+  co_return Status();
+}
+
+// Nothing else touches the digest meanwhile: changes run one after the other.
+Task<void> SchemaUpdateHandler::compute_version(Promise<Uuid>* computed) {
+  const std::vector<BytesView> parts = digest_->parts();
+  Md5 md5;
+  size_t in_turn = 0;
+  for (BytesView part : parts) {
+    md5.update(part);
+    in_turn += part.size();
+    if (in_turn < kTurnBytes) continue;
+    in_turn = 0;
+    co_await runtime_.shard(0).executor.yield();
+  }
+  computed->set(SchemaDigest::version_of(md5));
 }
 
 Task<Status> SchemaUpdateHandler::forget_indexes(const Schema* before, const Schema* after) {

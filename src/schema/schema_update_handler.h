@@ -35,6 +35,8 @@ struct SchemaNode {
   std::function<Task<Status>(Uuid version)> save_version;
   // Runs on the shard: its engine opens and drops tables. `at_millis` names the snapshots of dropped tables.
   std::function<Task<Status>(unsigned shard, SchemaPtr schema, int64_t at_millis)> use_schema;
+  // Fills an index from the rows that its table has.
+  std::function<Task<Status>(TablePtr table, std::string index)> build_index;
 };
 
 // Rows of one schema table below one first clustering value: as values, and as the digest has them.
@@ -55,7 +57,8 @@ class SchemaUpdateHandler {
   // Writes what load() found missing of the system keyspaces. The stores have what load() returned.
   Task<Status> save_system_keyspaces();
 
-  // Runs the transformation on the latest schema, and makes what it returns the schema.
+  // Runs the transformation on the latest schema, and makes what it returns the schema. Indexes that it creates are
+  // built when it is done, and other changes may run meanwhile.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
   // Mutations of system_schema from elsewhere, each as MutationSerializer writes it. Any order and any repetition of the
   // same mutations ends in the same schema. kInvalid when one is of another keyspace.
@@ -86,6 +89,8 @@ class SchemaUpdateHandler {
   Task<Result<KeyspacePtr>> read_keyspace(std::string name, SchemaScope scope, KeyspacePtr before);
   Task<Status> read_partition(size_t table, std::string keyspace, const std::set<std::string>* names, SchemaRows* rows);
   Task<Status> publish(const SchemaDiff* diff);
+  Task<Status> build_indexes(SchemaPtr before, SchemaPtr after);
+  Task<void> compute_version(Promise<Uuid>* computed);
   // system."IndexInfo" forgets the indexes that are no longer there.
   Task<Status> forget_indexes(const Schema* before, const Schema* after);
   SchemaWriteOptions options_at(int64_t timestamp) const { return {timestamp, cdc_enabled_}; }

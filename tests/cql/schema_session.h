@@ -97,7 +97,7 @@ class SchemaSession {
     if (!checked.ok()) return error(checked.error());
     SchemaChangeInput input;
     input.options = &options_;
-    input.nodes = {{"datacenter1", 1}};
+    input.ring = ring_;
     input.timestamp_micros = 1700000000000000;
     input.table_id = Uuid::random(7, ++last_id_);
     auto next = statement.apply(schema_, input);
@@ -116,6 +116,15 @@ class SchemaSession {
     return lines;
   }
 
+  // A ring of one node.
+  static std::shared_ptr<const TokenRing> make_ring() {
+    Endpoint node;
+    node.datacenter = "datacenter1";
+    node.tokens = {0};
+    return std::make_shared<TokenRing>(std::vector<Endpoint>{node}, 0);
+  }
+
+  std::shared_ptr<const TokenRing> ring_ = make_ring();
   SchemaPtr schema_;
   std::vector<SchemaEvent> events_;
   CqlOptions options_;

@@ -37,7 +37,7 @@ class Node {
     ASSERT_TRUE(done.ok()) << text << ": " << done.error().message();
   }
   void flush() {
-    std::function<Task<Status>(Engine&)> flush = [](Engine& engine) { return engine.flush({}); };
+    std::function<Task<Status>(Engine&)> flush = [](Engine& engine) { return engine.maintenance().flush({}); };
     ASSERT_TRUE(node_.run<Status>(0, [&] { return node_.on(0).on_every_engine(flush); }).ok());
   }
   // page_size 0: without pages.

@@ -95,9 +95,12 @@ class RangeReadTest : public testing::TestWithParam<unsigned> {
     return lines;
   }
   void flush() {
-    ASSERT_TRUE(
-        node.run<Status>(0, [&] { return node.on(0).on_every_engine([](Engine& engine) { return engine.flush({}); }); })
-            .ok());
+    ASSERT_TRUE(node.run<Status>(0,
+                                 [&] {
+                                   return node.on(0).on_every_engine(
+                                       [](Engine& engine) { return engine.maintenance().flush({}); });
+                                 })
+                    .ok());
   }
   template <class Sink>
   Result<ReadStatistics> read_into(Sink& sink, const ReadCommand& command) {
@@ -123,7 +126,7 @@ class RangeReadTest : public testing::TestWithParam<unsigned> {
   uint64_t rows_read() {
     uint64_t rows = 0;
     for (unsigned shard = 0; shard < node.shards(); ++shard) {
-      rows += node.on(shard).engine().table_statistics(table->id)->live_rows_per_read.sum();
+      rows += node.on(shard).engine().maintenance().table_statistics(table->id)->live_rows_per_read.sum();
     }
     return rows;
   }
@@ -282,7 +285,7 @@ TEST_P(RangeReadTest, TablesMayChangeBetween) {
   sink.change = [&] {
     for (unsigned shard = 0; shard < node.shards(); ++shard) {
       node.runtime(shard).executor.post([&, shard] {
-        spawn([](Engine* engine) -> Task<void> { co_await engine->flush({}); }(&node.on(shard).engine()));
+        spawn([](Engine* engine) -> Task<void> { co_await engine->maintenance().flush({}); }(&node.on(shard).engine()));
       });
     }
   };

@@ -35,7 +35,9 @@ TEST(Restart, TruncatedStaysTruncated) {
   ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
   fill(node, "flushed", 1);
   ASSERT_TRUE(
-      node.run<Status>(0, [&] { return node.on(0).on_every_engine([](Engine& engine) { return engine.flush({}); }); })
+      node.run<Status>(
+              0,
+              [&] { return node.on(0).on_every_engine([](Engine& engine) { return engine.maintenance().flush({}); }); })
           .ok());
   fill(node, "in memory", 2);
   TablePtr table = node.table("t");

@@ -22,7 +22,7 @@ class SizeEstimates : public testing::Test {
     }
   }
   void flush() {
-    auto flush = [](Engine& engine) { return engine.flush({}); };
+    auto flush = [](Engine& engine) { return engine.maintenance().flush({}); };
     CHECK(node.run<Status>(0, [&] { return node.on(0).on_every_engine(flush); }).ok());
   }
   void record() {
@@ -84,7 +84,7 @@ TEST_F(SizeEstimates, AreWrittenAgainOnlyWhereTheyChanged) {
   const Uuid id = node.table("size_estimates", "system")->id;
   auto writes = [&] {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < node.shards(); ++i) sum += node.on(i).engine().table_statistics(id)->writes;
+    for (unsigned i = 0; i < node.shards(); ++i) sum += node.on(i).engine().maintenance().table_statistics(id)->writes;
     return sum;
   };
   const uint64_t before = writes();

@@ -155,7 +155,7 @@ TEST(ReplicationTest, OptionsThatAreRefused) {
   EXPECT_EQ(simple("99999999999"), "For input string: \"99999999999\"");
   EXPECT_EQ(simple("-1"), "Replication factor must be non-negative, found -1");
   EXPECT_EQ(simple("3/1/1"), "Replication factor format is <replicas> or <replicas>/<transient>");
-  EXPECT_EQ(simple("3/1"), "Transient replication is not supported yet");
+  EXPECT_EQ(simple("3/1"), "Transient replication is not enabled on this node");
   EXPECT_EQ(prepared({{"class", "SimpleStrategy"}, {"replication_factor", "1"}, {"foo", "2"}}),
             "Unrecognized strategy option {foo} passed to SimpleStrategy for keyspace k");
 }
@@ -168,12 +168,12 @@ TEST(ReplicationTest, NetworkTopologyOptionsThatAreRefused) {
             "Unrecognized strategy option {nodc} passed to NetworkTopologyStrategy for keyspace k");
   EXPECT_EQ(network("datacenter1", "x"), "For input string: \"x\"");
   EXPECT_EQ(network("datacenter1", "-1"), "Replication factor must be non-negative, found -1");
-  EXPECT_EQ(network("datacenter1", "3/1"), "Transient replication is not supported yet");
-  EXPECT_EQ(network("replication_factor", "3/1"), "Transient replication is not supported yet");
+  EXPECT_EQ(network("datacenter1", "3/1"), "Transient replication is not enabled on this node");
   const char* none = "Configuration for at least one datacenter must be present";
   EXPECT_EQ(network("datacenter1", "0"), none);
   EXPECT_EQ(network("replication_factor", "0"), none);
   EXPECT_EQ(network("replication_factor", "x"), none);
+  EXPECT_EQ(network("replication_factor", "3/1"), none);
   EXPECT_EQ(network("replication_factor", "-2"), none);
   EXPECT_EQ(network("Replication_factor", "1"),
             "replication_factor should not appear as an option at construction time for NetworkTopologyStrategy");

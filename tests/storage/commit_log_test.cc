@@ -114,7 +114,7 @@ TEST(CommitLogTest, AnSSTableThatAKillLeftIsOnTheDiskBeforeItsSegmentsGo) {
   node.machine().faults().tear_on_crash = false;
   for (int c = 0; c < 10; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
   std::optional<Status> flushed;
-  spawn(finish<Status>(node.engine().flush({}), &flushed));
+  spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
   auto is_complete = [&] {
     auto directories = node.disk().list("/data/ks");
     for (const DirectoryEntry& directory : *directories) {
@@ -141,8 +141,8 @@ TEST(CommitLogTest, ASegmentStaysForWhatWasWrittenToItDuringAFlush) {
   int written = 0;
   for (; written < 20; ++written) ASSERT_TRUE(node.apply(write(node.table("t"), written)).ok());
   std::optional<Status> flushed;
-  spawn(finish<Status>(node.engine().flush({}), &flushed));
-  while (node.engine().statistics().commitlog_segments < 2) {
+  spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
+  while (node.engine().maintenance().statistics().commitlog_segments < 2) {
     ASSERT_TRUE(node.apply(write(node.table("t"), written++)).ok());
   }
   ASSERT_FALSE(flushed.has_value());
@@ -163,7 +163,7 @@ TEST(CommitLogTest, BatchWritesThatWaitTogetherShareASync) {
     spawn(finish<Status>(node.engine().apply(updates[i].mutation()), &done[i]));
     EXPECT_FALSE(done[i].has_value());
   }
-  EXPECT_EQ(node.engine().statistics().commitlog_pending, 100u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_pending, 100u);
   node.world().run_until([&] { return done.back().has_value(); }, std::chrono::seconds(1));
   for (auto& status : done) EXPECT_TRUE(status && status->ok());
   // A sync takes up to 5 ms here; there were at most two, and one of the directory.
@@ -219,9 +219,9 @@ TEST(CommitLogTest, AFullSegmentWhoseSyncFailsGoesLikeAnyOther) {
   node.machine().faults().io_error_ppm = 0;
   write_hundred(200);
   EXPECT_GE(acknowledged, 200u);
-  EXPECT_GE(node.engine().statistics().commitlog_segments, 4u);
+  EXPECT_GE(node.engine().maintenance().statistics().commitlog_segments, 4u);
   node.flush();
-  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 1u);
   EXPECT_LE(segments(node).size(), 2u);  // with the one that is prepared
   EXPECT_EQ(node.read("t", "key").size(), 1 + acknowledged);
 }
@@ -287,16 +287,16 @@ TEST(CommitLogTest, SegmentsGoWhenTheirTablesHaveFlushed) {
   Node node;
   auto t = node.table("t");
   for (int c = 0; c < 200; ++c) ASSERT_TRUE(node.apply(write(t, c, std::string(1000, 'x'))).ok());
-  EXPECT_EQ(node.engine().statistics().commitlog_segments, 4u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 4u);
   ASSERT_TRUE(node.apply(Update(node.table("kv"), "other").row(std::vector<int32_t>{}).cell("v1", "y")).ok());
   node.flush();
-  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 1u);
   // Adopted ones as well.
   for (int c = 0; c < 100; ++c) ASSERT_TRUE(node.apply(write(t, c, std::string(1000, 'y'))).ok());
   node.restart();
-  EXPECT_GE(node.engine().statistics().commitlog_segments, 2u);
+  EXPECT_GE(node.engine().maintenance().statistics().commitlog_segments, 2u);
   node.flush();
-  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 1u);
   EXPECT_EQ(node.read("t", "key").size(), 201u);
 }
 
@@ -306,8 +306,8 @@ TEST(CommitLogTest, AFullLogFlushesItsOldestTables) {
   Node node(1, 1, options);
   for (int c = 0; c < 1000; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c, std::string(1000, 'x'))).ok());
   node.world().run_for(std::chrono::seconds(1));
-  EXPECT_LE(node.engine().statistics().commitlog_segments, 5u);
-  EXPECT_GE(node.engine().sstables(node.table("t")->id).size(), 1u);
+  EXPECT_LE(node.engine().maintenance().statistics().commitlog_segments, 5u);
+  EXPECT_GE(node.engine().maintenance().sstables(node.table("t")->id).size(), 1u);
   EXPECT_EQ(node.read("t", "key").size(), 1001u);
 }
 
@@ -333,7 +333,7 @@ TEST(CommitLogTest, AnotherNumberOfShardsReplaysEverythingOnce) {
   ASSERT_TRUE(node.boot()) << node.error();
   EXPECT_EQ(node.scan("t").size(), 52u);
   EXPECT_EQ(node.engine(0).foreign_segments().size(), 2u);
-  for (unsigned i = 0; i < 3; ++i) ASSERT_TRUE(node.run(node.engine(i).flush({})).ok());
+  for (unsigned i = 0; i < 3; ++i) ASSERT_TRUE(node.run(node.engine(i).maintenance().flush({})).ok());
   ASSERT_TRUE(node.engine(1).remove_foreign_segments().ok());
   // SSTables of three shards, opened by two.
   node.kill();

@@ -33,7 +33,7 @@ class DamageTest : public testing::TestWithParam<bool> {
     node.flush();
     rows = node.scan("t");
     ASSERT_EQ(rows.size(), 300u + 294 * 2 + 6 * 200);
-    sstable = node.engine().sstables(t->id)[0].descriptor;
+    sstable = node.engine().maintenance().sstables(t->id)[0].descriptor;
     for (const std::string& component : must_find().components) {
       undamaged[component] = content_of(node.disk(), sstable.file(component));
     }
@@ -158,7 +158,7 @@ TEST_P(DamageTest, IsNotCompactedOn) {
   node.restart();
   ASSERT_TRUE(node.apply(Update(t, "another").row(1).cell("v", "x")).ok());
   node.flush();
-  EXPECT_FALSE(node.run(node.engine().compact({})).ok());
+  EXPECT_FALSE(node.run(node.engine().maintenance().compact({})).ok());
   EXPECT_EQ(content_of(node.disk(), sstable.file("Data.db")), damaged);
   EXPECT_TRUE(node.disk().exists(sstable.file("TOC.txt")));
 }

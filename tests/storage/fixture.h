@@ -112,8 +112,8 @@ class Node {
   Lines read(ReadCommand command);
   Lines scan(const std::string& table);
   ReadCommand command(const std::string& table) const;
-  void flush() { ASSERT_TRUE(run(engine().flush({})).ok()); }
-  void compact() { ASSERT_TRUE(run(engine().compact({})).ok()); }
+  void flush() { ASSERT_TRUE(run(engine().maintenance().flush({})).ok()); }
+  void compact() { ASSERT_TRUE(run(engine().maintenance().compact({})).ok()); }
 
   TablePtr table(const std::string& name) const { return schema_->table("ks", name); }
   Engine& engine(unsigned shard = 0) { return *engines_[shard]; }

@@ -18,10 +18,10 @@ TEST_F(FlushTest, WhatWasFlushedReadsTheSame) {
   ASSERT_TRUE(node.apply(Update(t, "b").at(6).row(2).cell("w", "y")).ok());
   Lines before = node.scan("t");
   node.flush();
-  EXPECT_EQ(node.engine().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.engine().maintenance().sstables(t->id).size(), 1u);
   EXPECT_EQ(node.scan("t"), before);
   EXPECT_EQ(node.read("t", "a"), (Lines{"a [s=st@3]", "  1: @4 v=x@4 m[k]=v@4"}));
-  EXPECT_EQ(node.engine().statistics().commitlog_segments, 1u);
+  EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 1u);
 }
 
 TEST_F(FlushTest, MemtableAndSstablesMerge) {
@@ -41,7 +41,7 @@ TEST_F(FlushTest, MemtableAndSstablesMerge) {
   node.flush();
   EXPECT_EQ(node.read("t", "a"), expected);
   node.compact();
-  EXPECT_EQ(node.engine().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.engine().maintenance().sstables(t->id).size(), 1u);
   EXPECT_EQ(node.read("t", "a"), expected);
   node.restart();
   EXPECT_EQ(node.read("t", "a"), expected);
@@ -151,7 +151,7 @@ TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {
   ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "flushed")).ok());
   node.flush();
   ASSERT_TRUE(node.apply(Update(t, "b").row(1).cell("v", "logged")).ok());
-  auto position = node.run(node.engine().truncate(t, "before"));
+  auto position = node.run(node.engine().maintenance().truncate(t, "before"));
   ASSERT_TRUE(position.ok());
   ASSERT_TRUE(node.apply(Update(t, "c").row(1).cell("v", "after")).ok());
   EXPECT_EQ(node.scan("t"), (Lines{"c", "  1: v=after@1"}));
@@ -175,14 +175,14 @@ TEST(Truncation, WhatAFailureLeftDoesNotComeBack) {
     for (int round = 0; round < 2; ++round) {
       ASSERT_TRUE(node.apply(Update(t, "a").row(round).cell("v", "x")).ok());
       node.machine().faults().io_error_ppm = 20'000;
-      if (!node.run(node.engine().flush({})).ok()) ++failed;
+      if (!node.run(node.engine().maintenance().flush({})).ok()) ++failed;
       node.machine().faults().io_error_ppm = 0;
     }
     node.machine().faults().io_error_ppm = 20'000;
-    if (!node.run(node.engine().compact({})).ok()) ++failed;
-    if (!node.run(node.engine().truncate(t, "")).ok()) ++failed;
+    if (!node.run(node.engine().maintenance().compact({})).ok()) ++failed;
+    if (!node.run(node.engine().maintenance().truncate(t, "")).ok()) ++failed;
     node.machine().faults().io_error_ppm = 0;
-    auto position = node.run(node.engine().truncate(t, ""));
+    auto position = node.run(node.engine().maintenance().truncate(t, ""));
     ASSERT_TRUE(position.ok()) << position.error().message();
     node.truncated[t->id] = {0, *position, {*position}};
     node.restart();

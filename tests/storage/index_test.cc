@@ -207,7 +207,7 @@ TEST_F(IndexTest, AnIndexIsBuiltFromWhatIsThere) {
   node.flush();
   put("late", 1, "red");
   use("v");
-  ASSERT_TRUE(node.run(node.engine().build_index(table, "by")).ok());
+  ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
   EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 101u);
   node.restart();
   EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 101u);
@@ -244,7 +244,7 @@ TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
   use("v");
   for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
   node.flush();
-  const std::string directory = node.engine().sstables(table->id)[0].descriptor.directory + "/.by";
+  const std::string directory = node.engine().maintenance().sstables(table->id)[0].descriptor.directory + "/.by";
   auto found = find_sstables(node.disk(), directory);
   ASSERT_TRUE(found.ok() && found->size() == 1);
   ASSERT_TRUE(node.disk().remove(found->front().descriptor.file("Statistics.db")).ok());

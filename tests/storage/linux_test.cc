@@ -85,7 +85,7 @@ TEST_P(OnAsio, WritesSurviveAStopWithoutAFlush) {
       ASSERT_TRUE(node.run([&](Engine* engine) { return engine->apply(mutation); }).ok());
     }
     if (life == 1) {
-      ASSERT_TRUE(node.run([](Engine* engine) { return engine->flush({}); }).ok());
+      ASSERT_TRUE(node.run([](Engine* engine) { return engine->maintenance().flush({}); }).ok());
     }
     TextSink sink(*table);
     ASSERT_TRUE(node.run([&](Engine* engine) { return read_all(engine, table, &sink); }).ok());

@@ -97,9 +97,9 @@ class Course {
     switch (random_.below(40)) {
       case 0:
       case 1:
-        return all([](Engine& engine) { return engine.flush({}); });
+        return all([](Engine& engine) { return engine.maintenance().flush({}); });
       case 2:
-        return all([](Engine& engine) { return engine.compact({}); });
+        return all([](Engine& engine) { return engine.maintenance().compact({}); });
       case 3:
         node_.kill();
         ASSERT_TRUE(node_.boot()) << node_.error();

@@ -22,9 +22,9 @@ TEST(PressureTest, FullMemtablesAreFlushedAndWritesGoOn) {
   for (int i = 0; i < 10'000; ++i) {
     ASSERT_TRUE(node.apply(Update(t, fmt::format("key{}", i % 50)).row(i).cell("v", std::string(1000, 'x'))).ok());
     // Memory comes in chunks.
-    ASSERT_LE(node.engine().statistics().memtable_bytes, options.memtable_bytes + Arena::kHugeChunk);
+    ASSERT_LE(node.engine().maintenance().statistics().memtable_bytes, options.memtable_bytes + Arena::kHugeChunk);
   }
-  EXPECT_GE(node.engine().sstables(t->id).size(), 2u);
+  EXPECT_GE(node.engine().maintenance().sstables(t->id).size(), 2u);
   EXPECT_EQ(node.scan("t").size(), 10'050u);
 }
 
@@ -49,13 +49,13 @@ TEST(PressureTest, FlushingResumesWhenAFullDiskHasRoomAgain) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "key").row(1).cell("v", "x")).ok());
   node.machine().set_disk_capacity(1);
-  EXPECT_FALSE(node.run(node.engine().flush({})).ok());
-  EXPECT_EQ(node.engine().table_statistics(t->id)->pending_flushes, 1u);
+  EXPECT_FALSE(node.run(node.engine().maintenance().flush({})).ok());
+  EXPECT_EQ(node.engine().maintenance().table_statistics(t->id)->pending_flushes, 1u);
   node.machine().set_disk_capacity(1 << 30);
   // Nobody writes and nobody asks for a flush.
   node.world().run_for(std::chrono::seconds(20));
-  EXPECT_EQ(node.engine().table_statistics(t->id)->pending_flushes, 0u);
-  EXPECT_EQ(node.engine().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.engine().maintenance().table_statistics(t->id)->pending_flushes, 0u);
+  EXPECT_EQ(node.engine().maintenance().sstables(t->id).size(), 1u);
   EXPECT_TRUE(node.failures.empty());
   EXPECT_EQ(node.scan("t"), (Lines{"key", "  1: v=x@1"}));
 }
@@ -131,8 +131,8 @@ TEST(PressureTest, PowerFailuresDuringFlushAndCompactionLoseNothing) {
       node.flush();
       write(10);
       std::optional<Status> flushed, compacted;
-      spawn(finish<Status>(node.engine().flush({}), &flushed));
-      if (random.below(2) == 0) spawn(finish<Status>(node.engine().compact({}), &compacted));
+      spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
+      if (random.below(2) == 0) spawn(finish<Status>(node.engine().maintenance().compact({}), &compacted));
       node.world().run_for(std::chrono::microseconds(random.below(20'000)));
       node.crash();
       ASSERT_TRUE(node.boot()) << node.error();
@@ -149,8 +149,8 @@ TEST(PressureTest, ReadsAreWholeAtEveryMomentOfAFlush) {
   node.flush();
   for (int c = 20; c < 40; ++c) ASSERT_TRUE(node.apply(Update(t, "key").row(c).cell("v", "x")).ok());
   std::optional<Status> flushed, compacted;
-  spawn(finish<Status>(node.engine().flush({}), &flushed));
-  spawn(finish<Status>(node.engine().compact({}), &compacted));
+  spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
+  spawn(finish<Status>(node.engine().maintenance().compact({}), &compacted));
   int c = 40;
   do {
     ASSERT_EQ(node.read("t", "key").size(), 1u + static_cast<size_t>(c));
@@ -174,7 +174,8 @@ TEST(PressureTest, ADrainedNodeTakesNoWritesAndNeedsNoReplay) {
   EXPECT_FALSE(node.apply(Update(t, "key").row(2).cell("v", "x")).ok());
   node.restart();
   EXPECT_EQ(node.read("t", "key"), (Lines{"key", "  1: v=x@1"}));
-  EXPECT_EQ(node.engine().statistics().memtable_bytes, Node().engine().statistics().memtable_bytes);
+  EXPECT_EQ(node.engine().maintenance().statistics().memtable_bytes,
+            Node().engine().maintenance().statistics().memtable_bytes);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ class SnapshotTest : public testing::Test {
     node.flush();
   }
   Status snapshot(std::string tag) {
-    Engine::Selection table("ks", "t");
+    TableSelection table("ks", "t");
     SnapshotRequest request(std::move(tag), "CREATE TABLE …");
-    return node.run(node.engine().snapshot(table, request));
+    return node.run(node.engine().maintenance().snapshot(table, request));
   }
   void put(const std::string& path) {
     auto file = node.disk().create(path);

@@ -142,12 +142,13 @@ Status check_options(const ast::RoleOptions& options, const CqlOptions& config) 
   return {};
 }
 
-// Every node is of this one's data center.
+// Each must have a node.
 Status check_datacenters(const ast::RoleOptions& options, const ExecutionContext& context) {
   if (!options.datacenters || options.datacenters->empty()) return {};
-  const std::string& own = context.coordinator.replica().local_node().data_center;
+  const auto& known = context.coordinator.replica().topology().current()->ring()->datacenters();
   const std::set<std::string> named(options.datacenters->begin(), options.datacenters->end());
-  if (named == std::set{own}) return {};
+  auto is_known = [&known](const std::string& name) { return known.contains(name); };
+  if (std::all_of(named.begin(), named.end(), is_known)) return {};
   std::string all;
   for (const std::string& name : named) all += (all.empty() ? "" : ", ") + name;
   return invalid("Invalid value(s) for DATACENTERS '[" + all + "]',All values must be valid datacenters");

@@ -3,7 +3,7 @@
 // The paging state's partition key is a version, this node's release, the schema's version and how many rows were
 // given: [short 1][short length][release][16 bytes][long rows].
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "cql/context/paging_state.h"
 #include "cql/context/statement.h"
@@ -71,19 +71,28 @@ std::string_view without_package(std::string_view name, std::string_view package
   return name.starts_with(package) ? name.substr(package.size()) : name;
 }
 
-// Each range by its last token, with the addresses of its replicas: with one node, its own.
-Bytes range_ownership(const LocalNode& node) {
-  // The text of a Java address without a name.
-  std::string address = "/" + SocketAddress{node.broadcast_address, node.storage_port}.to_string();
-  std::set<std::string> tokens;
-  for (Token token : node.tokens) tokens.insert(std::to_string(token));
-  Bytes owners, map;
-  append_be(owners, int32_t{1});
-  append_element(owners, address);
-  append_be(map, static_cast<int32_t>(tokens.size()));
-  for (const std::string& token : tokens) {
+// Each range by its last token, with the addresses of its replicas. Empty when the keyspace has no replicas.
+Bytes range_ownership(const Topology& topology, const KeyspaceMetadata* keyspace) {
+  std::map<std::string, Bytes> owners;  // as Cassandra orders them: by the token's text
+  auto strategy = ReplicationStrategy::make(keyspace == nullptr ? ReplicationParams() : keyspace->replication);
+  if (strategy.ok()) {
+    const TokenRing& ring = *topology.ring();
+    const ReplicaMap replicas(topology.ring(), *strategy);
+    for (const TokenRing::Entry& entry : ring.entries()) {
+      Bytes& list = owners[std::to_string(entry.token)];
+      append_be(list, static_cast<int32_t>(replicas.replicas(entry.token).size()));
+      for (EndpointIndex i : replicas.replicas(entry.token)) {
+        // The text of a Java address without a name.
+        const Endpoint& endpoint = ring.endpoint(i);
+        append_element(list, "/" + SocketAddress{endpoint.address, endpoint.storage_port}.to_string());
+      }
+    }
+  }
+  Bytes map;
+  append_be(map, static_cast<int32_t>(owners.size()));
+  for (const auto& [token, list] : owners) {
     append_element(map, token);
-    append_element(map, owners);
+    append_element(map, list);
   }
   return map;
 }
@@ -113,7 +122,9 @@ class DescribeStatement : public Statement {
     append_value(result.rows, without_package(context.config.snitch, "org.apache.cassandra.locator."));
     if (!session_keyspace.empty() && !is_system_keyspace(session_keyspace)) {
       columns.push_back(column("range_ownership", types::map(types::text(), types::list(types::text(), false), false)));
-      append_value(result.rows, range_ownership(context.coordinator.replica().local_node()));
+      append_value(result.rows,
+                   range_ownership(*context.coordinator.replica().topology().current(),
+                                   context.coordinator.schema().current()->keyspace(session_keyspace).get()));
     }
     result.metadata = make_result_metadata(std::move(columns));
     result.row_count = 1;

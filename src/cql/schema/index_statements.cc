@@ -167,7 +167,6 @@ SchemaResult apply_change(SchemaChange<ast::CreateIndex> c) {
     if (c.change.if_not_exists) return c.schema;
     return invalid("Index " + index.name + " is a duplicate of existing index " + name);
   }
-  c.input.created_index = index.name;
   TableBuilder builder(*table);
   builder.indexes.emplace(index.name, std::move(index));
   TablePtr built = builder.build();

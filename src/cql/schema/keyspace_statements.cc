@@ -1,16 +1,9 @@
-// CREATE, ALTER and DROP KEYSPACE: the replication strategies and their options.
-#include <algorithm>
-
+// CREATE, ALTER and DROP KEYSPACE. The options of replication are ring/replication.h's.
 #include "cql/schema/schema_statement.h"
 #include "cql/schema/table_options.h"
 
 namespace cassandra_like {
 namespace {
-
-constexpr std::string_view kLocatorPackage = "org.apache.cassandra.locator.";
-constexpr const char* kFactor = "replication_factor";
-constexpr const char* kSimple = "SimpleStrategy";
-constexpr const char* kNetworkTopology = "NetworkTopologyStrategy";
 
 // The replication that the statement gives; none: it gives none.
 Result<std::optional<StringPairs>> read_replication(const ast::Properties& properties) {
@@ -30,149 +23,31 @@ Result<bool> read_durable_writes(const ast::Properties& properties, bool otherwi
   return in.boolean("durable_writes");
 }
 
-Result<std::string> strategy_class(const std::string& written) {
-  std::string full = written.find('.') == std::string::npos ? std::string(kLocatorPackage) + written : written;
-  std::string name = full.starts_with(kLocatorPackage) ? full.substr(kLocatorPackage.size()) : "";
-  if (name == "OldNetworkTopologyStrategy") {
-    return config_error(
-        "The support for the OldNetworkTopologyStrategy has been removed in C* version 4.0. The keyspace strategy "
-        "should be switch to NetworkTopologyStrategy");
-  }
-  if (name == kSimple || name == kNetworkTopology || name == "LocalStrategy") return full;
-  return config_error("Unable to find replication strategy class '" + full + "'");
+// The options to be stored: the written ones, completed and checked.
+Result<StringPairs> prepare_options(const std::string& keyspace, StringPairs written, const StringPairs& previous,
+                                    const SchemaChangeInput& input) {
+  ReplicationRequest request;
+  request.keyspace = keyspace;
+  request.options = std::move(written);
+  request.options.emplace("class", "");
+  request.previous = previous;
+  for (const auto& [name, nodes] : input.ring->datacenters()) request.datacenters.push_back(name);
+  request.default_replication_factor = input.options->default_keyspace_rf;
+  return prepare_replication(request);
 }
 
-Error not_an_int(std::string_view text) { return config_error("For input string: \"" + std::string(text) + "\""); }
-
-// A number of replicas, or REPLICAS/TRANSIENT; the error's text is that of the exception it is in Cassandra.
-Result<int> parse_factor(const std::string& text) {
-  std::string_view all = text, of_transient;
-  if (const size_t slash = all.find('/'); slash != all.npos) {
-    of_transient = all.substr(slash + 1);
-    all = all.substr(0, slash);
-    if (of_transient.empty() || of_transient.find('/') != of_transient.npos) {
-      return config_error("Replication factor format is <replicas> or <replicas>/<transient>");
-    }
+// The number of replicas in all; the warnings that it deserves are in the input.
+Result<int> check_factor(const std::string& keyspace, const ReplicationParams& replication, SchemaChangeInput& input) {
+  ASSIGN_OR_RETURN(const ReplicationStrategy strategy, ReplicationStrategy::make(replication));
+  for (const std::string& warning : replication_warnings(keyspace, strategy, *input.ring)) {
+    input.warnings.push_back(warning);
   }
-  const auto factor = parse_java_int(all);
-  if (!factor) return not_an_int(all);
-  if (of_transient.data() != nullptr) {
-    const auto transient = parse_java_int(of_transient);
-    if (!transient) return not_an_int(of_transient);
-    if (*transient != 0) return config_error("Transient replication is not enabled on this node");
-  }
-  if (*factor < 0) return config_error("Replication factor must be non-negative, found " + std::to_string(*factor));
-  return *factor;
+  return strategy.replication_factor();
 }
 
-void expand_simple(StringPairs& options, const StringPairs& previous, int default_factor) {
-  auto old = previous.find(kFactor);
-  options.emplace(kFactor, old != previous.end() ? old->second : std::to_string(default_factor));
-}
-
-// `replication_factor` stands for every data center that is not named; those of before keep what they have.
-void expand_network_topology(StringPairs& options, const StringPairs& previous, const SchemaChangeInput& input) {
-  if (options.empty()) {
-    auto old = previous.find(kFactor);
-    options[kFactor] = old != previous.end() ? old->second : std::to_string(input.options->default_keyspace_rf);
-  }
-  auto given = options.find(kFactor);
-  if (given != options.end()) {
-    std::string text = given->second;
-    options.erase(given);
-    for (const auto& [name, value] : previous) {
-      if (name != kFactor && name != "class") options.emplace(name, value);
-    }
-    // One that is no number leaves the options as they are: what is missing is told when they are checked.
-    auto factor = parse_factor(text);
-    if (factor.ok()) {
-      for (const auto& [data_center, nodes] : input.nodes) options.emplace(data_center, std::to_string(*factor));
-    } else {
-      return;
-    }
-  }
-  std::erase_if(options, [](const auto& option) { return option.second == "0"; });
-}
-
-Result<StringPairs> prepare_replication(const StringPairs& written, const StringPairs& previous,
-                                        const SchemaChangeInput& input) {
-  StringPairs options = written;
-  auto given = options.find("class");
-  ASSIGN_OR_RETURN(std::string class_name, strategy_class(given == options.end() ? "" : given->second));
-  options.erase("class");
-  if (class_name.ends_with(kSimple)) expand_simple(options, previous, input.options->default_keyspace_rf);
-  if (class_name.ends_with(kNetworkTopology)) expand_network_topology(options, previous, input);
-  options["class"] = class_name;
-  return options;
-}
-
-void warn_of_factor(const std::string& keyspace, int factor, int nodes, const std::string& where,
-                    SchemaChangeInput& input) {
-  if (factor <= nodes || nodes == 0 || is_system_keyspace(keyspace)) return;
-  input.warnings.push_back("Your replication factor " + std::to_string(factor) + " for keyspace " + keyspace +
-                           " is higher than the number of nodes " + std::to_string(nodes) + where);
-}
-
-Error unrecognized(const std::string& option, const char* strategy, const std::string& keyspace) {
-  return config_error("Unrecognized strategy option {" + option + "} passed to " + strategy + " for keyspace " +
-                      keyspace);
-}
-
-// The number of replicas in all.
-Result<int> check_simple(const std::string& keyspace, const StringPairs& options, SchemaChangeInput& input) {
-  ASSIGN_OR_RETURN(int factor, parse_factor(options.at(kFactor)));
-  int nodes = 0;
-  for (const auto& [data_center, count] : input.nodes) nodes += count;
-  for (const auto& [name, value] : options) {
-    if (name != "class" && name != kFactor) return unrecognized(name, kSimple, keyspace);
-  }
-  warn_of_factor(keyspace, factor, nodes, "", input);
-  return factor;
-}
-
-Result<int> check_network_topology(const std::string& keyspace, const StringPairs& options, SchemaChangeInput& input) {
-  int total = 0;
-  for (const auto& [name, value] : options) {
-    if (name == "class") continue;
-    ASSIGN_OR_RETURN(int factor, parse_factor(value));
-    total += factor;
-  }
-  if (options.size() == 1) return config_error("Configuration for at least one datacenter must be present");
-  for (const auto& [name, value] : options) {
-    if (name != "class" && !input.nodes.contains(name)) return unrecognized(name, kNetworkTopology, keyspace);
-  }
-  std::string missing;
-  for (const auto& [data_center, nodes] : input.nodes) {
-    auto option = options.find(data_center);
-    if (option == options.end()) {
-      missing += (missing.empty() ? "" : ", ") + data_center;
-    } else {
-      warn_of_factor(keyspace, *parse_factor(option->second), nodes, " for datacenter " + data_center, input);
-    }
-  }
-  if (keyspace == "system_auth" && !missing.empty()) {
-    return config_error(
-        "Following datacenters have active nodes and must be present in replication options for keyspace "
-        "system_auth: [" +
-        missing + "]");
-  }
-  return total;
-}
-
-Result<int> check_replication(const std::string& keyspace, const ReplicationParams& replication,
-                              SchemaChangeInput& input) {
-  std::string name = replication.short_class();
-  if (name == "LocalStrategy") {
-    return invalid("Unable to use given strategy class: LocalStrategy is reserved for internal use.");
-  }
-  return name == kSimple ? check_simple(keyspace, replication.options, input)
-                         : check_network_topology(keyspace, replication.options, input);
-}
-
-int total_factor(const ReplicationParams& replication) {
-  int total = 0;
-  for (const auto& [name, value] : replication.options) total += parse_java_int(value).value_or(0);
-  return total;
+int factor_of(const ReplicationParams& replication) {
+  auto strategy = ReplicationStrategy::make(replication);
+  return strategy.ok() ? strategy->replication_factor() : 0;
 }
 
 }  // namespace
@@ -191,8 +66,8 @@ SchemaResult apply_change(SchemaChange<ast::CreateKeyspace> c) {
   auto keyspace = std::make_shared<KeyspaceMetadata>();
   keyspace->name = c.keyspace;
   ASSIGN_OR_RETURN(keyspace->replication.durable_writes, read_durable_writes(c.change.properties, true));
-  ASSIGN_OR_RETURN(keyspace->replication.options, prepare_replication(*written, {}, c.input));
-  TRY(check_replication(c.keyspace, keyspace->replication, c.input));
+  ASSIGN_OR_RETURN(keyspace->replication.options, prepare_options(c.keyspace, *written, {}, c.input));
+  TRY(check_factor(c.keyspace, keyspace->replication, c.input));
   return SchemaPtr(c.schema->with_keyspace(std::move(keyspace)));
 }
 
@@ -206,12 +81,12 @@ SchemaResult apply_change(SchemaChange<ast::AlterKeyspace> c) {
   auto keyspace = std::make_shared<KeyspaceMetadata>(*old);
   ReplicationParams& replication = keyspace->replication;
   ASSIGN_OR_RETURN(replication.durable_writes, read_durable_writes(c.change.properties, replication.durable_writes));
-  if (written && !written->empty()) {
-    ASSIGN_OR_RETURN(replication.options, prepare_replication(*written, old->replication.options, c.input));
-  }
-  ASSIGN_OR_RETURN(int factor, check_replication(c.keyspace, replication, c.input));
+  const StringPairs& before = old->replication.options;
+  const bool is_given = written && !written->empty();
+  ASSIGN_OR_RETURN(replication.options, prepare_options(c.keyspace, is_given ? *written : before, before, c.input));
+  ASSIGN_OR_RETURN(int factor, check_factor(c.keyspace, replication, c.input));
   if (replication == old->replication) return c.schema;
-  if (factor > total_factor(old->replication)) {
+  if (factor > factor_of(old->replication)) {
     c.input.warnings.push_back(
         "When increasing replication factor you need to run a full (-full) repair to distribute the data.");
   }

@@ -110,7 +110,7 @@ void put_first(std::vector<SchemaEvent>& events, const Subject& subject, const s
 SchemaChangeInput make_input(ExecutionContext& context) {
   SchemaChangeInput input;
   input.options = &context.config;
-  input.nodes[context.coordinator.replica().local_node().data_center] = 1;
+  input.ring = context.coordinator.replica().topology().current()->ring();
   input.table_id = context.services.next_time_uuid();
   return input;
 }
@@ -121,11 +121,6 @@ Task<Status> pass(ShardRuntime& runtime, int64_t wall_micros) {
   const int64_t ahead = wall_micros - runtime.clock.wall_micros();
   if (ahead >= 0 && ahead < 1000) co_await runtime.executor.sleep(std::chrono::microseconds(ahead + 1));
   co_return Status();
-}
-
-Task<Status> build_index(Replica& replica, const SchemaDiff& diff, const std::string& index) {
-  const SchemaEvent& event = diff.events.front();
-  return replica.build_index(diff.schema->table(event.keyspace, event.name), index);
 }
 
 QueryResult result_of(const SchemaDiff& diff) {
@@ -158,9 +153,6 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   log_change(*statement, *diff, context->client);
   for (std::string& warning : input.warnings) context->warnings.push_back(std::move(warning));
   CO_TRY(co_await context->services.remove_stale_prepared());
-  if (!input.created_index.empty() && !diff->events.empty()) {
-    CO_TRY(co_await build_index(context->coordinator.replica(), *diff, input.created_index));
-  }
   co_return result_of(*diff);
 }
 

@@ -5,21 +5,22 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cql/context/statement.h"
+#include "ring/replication.h"
 
 namespace cassandra_like {
 
 // The input of the functions below besides the schema, and their output besides the next schema.
 struct SchemaChangeInput {
   const CqlOptions* options = nullptr;
-  std::map<std::string, int> nodes;  // of the ring, by data center
-  int64_t timestamp_micros = 0;      // of the change
-  Uuid table_id;                     // of a table that is created without an id of its own
+  std::shared_ptr<const TokenRing> ring;
+  int64_t timestamp_micros = 0;  // of the change
+  Uuid table_id;                 // of a table that is created without an id of its own
   std::vector<std::string> warnings;
-  std::string created_index;         // of CREATE INDEX: what is to be built next
   int64_t dropped_until_micros = 0;  // what was written to a dropped column until then is gone; 0: none was dropped
 };
 

@@ -90,7 +90,9 @@ KeyspacePtr with_updated_type(const KeyspaceMetadata& keyspace, const UserType& 
   for (auto& [name, type] : copy->types) {
     type = std::static_pointer_cast<const UserType>(replace(TypePtr(type), updated));
   }
-  for (auto& [name, table] : copy->tables) table = replace(table, updated);
+  for (const auto& [name, table] : keyspace.tables) {
+    if (TablePtr replaced = replace(table, updated); replaced != table) copy->tables.set(name, std::move(replaced));
+  }
   return copy;
 }
 

@@ -14,7 +14,7 @@
 
 namespace cassandra_like {
 
-Task<Status> EngineImpl::compact(Selection selection) {
+Task<Status> EngineImpl::compact(TableSelection selection) {
   for (TableStorePtr& store : select(selection)) {
     Stores all;
     all.push_back(store);

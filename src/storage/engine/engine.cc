@@ -62,7 +62,7 @@ TableStorePtr EngineImpl::find(const Uuid& id) const {
   return found == stores_.end() ? nullptr : found->second;
 }
 
-EngineImpl::Stores EngineImpl::select(const Selection& selection) const {
+EngineImpl::Stores EngineImpl::select(const TableSelection& selection) const {
   Stores out;
   for (const auto& [id, store] : stores_) {
     if (!selection.keyspace.empty() && store->table->keyspace != selection.keyspace) continue;
@@ -98,25 +98,59 @@ Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
     Status made = co_await make_durable_directory(directory);
     if (!made.ok()) co_return made;
   }
-  Stores gone;
-  for (const auto& [id, store] : stores_) {
-    if (!schema->table(id)) gone.push_back(store);
-  }
-  std::sort(gone.begin(), gone.end(),
-            [](const TableStorePtr& a, const TableStorePtr& b) { return a->directory < b->directory; });
   SchemaPtr before = std::exchange(schema_, schema);
-  for (const auto& [name, keyspace] : schema->keyspaces()) {
-    if (keyspace->is_virtual) continue;
-    for (const auto& [table_name, table] : keyspace->tables) {
-      if (table->is_virtual) continue;
-      CO_TRY(open_table(table, keyspace->replication.durable_writes));
-    }
-  }
-  for (TableStorePtr& store : gone) {
+  // Only what differs is looked at, unless something is left over from the last time.
+  const bool had_all_tables = std::exchange(has_all_tables_, false);
+  static const Schema kNothing;
+  Status opened;
+  auto open = [&](const KeyspaceMetadata* old, const KeyspaceMetadata& now) {
+    if (opened.ok()) opened = open_tables(old, now);
+  };
+  compare_maps(
+      had_all_tables ? before->keyspaces() : kNothing.keyspaces(), schema->keyspaces(), [](const KeyspaceMetadata&) {},
+      [&](const KeyspaceMetadata& made) { open(nullptr, made); },
+      [&](const KeyspaceMetadata& old, const KeyspaceMetadata& now) { open(&old, now); });
+  if (!opened.ok()) co_return opened;
+  for (TableStorePtr& store : gone_tables(had_all_tables ? before.get() : nullptr)) {
     Status dropped = co_await drop_table(store, before, at_millis);
     if (!dropped.ok()) co_return dropped;
   }
+  has_all_tables_ = true;
   co_return Status();
+}
+
+// Without `before`, all of the keyspace's tables are looked at.
+Status EngineImpl::open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace) {
+  static const KeyspaceMetadata kNone;
+  if (keyspace.is_virtual) return {};
+  const bool durable = keyspace.replication.durable_writes;
+  const bool all = before == nullptr || before->replication.durable_writes != durable;
+  Status status;
+  auto open = [&](const TableMetadata& table) {
+    if (status.ok() && !table.is_virtual) status = open_table(keyspace.table(table.name), durable);
+  };
+  compare_maps(
+      all ? kNone.tables : before->tables, keyspace.tables, [](const TableMetadata&) {}, open,
+      [&](const TableMetadata&, const TableMetadata& table) { open(table); });
+  return status;
+}
+
+// The tables that the schema no longer has. Without `before`, all that are open are looked at.
+EngineImpl::Stores EngineImpl::gone_tables(const Schema* before) const {
+  Stores gone;
+  auto add = [&](const Uuid& id) {
+    if (TableStorePtr store = find(id); store != nullptr && !schema_->table(id)) gone.push_back(std::move(store));
+  };
+  if (before == nullptr) {
+    for (const auto& [id, store] : stores_) add(id);
+  } else {
+    for_changed_tables(*before, *schema_, [&](const TableMetadata* old, const TableMetadata*) {
+      if (old != nullptr) add(old->id);
+    });
+  }
+  std::sort(gone.begin(), gone.end(),
+            [](const TableStorePtr& a, const TableStorePtr& b) { return a->directory < b->directory; });
+  return gone;
 }
 
 Status EngineImpl::open_table(const TablePtr& table, bool durable) {
@@ -225,7 +259,7 @@ Task<Status> EngineImpl::start() {
   reserve_.emplace(memory_budget_ / 2);  // as much as the memtables that are flushed had
   log_.remove_clean();
   relieve_memory();
-  for (const TableStorePtr& store : select(Selection())) {
+  for (const TableStorePtr& store : select(TableSelection())) {
     for (size_t i = 0; i < store->indexes.size(); ++i) {
       if (!store->indexes[i]->store->needs_rebuild) continue;
       TablePtr table = store->table;
@@ -239,7 +273,7 @@ Task<Status> EngineImpl::start() {
 
 Task<Status> EngineImpl::drain() {
   refusing_ = true;
-  Selection everything;
+  TableSelection everything;
   Status flushed = co_await flush(everything);
   if (!flushed.ok()) co_return flushed;
   Status synced = co_await log_.sync();

@@ -1,4 +1,5 @@
-// One shard's storage: commit log, memtables, SSTables, and reads that merge them.
+// One shard's storage: commit log, memtables, SSTables, and reads that merge them. An Engine starts, serves requests and
+// stops; what else is done to its tables is in maintenance.h.
 //
 // Invariants: a mutation is in the commit log before it is in a memtable, and in the log's durable part before it is
 // acknowledged in batch and group mode; a commit log segment is removed only when every table that it holds writes of
@@ -7,94 +8,20 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/histogram.h"
 #include "model/serialized_mutation.h"
 #include "read/read_command.h"
 #include "read/read_request.h"
 #include "read/unfiltered_sink.h"
 #include "runtime/runtime.h"
+#include "storage/engine/maintenance.h"
+#include "storage/engine/truncation.h"
 #include "storage/options.h"
-#include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
-
-// Numbers of one table on one shard, for tablestats, tablehistograms and metrics.
-struct TableStatistics {
-  uint64_t sstables = 0;
-  uint64_t live_disk_bytes = 0;
-  uint64_t total_disk_bytes = 0;
-  uint64_t snapshot_bytes = 0;
-  double compression_ratio = -1;
-  uint64_t estimated_partitions = 0;
-  uint64_t memtable_rows = 0;
-  uint64_t memtable_bytes = 0;
-  uint64_t memtable_switches = 0;
-  uint64_t reads = 0;  // of keys, as read_micros
-  uint64_t writes = 0;
-  uint64_t pending_flushes = 0;
-  uint64_t bloom_false_positives = 0;
-  uint64_t bloom_bytes = 0;
-  uint64_t index_summary_bytes = 0;
-  uint64_t compression_metadata_bytes = 0;
-  Histogram read_micros, range_micros, write_micros, sstables_per_read, partition_bytes, cells_per_partition,
-      tombstones_per_read, live_rows_per_read;
-};
-
-// The estimate of one shard's SSTables for a range of the ring. The mean partition is partition_bytes / counted.
-struct SizeEstimate {
-  uint64_t partitions = 0;       // in the range
-  uint64_t partition_bytes = 0;  // of all partitions of the SSTables that reach into the range
-  uint64_t counted = 0;          // those partitions
-};
-
-struct EngineStatistics {
-  uint64_t commitlog_bytes = 0;
-  uint64_t commitlog_segments = 0;
-  uint64_t commitlog_pending = 0;  // writes waiting for a sync
-  uint64_t commitlog_completed = 0;
-  uint64_t memtable_bytes = 0;
-  uint64_t flushes_completed = 0;
-  uint64_t flushes_pending = 0;
-  uint64_t compactions_completed = 0;
-  uint64_t compactions_pending = 0;
-  uint64_t bytes_compacted = 0;  // read, uncompressed
-  uint64_t compressed_bytes_compacted = 0;
-  ChunkCache::Statistics chunk_cache;
-};
-
-struct SnapshotInfo {
-  std::string tag, keyspace, table;
-  uint64_t true_bytes = 0;  // what only the snapshot holds
-  uint64_t total_bytes = 0;
-  int64_t created_millis = 0;
-  int64_t expires_millis = 0;  // 0: never
-};
-
-// The properties of a snapshot to take.
-struct SnapshotRequest {
-  // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
-  SnapshotRequest() = default;
-  explicit SnapshotRequest(std::string t, std::string cql = "") : tag(std::move(t)), schema_cql(std::move(cql)) {}
-  std::string tag;
-  std::string schema_cql;
-  bool skip_flush = false;
-  int64_t ttl_millis = 0;  // 0: it stays
-};
-
-// Writes logged before these positions are void (TRUNCATE). Every shard has a log of its own, so each has its own
-// position, which truncate() returned there; position alone is Cassandra's record, and stands in for shards whose own is
-// not known. (Ids of segments grow over starts, but the shards' segments of one start interleave.)
-struct TruncationRecord {
-  int64_t truncated_at_millis = 0;
-  CommitLogPosition position;
-  std::vector<CommitLogPosition> of_shards;  // as many as there were shards
-};
-using TruncationRecords = std::map<Uuid, TruncationRecord>;
 
 struct PrefetchKey {
   Uuid table;
@@ -147,40 +74,11 @@ class Engine {
   // read().
   virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                        int64_t deadline = kNoDeadline) = 0;
-
-  // Empty table id: all tables of the keyspace; empty keyspace: all.
-  struct Selection {
-    // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
-    Selection() = default;
-    Selection(std::string k, std::string t = "") : keyspace(std::move(k)), table(std::move(t)) {}
-    std::string keyspace;
-    std::string table;
-  };
-  virtual Task<Status> flush(Selection selection) = 0;
-  // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
-  virtual Task<Status> compact(Selection selection) = 0;
-  // Removes everything written until now; the returned position is for TruncationRecords.
-  virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
+  // Ready when all writes until now are on disk.
   virtual Task<Status> sync_commitlog() = 0;
-  // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
-  virtual Task<Status> snapshot(Selection selection, SnapshotRequest request) = 0;
-  // Rebuilds the hidden table of an index from the base table.
-  virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
 
-  virtual Result<TableStatistics> table_statistics(const Uuid& table) const = 0;
-  // The latest write or deletion that a table holds, in microseconds; kNoTimestamp when it holds nothing. Looks at all
-  // that is in memtables: for small tables.
-  virtual Result<int64_t> max_timestamp(const Uuid& table) const = 0;
-  // Memtables do not count, as in Cassandra. Zeros for an unknown table.
-  virtual Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const = 0;
-  virtual EngineStatistics statistics() const = 0;
-  virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
+  // The same tables, for all that is not a request.
+  virtual Maintenance& maintenance() = 0;
 };
-
-// Node-wide, by any shard: they only look at directories.
-Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options);
-// Removes the snapshots whose time has come.
-Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis);
-Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag);
 
 }  // namespace cassandra_like

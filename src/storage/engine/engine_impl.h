@@ -1,5 +1,6 @@
-// The Engine, by its jobs: engine.cc (schema, start, stop, numbers), engine_replay.cc, engine_write.cc, engine_read.cc,
-// engine_read_index.cc, engine_flush.cc, engine_snapshot.cc, compaction/compact.cc, index/build_index.cc.
+// The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
+// numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
+// build_index.cc.
 #pragma once
 
 #include <set>
@@ -29,7 +30,7 @@ struct LoggedMutation {
   CommitLogPosition end;  // of its record
 };
 
-class EngineImpl final : public Engine {
+class EngineImpl final : public Engine, public Maintenance {
  public:
   EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
   ~EngineImpl() override;
@@ -49,12 +50,13 @@ class EngineImpl final : public Engine {
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override;
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                int64_t deadline) override;
-
-  Task<Status> flush(Selection selection) override;
-  Task<Status> compact(Selection selection) override;
-  Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> sync_commitlog() override { return log_.sync(); }
-  Task<Status> snapshot(Selection selection, SnapshotRequest request) override;
+  Maintenance& maintenance() override { return *this; }
+
+  Task<Status> flush(TableSelection selection) override;
+  Task<Status> compact(TableSelection selection) override;
+  Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
+  Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
 
   Result<TableStatistics> table_statistics(const Uuid& table) const override;
@@ -66,9 +68,10 @@ class EngineImpl final : public Engine {
  private:
   struct UuidHash {
     // The map looks at the low bits. In time-based ids these are of the hour and the version, and the same for all tables
-    // of a day; the product has the rest in its high bits.
+    // of a day; the product has the rest in its high bits. The second half tells ids apart that a client chose.
     size_t operator()(const Uuid& id) const {
-      const uint64_t product = load_be<uint64_t>(id.view().data()) * 0x9E3779B97F4A7C15ULL;
+      const char* bytes = id.view().data();
+      const uint64_t product = (load_be<uint64_t>(bytes) ^ load_be<uint64_t>(bytes + 8)) * 0x9E3779B97F4A7C15ULL;
       return product ^ (product >> 32);
     }
   };
@@ -76,12 +79,14 @@ class EngineImpl final : public Engine {
 
   // Schema.
   Task<Status> make_durable_directory(std::string path);
+  Status open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace);
+  Stores gone_tables(const Schema* before) const;
   Status open_table(const TablePtr& table, bool durable);
   void note_build(const TableStore& base, TableStore& index);
   Status update_indexes(TableStore& store);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;
-  Stores select(const Selection& selection) const;
+  Stores select(const TableSelection& selection) const;
 
   // Replay.
   Result<std::vector<SegmentOnDisk>> list_segments();
@@ -193,6 +198,7 @@ class EngineImpl final : public Engine {
   CommitLog log_;
   ChunkCache chunk_cache_;
   SchemaPtr schema_;
+  bool has_all_tables_ = false;  // of schema_; an open that failed is tried again with the next schema
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
   std::set<std::string> damaged_segments_;  // replayed in part

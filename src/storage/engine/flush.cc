@@ -51,7 +51,7 @@ void EngineImpl::retry_flush(const TableStorePtr& store) {
   });
 }
 
-Task<Status> EngineImpl::flush(Selection selection) {
+Task<Status> EngineImpl::flush(TableSelection selection) {
   for (TableStorePtr& store : select(selection)) {
     Status flushed = co_await flush_store(store);
     if (!flushed.ok()) co_return flushed;
@@ -139,7 +139,7 @@ Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
 // Writes in SSTables are not replayed, and their segments may go: so the names that a killed process gave must last.
 Task<Status> EngineImpl::sync_names_of_sstables() {
   std::vector<TableStorePtr> stores;
-  for (const TableStorePtr& store : select(Selection())) {
+  for (const TableStorePtr& store : select(TableSelection())) {
     stores.push_back(store);
     for (const auto& index : store->indexes) stores.push_back(index->store);
   }

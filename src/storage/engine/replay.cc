@@ -73,7 +73,7 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
   replayed_ = {};
   const int64_t begun = runtime_.clock.monotonic_nanos();
   replayed_mutations_ = replayed_bytes_ = 0;
-  Selection everything;
+  TableSelection everything;
   for (const SegmentOnDisk& segment : segments) {
     const auto& writer = segment.descriptor.writer;
     if (writer && writer->shards == shard_count_ && writer->shard != shard_) continue;

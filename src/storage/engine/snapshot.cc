@@ -99,7 +99,7 @@ Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, i
 
 }  // namespace
 
-Task<Status> EngineImpl::snapshot(Selection selection, SnapshotRequest request) {
+Task<Status> EngineImpl::snapshot(TableSelection selection, SnapshotRequest request) {
   CO_TRY(check_path_component(request.tag, "Snapshot name"));
   for (TableStorePtr& store : select(selection)) {
     Status kept = co_await snapshot_store(store, request);

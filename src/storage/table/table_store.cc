@@ -147,7 +147,10 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
     if (!disk.exists(path)) {
       // Cassandra gives a table its backups/ from the start, too.
       TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
-      if (table->is_index && paths.size() == 1) set_unbuilt(disk, self);
+      // For all shards: the others find the directory.
+      if (table->is_index && paths.size() == 1) {
+        for (unsigned shard = 0; shard < self.shards; ++shard) set_unbuilt(disk, {shard, self.shards});
+      }
       continue;
     }
     if (table->is_index && paths.size() == 1) TRY(find_unbuilt(disk, self));

@@ -1,0 +1,51 @@
+// The work on one shard's tables beside requests: flushes, compactions, TRUNCATE, snapshots, builds of indexes, and the
+// numbers of it all. Engine::maintenance() gives it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/key.h"
+#include "model/schema.h"
+#include "runtime/task.h"
+#include "storage/engine/snapshots.h"
+#include "storage/engine/statistics.h"
+#include "storage/engine/truncation.h"
+#include "storage/sstable/sstable.h"
+
+namespace cassandra_like {
+
+// The tables of an operation. Without a table: all tables of the keyspace; without a keyspace: all.
+struct TableSelection {
+  // Not an aggregate: GCC 12 destroys an aggregate temporary twice when it is the argument of an awaited call.
+  TableSelection() = default;
+  TableSelection(std::string k, std::string t = "") : keyspace(std::move(k)), table(std::move(t)) {}
+  std::string keyspace;
+  std::string table;
+};
+
+class Maintenance {
+ public:
+  virtual ~Maintenance() = default;
+  // Writes the memtables to SSTables.
+  virtual Task<Status> flush(TableSelection selection) = 0;
+  // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
+  virtual Task<Status> compact(TableSelection selection) = 0;
+  // Removes everything written until now; the returned position is for TruncationRecords.
+  virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
+  // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
+  virtual Task<Status> snapshot(TableSelection selection, SnapshotRequest request) = 0;
+  // Rebuilds the hidden table of an index from the base table.
+  virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
+
+  virtual Result<TableStatistics> table_statistics(const Uuid& table) const = 0;
+  // The latest write or deletion that a table holds, in microseconds; kNoTimestamp when it holds nothing. Looks at all
+  // that is in memtables: for small tables.
+  virtual Result<int64_t> max_timestamp(const Uuid& table) const = 0;
+  // Memtables do not count, as in Cassandra. Zeros for an unknown table.
+  virtual Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const = 0;
+  virtual EngineStatistics statistics() const = 0;
+  virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
+};
+
+}  // namespace cassandra_like
