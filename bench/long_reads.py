@@ -108,16 +108,16 @@ READS = {
     "SELECT * in pages of 5000": lambda client: read_pages(client, "SELECT * FROM b.t", 5000),
     "a filter that keeps a hundredth": lambda client: read_pages(client, "SELECT c FROM b.t WHERE n = 7 ALLOW FILTERING", 5000),
     "SELECT * at once": lambda client: read_once(client, "SELECT * FROM b.t"),
-    "SELECT *, ten clients at once": None,
 }
+READS_OF_TEN = ["SELECT * in pages of 5000", "SELECT * at once"]
 
 
-def ten_clients():
+def ten_clients(read):
     outcomes = []
 
     def one():
         with wire.Client(ADDRESS, timeout=600) as client:
-            outcomes.append(read_once(client, "SELECT * FROM b.t"))
+            outcomes.append(read(client))
 
     threads = [threading.Thread(target=one) for _ in range(10)]
     for thread in threads: thread.start()
@@ -125,13 +125,13 @@ def ten_clients():
     return ", ".join(sorted(set(outcomes)))
 
 
-def measure(node, name, read, keys):
+def measure(node, read, keys, clients):
     before, resident = cpu_seconds(node), node.memory_kib()
     forget_peak(node)
     other = PointReader(keys)
     other.start()
-    if read is None:
-        outcome = ten_clients()
+    if clients > 1:
+        outcome = ten_clients(read)
     else:
         with wire.Client(ADDRESS, timeout=600) as client:
             outcome = read(client)
@@ -159,8 +159,10 @@ def main():
             fill(options.rows, options.in_partition, options.size)
             if options.flush:
                 node.nodetool("flush")
-            for name, read in READS.items():
-                cpu, memory, p99, longest, outcome = measure(node, name, read, options.rows // options.in_partition)
+            of_ten = [(f"{name}, ten clients together", READS[name], 10) for name in READS_OF_TEN]
+            for name, read, clients in [(name, read, 1) for name, read in READS.items()] + of_ten:
+                keys = options.rows // options.in_partition
+                cpu, memory, p99, longest, outcome = measure(node, read, keys, clients)
                 print(f"| {name} | {shards} | {cpu:.2f} | {memory:.0f} | {p99:.1f}, {longest:.1f} | {outcome} |", flush=True)
         finally:
             node.destroy()

@@ -1,6 +1,7 @@
 // The request of a read to a replica, and the way in which rows come back.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,6 +48,12 @@ bool satisfies(const RowFilter& filter, const TableMetadata& table, const Decora
 using DecoratedKeys = absl::InlinedVector<DecoratedKey, 1>;
 using Slices = absl::InlinedVector<Slice, 1>;
 
+// The tombstones that a read has met, on all its shards and in all its parts. Thresholds are for their sum.
+struct TombstoneCount {
+  std::atomic<uint64_t> sum{0};
+  std::atomic<bool> warned{false};  // a line of the log tells of them
+};
+
 struct ReadCommand {
   TablePtr table;
   int64_t now_seconds = 0;
@@ -66,6 +73,8 @@ struct ReadCommand {
   // The deadline of the read is for so many rows, and begins anew behind them: a read of a whole table has no time of its
   // own, each of what would be its pages has.
   uint64_t rows_of_deadline = DataLimits::kNone;
+  // Where tombstones are counted when the command is a part of a read; null: it is a read of its own.
+  TombstoneCount* tombstones = nullptr;
 
   // Whether a partition that has a static row alone counts as a row. With a restriction on clusterings the sink shows no
   // such row, and the limit is for what it shows.
@@ -78,6 +87,8 @@ std::optional<ReadCommand> continue_behind(ReadCommand& command, const Decorated
 
 // No read ends before it, in nanoseconds of the monotonic clock.
 inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
+
+class EncodingSink;
 
 // Receives live rows as they are found; the views are valid during the call. Rows of one partition come in clustering
 // order (reversed: from the end), partitions in the command's key order or in ring order.
@@ -103,12 +114,28 @@ class RowSink {
   // The limits of the command end the read behind this row of the partition that was the last to end; nullptr: behind the
   // partition. left_in_partition: of PER PARTITION LIMIT.
   virtual void ended_behind(const ClusteringPrefix* /*row*/, uint64_t /*left_in_partition*/) {}
+
+  // A sink for one other shard, which makes of rows the bytes that this one would. Null when this one wants the rows.
+  // It refers to what this one refers to, but not to this one.
+  virtual std::unique_ptr<EncodingSink> fork() const { return nullptr; }
+  // In place of all calls for a partition, or for a part of one: what a fork made of so many rows.
+  virtual Next encoded_rows(const DecoratedKey&, BytesView /*bytes*/, uint64_t /*rows*/) { return Next::kStop; }
+};
+
+// Keeps what it makes of rows, one behind the other, and has no limit of its own.
+class EncodingSink : public RowSink {
+ public:
+  // Valid until the next row.
+  virtual BytesView encoded() const = 0;
+  // Forgets it but keeps its memory.
+  virtual void clear_encoded() = 0;
 };
 
 // The cost of a read, for tracing, warnings, metrics and tombstone thresholds.
 struct ReadStatistics {
   uint64_t rows = 0;  // that the limits counted
   uint64_t tombstones = 0;
+  uint64_t tombstones_of_last = 0;  // of them, in the partition that it looked at last
   uint64_t sstables = 0;
   uint64_t memtables = 0;
   bool stopped = false;  // by the limits or by the sink: there may be more

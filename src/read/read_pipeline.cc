@@ -39,7 +39,8 @@ ReadPipeline::ReadPipeline(ReadPipeline&& paused)
       paused_key_(std::move(paused.paused_key_)),
       paused_clustering_(std::move(paused.paused_clustering_)),
       counter_(paused.counter_),
-      tombstones_(paused.tombstones_) {
+      tombstones_(paused.tombstones_),
+      tombstones_before_(paused.tombstones_before_) {
   key_ = {paused.key_.token, paused_key_};
 }
 
@@ -71,6 +72,7 @@ Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
   key_ = key;
   opened_ = done_ = false;
   counter_.begin_partition(key);
+  tombstones_before_ = tombstones_;
   static_row_ = Row();
   static_row_.clustering.kind = ClusteringKind::kStaticClustering;
   if (static_row.is_empty()) return {};
@@ -81,12 +83,16 @@ Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
 
 Status ReadPipeline::count_tombstones(uint64_t n) {
   tombstones_ += n;
-  if (tombstones_ <= thresholds_.fail) return {};
+  uint64_t of_read = tombstones_;
+  if (TombstoneCount* count = command_.tombstones) {
+    of_read = n == 0 ? 0 : count->sum.fetch_add(n, std::memory_order_relaxed) + n;
+  }
+  if (of_read <= thresholds_.fail) return {};
   // db.filter.TombstoneOverwhelmingException
   return Error(ErrorCode::kReadFailure,
                fmt::format("Scanned over {} tombstones during query of {} (last scanned row token was {} and partition "
                            "key was 0x{}); query aborted",
-                           tombstones_, command_.table->qualified_name(), key_.token, to_hex(key_.key)));
+                           of_read, command_.table->qualified_name(), key_.token, to_hex(key_.key)));
 }
 
 Result<ReadPipeline::Step> ReadPipeline::row(const Row& row) {

@@ -57,6 +57,7 @@ class ReadPipeline {
 
   uint64_t rows() const { return counter_.rows(); }
   uint64_t tombstones() const { return tombstones_; }
+  uint64_t tombstones_of_partition() const { return tombstones_ - tombstones_before_; }
 
  private:
   Status count_tombstones(uint64_t n);
@@ -92,6 +93,7 @@ class ReadPipeline {
   Bytes paused_key_, paused_clustering_;
   RowCounter counter_;
   uint64_t tombstones_ = 0;
+  uint64_t tombstones_before_ = 0;  // the partition
 };
 
 }  // namespace cassandra_like

@@ -1,5 +1,7 @@
-// Live rows on their way from one shard to another: a sink that copies them there, and their delivery to the real sink
-// here. They refer to the columns of the table that was read, which whoever asked keeps alive.
+// Live rows on their way from one shard to another: a sink that keeps them there, and their delivery to the real sink
+// here. When the real sink can be forked, the fork makes its bytes of the rows there, and whole partitions of bytes are
+// delivered. Otherwise rows are copied; they refer to the columns of the table that was read, which whoever asked keeps
+// alive.
 //
 // The memory is bounded: a buffer that is full stops the read. The rest is asked for behind the last partition, or
 // behind the last row when that partition is cut.
@@ -13,26 +15,33 @@ namespace cassandra_like {
 
 class RowBuffer final : public RowSink {
  public:
-  // A full buffer holds this many bytes, and at most one row more.
-  static constexpr size_t kBytes = 256 * 1024;
+  // A buffer that is full holds this many bytes. It takes no more but the rest of a whole partition.
+  static constexpr size_t kBytes = 192 * 1024;
   // A partition is not cut before it has so many rows or bytes here.
   struct WholePartition {
     uint64_t rows = 0;
     size_t bytes = 0;
   };
 
-  RowBuffer() = default;
   explicit RowBuffer(WholePartition whole) : whole_(whole) {}
+
+  // Rows are encoded from here on. Before the first one.
+  void encode_with(std::unique_ptr<EncodingSink> fork) { fork_ = std::move(fork); }
+  bool encodes() const { return fork_ != nullptr; }
+  // It has enough behind the partition that brings so many rows.
+  void set_share(uint64_t rows) { share_ = rows; }
 
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;
   Next row(const Row& row) override;
+  bool takes_uniform_rows() const override { return fork_ != nullptr && fork_->takes_uniform_rows(); }
+  Next uniform_row(const UniformRow& row) override;
+  void continue_partition(const DecoratedKey& key) override;
   Next end_partition() override;
-  void ended_behind(const ClusteringPrefix* row, uint64_t left_in_partition) override;
 
   // Forgets everything but keeps its memory.
   void clear();
   // For the rows: the room that is reserved for more of them may be as much again.
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return bytes_ + (fork_ ? fork_->encoded().size() : 0); }
 
   // False when all partitions were delivered. Then key() is that of the first one that was not.
   bool has_partition() const { return next_ < partitions_.size(); }
@@ -52,17 +61,32 @@ class RowBuffer final : public RowSink {
  private:
   struct Partition {
     DecoratedKey key;
-    Row static_row;
-    size_t first_row;  // in rows_; the last one is before the next partition's first
+    size_t first_row;  // the last one is before the next partition's first
     size_t bytes_before;
+    size_t encoded_from;
   };
+  // A row that is encoded ends there in the fork's bytes; its clustering begins here in clusterings_.
+  struct EncodedRow {
+    size_t end;
+    size_t clustering;
+  };
+  size_t row_count() const { return fork_ ? encoded_.size() : rows_.size(); }
   void count_bytes(const Row& row);
+  Next taken(const ClusteringPrefix& clustering);
+  void keep_clustering(const ClusteringPrefix& clustering);
+  ClusteringPrefix clustering_at(size_t row, std::vector<BytesView>& values) const;
+  Next deliver_encoded(RowSink& sink, RowCounter& counter, const Partition& partition, size_t end);
 
   Arena arena_;
   std::vector<Partition> partitions_;
+  std::vector<Row> static_rows_;  // of the partitions, when rows are copied
   std::vector<Row> rows_;
+  std::unique_ptr<EncodingSink> fork_;
+  std::vector<EncodedRow> encoded_;
+  Bytes clusterings_;  // of each row: values as [uint32 size or ~0: null][bytes], in the processor's byte order
   WholePartition whole_;
-  size_t bytes_ = 0;
+  uint64_t share_ = DataLimits::kNone;
+  size_t bytes_ = 0;  // beside what the fork has
   size_t next_ = 0;
   bool cut_ = false;
 };

@@ -137,12 +137,15 @@ Row UnfilteredPipeline::purge(const Row& row) {
 }
 
 Status UnfilteredPipeline::count_tombstone() {
-  if (++tombstones_ <= thresholds_.fail) return {};
+  ++tombstones_;
+  TombstoneCount* const count = request_.command.tombstones;
+  const uint64_t of_read = count == nullptr ? tombstones_ : count->sum.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (of_read <= thresholds_.fail) return {};
   // db.filter.TombstoneOverwhelmingException
   return Error(ErrorCode::kReadFailure,
                fmt::format("Scanned over {} tombstones during query of {} (last scanned row token was {} and partition "
                            "key was 0x{}); query aborted",
-                           tombstones_, table_->qualified_name(), key_.token, to_hex(key_.key)));
+                           of_read, table_->qualified_name(), key_.token, to_hex(key_.key)));
 }
 
 Status UnfilteredPipeline::count_tombstones(const Row& row) {

@@ -43,6 +43,7 @@ RangeRead::RangeRead(NodeShared& shared, unsigned home, const ReadCommand& comma
   const unsigned shards = shared.runtime.shard_count();
   for (unsigned shard = 0; shard < shards; ++shard) {
     Source& source = sources_.emplace_back(shard, command);
+    source.rest.tombstones = &tombstones_;
     source.behind = next_token_of_shard(command.range->start.token, shard, shards);
     if (source.behind && *source.behind > command.range->end.token) source.behind.reset();
   }
@@ -70,6 +71,7 @@ Task<Result<ReadStatistics>> RangeRead::run() {
     total_.memtables += source.memtables;
   }
   total_.rows = counter_.rows();
+  total_.tombstones = tombstones_.sum.load(std::memory_order_relaxed);
   total_.stopped |= counter_.done();
   co_return total_;
 }
@@ -119,18 +121,24 @@ Status RangeRead::check_deadline() {
   return read_timeout(*command_.table);
 }
 
+void RangeRead::prepare(Source& source) const {
+  source.rows.clear();
+  source.rows.set_share(share());
+  // A partition that ends the answer on its own need not be whole.
+  source.rest.limits.rows = counter_.left();
+  if (!source.rows.encodes()) source.rows.encode_with(sink_.fork());
+}
+
 // Large answers need all shards, so those that are dry are asked together.
 Task<Status> RangeRead::fill(Source* source) {
   DCHECK(source->is_dry() && source->behind);
   CO_TRY(check_deadline());
   constexpr uint64_t kLarge = 128;
   const bool all = counter_.left() > kLarge;
-  const uint64_t rows = share();
   std::vector<unsigned> shards;
   for (Source& other : sources_) {
     if (&other != source && !(all && other.is_dry() && other.behind)) continue;
-    other.rows.clear();
-    other.rest.limits.rows = rows;
+    prepare(other);
     shards.push_back(other.shard);
   }
   std::function<Task<Filled>(unsigned)> ask = [this, deadline = deadline()](unsigned shard) {
@@ -157,7 +165,7 @@ Task<RangeRead::Filled> RangeRead::fill_one(Engine* engine, Source* source, int6
 
 // The rows that a shard has given, and the place where it goes on.
 void RangeRead::note(Source& source, const ReadStatistics& statistics) {
-  total_.tombstones += statistics.tombstones;
+  source.tombstones_of_last = statistics.tombstones_of_last;
   source.sstables = std::max(source.sstables, statistics.sstables);
   source.memtables = std::max(source.memtables, statistics.memtables);
   source.behind.reset();
@@ -186,10 +194,12 @@ Task<Status> RangeRead::read_cut_partition(Source* source) {
   partition.range.reset();
   partition.keys.push_back(source->rows.key());
   partition.limits.rows = counter_.left();
+  // They are met again.
+  partition.tombstones = &tombstones_;
+  tombstones_.sum.fetch_sub(source->tombstones_of_last, std::memory_order_relaxed);
   source->rows.skip();
   CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await replica_.read(partition, sink_, deadline()));
   counter_.count_elsewhere(statistics.rows);
-  total_.tombstones += statistics.tombstones;
   total_.stopped = statistics.stopped;
   co_return Status();
 }
@@ -206,7 +216,6 @@ Task<Status> RangeRead::read_in_any_order() {
     Task<Result<ReadStatistics>> reading = run_on<Result<ReadStatistics>>(home_.executor, there, read);
     CO_ASSIGN_OR_RETURN(ReadStatistics statistics, co_await reading);
     counter_.count_elsewhere(statistics.rows);
-    total_.tombstones += statistics.tombstones;
     total_.stopped = statistics.stopped;
     source.sstables = statistics.sstables;
     source.memtables = statistics.memtables;

@@ -1,9 +1,12 @@
 // A read of a range of the ring on a node with several shards.
 //
 // Every slice of the ring has a piece of each shard, so the rows of an answer come from all of them in turn. A shard is
-// asked for its share of what the answer still needs, in a buffer of bounded size (RowBuffer::kBytes), and again when it
-// has run dry and its next piece of the ring is reached: the shards that a small answer does not reach are not asked.
-// Partitions are merged in ring order. One that did not fit its buffer is read by its key into the sink itself.
+// asked for its share of what the answer still needs, in a buffer of bounded size (RowBuffer), and again when it has run
+// dry and its next piece of the ring is reached: the shards that a small answer does not reach are not asked. A share
+// ends with a partition, so that each is seen as it was at one time. Partitions are merged in ring order.
+//
+// A partition that did not fit its buffer is read by its key into the sink itself, from its beginning: the rows that the
+// buffer had of it, at most a buffer full, are read twice.
 //
 // A sink that takes partitions in any order is fed by one shard after another, without buffers.
 #pragma once
@@ -11,6 +14,7 @@
 #include <deque>
 #include <optional>
 
+#include "read/read_pipeline.h"
 #include "read/row_buffer.h"
 #include "replica/replica_impl.h"
 
@@ -34,10 +38,14 @@ class RangeRead {
   struct Source {
     Source(unsigned s, const ReadCommand& command) : shard(s), rest(command) {}
 
+    // A partition of a page's rows is delivered as a whole when it is not large.
+    static constexpr RowBuffer::WholePartition kWhole{ReadPipeline::kPage, 64 * 1024};
+
     unsigned shard;
-    RowBuffer rows;
-    ReadCommand rest;             // what it has not given yet
-    std::optional<Token> behind;  // where its rest begins at the earliest; none when it has nothing more
+    RowBuffer rows{kWhole};
+    ReadCommand rest;                 // what it has not given yet
+    std::optional<Token> behind;      // where its rest begins at the earliest; none when it has nothing more
+    uint64_t tombstones_of_last = 0;  // in the partition that it gave last
     uint64_t sstables = 0, memtables = 0;
 
     bool is_dry() const { return !rows.has_partition(); }
@@ -55,6 +63,7 @@ class RangeRead {
   // The next one, and the token of the one after it.
   Source* next(Token* until);
   uint64_t share() const;
+  void prepare(Source& source) const;
   Task<Status> fill(Source* source);
   static Task<Filled> fill_one(Engine* engine, Source* source, int64_t deadline);
   void note(Source& source, const ReadStatistics& statistics);
@@ -73,6 +82,7 @@ class RangeRead {
   uint64_t rows_before_ = 0;  // when the deadline began
   bool asked_ = false;        // a shard, before
   RowCounter counter_;
+  TombstoneCount tombstones_;
   ReadStatistics total_;
   std::deque<Source> sources_;
 };

@@ -100,6 +100,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
 // copied.
 Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, RowSink* sink, int64_t deadline) {
   ReadStatistics total;
+  TombstoneCount tombstones;
   const bool together = sink->callable_from_any_shard();
   for (auto key = command->keys.begin(); key != command->keys.end() && !total.stopped;) {
     ReadCommand part = *command;
@@ -110,6 +111,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
     } while (together && key != command->keys.end() && owner(*key) == shard);
     DCHECK(total.rows < part.limits.rows);
     part.limits.rows -= total.rows;
+    if (part.tombstones == nullptr) part.tombstones = &tombstones;
     count(shard == shard_);
     Task<Result<ReadStatistics>> reading =
         shard == shard_ ? engine().read(part, *sink, deadline) : read_elsewhere(part, *sink, deadline);
@@ -139,7 +141,9 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command
   RowBuffer rows(kPage);
   RowCounter counter(command->limits, command->counts_static_rows());
   ReadStatistics total;
+  TombstoneCount tombstones;
   std::optional<ReadCommand> piece = *command;
+  if (piece->tombstones == nullptr) piece->tombstones = &tombstones;
   for (bool goes_on = false;; goes_on = true) {
     // A piece may be too short for its engine to look at the clock.
     if (goes_on && shared_.runtime.shard(shard_).clock.monotonic_nanos() > deadline) {

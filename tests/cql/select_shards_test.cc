@@ -228,6 +228,32 @@ TEST_F(SelectShardsTest, ErrorsOfValues) {
   }
 }
 
+// Some partitions do not fit the buffers between shards.
+TEST_F(SelectShardsTest, LargePartitions) {
+  constexpr int kSmall = 300, kLarge = 450;
+  for (Node* node : {&one, &four}) {
+    node->run("CREATE TABLE ks.large (k int, c int, s text static, v text, PRIMARY KEY (k, c))");
+    const auto insert = [&](int k, int c, size_t size) {
+      node->run("INSERT INTO ks.large (k, c, s, v) VALUES (" + std::to_string(k) + ", " + std::to_string(c) +
+                ", 's', '" + std::string(size, 'v') + "') USING TIMESTAMP 1");
+    };
+    for (int k = 0; k < kSmall; ++k) insert(k, k, 500);
+    for (int k : {7, 70, 77}) {
+      for (int c = 1000; c < 1000 + kLarge; ++c) insert(k, c, 1000);
+    }
+  }
+  for (const std::string limit : {"", " LIMIT 700", " PER PARTITION LIMIT 400", " PER PARTITION LIMIT 2 LIMIT 200"}) {
+    const Page whole = joined(one.select("* FROM ks.large" + limit, 0));
+    for (int page : {0, 7, 150, 449, 450, 451, 1000}) {
+      expect_same("* FROM ks.large" + limit, page);
+      EXPECT_EQ(joined(four.select("* FROM ks.large" + limit, page)), whole) << page << limit;
+      expect_same("JSON k, c, s FROM ks.large" + limit, page);
+    }
+    expect_same("* FROM ks.large" + limit, 150, 3);
+  }
+  EXPECT_EQ(joined(four.select("* FROM ks.large", 0)).count, kSmall + 3 * kLarge);
+}
+
 // Groups are read in pages of 10,000 rows, whatever the client's pages are. One of these groups is cut there.
 TEST_F(SelectShardsTest, GroupsThatAnInternalPageCuts) {
   constexpr int kRows = 12'000, kOfGroup = 7;

@@ -3,7 +3,9 @@
 #include "replica/range_read.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <set>
 
 #include "model/values.h"
 #include "tests/replica/fixture/replica_node.h"
@@ -131,6 +133,13 @@ class RangeReadTest : public testing::TestWithParam<unsigned> {
     return rows;
   }
 
+  static Task<void> apply(Engine* engine, Update update) {
+    const Mutation mutation = update.mutation();
+    const MutationPayload payload(mutation);
+    const Status applied = co_await engine->apply(payload);
+    CHECK(applied.ok());
+  }
+
   ReplicaNode node{GetParam()};
   TablePtr table;
 };
@@ -203,13 +212,69 @@ TEST_P(RangeReadTest, ShardsAreAskedForWhatTheAnswerNeeds) {
   one.limits.rows = 1;
   uint64_t before = rows_read();
   read<EndSink>(one);
-  // One row of each shard, and once more the partition that its shard's share cut: it is read by its key.
-  EXPECT_LE(rows_read() - before, node.shards() + 1);
+  EXPECT_LE(rows_read() - before, node.shards());
   ReadCommand thousand = node.command("t");
   thousand.limits.rows = 1000;
   before = rows_read();
   read<EndSink>(thousand);
   EXPECT_LE(rows_read() - before, 1000 + 64 * node.shards());
+}
+
+// A partition that does not fit a buffer is read by its key, from its beginning.
+TEST_P(RangeReadTest, OfALargePartitionABufferIsReadTwice) {
+  const Lines small = fill(100, 7, std::string(200, 's'));
+  write("large1", 0, 3000, std::string(200, 'a'));
+  write("large2", 0, 2000, std::string(200, 'b'));
+  const uint64_t before = rows_read();
+  const Lines all = read<EndSink>(node.command("t"));
+  EXPECT_EQ(all.size(), small.size() + 2 + 3000 + 2000);
+  const uint64_t rows = all.size() - 102;
+  const uint64_t of_buffer = RowBuffer::kBytes / 200;
+  EXPECT_LE(rows_read() - before, node.shards() == 1 ? rows : rows + 2 * of_buffer);
+}
+
+TEST_P(RangeReadTest, SharesDoNotCutPartitions) {
+  struct Batches : EndSink {
+    using EndSink::EndSink;
+    Next row(const Row& row) override {
+      values.insert(std::string(row.cells[0].value));
+      return EndSink::row(row);
+    }
+    Next end_partition() override {
+      EXPECT_EQ(values.size(), 1u) << "of a partition of which all rows are written together";
+      values.clear();
+      if (++ended % 10 == 1) change();
+      return Next::kContinue;
+    }
+    std::set<std::string> values;
+    std::function<void()> change;
+  };
+  const auto write_all = [&](const std::string& value) {
+    for (int p = 0; p < 400; ++p) write("key" + std::to_string(p), 0, 1 + p % 50, value);
+  };
+  write_all("before");
+  for (uint64_t limit : {40u, 1000u, 5000u}) {
+    ReadCommand some = node.command("t");
+    some.limits.rows = limit;
+    Batches sink(*table);
+    int version = 0;
+    sink.change = [&] {
+      for (unsigned shard = 0; shard < node.shards(); ++shard) {
+        node.runtime(shard).executor.post([this, shard, value = std::to_string(++version)] {
+          for (int p = 0; p < 400; ++p) {
+            const std::string key = "key" + std::to_string(p);
+            if (shard_of(murmur3_token(key), node.shards()) != shard) continue;
+            Update update(table, key);
+            update.at(10 + std::stoi(value));
+            for (int c = 0; c < 1 + p % 50; ++c) update.row(c).live().cell("v", value);
+            spawn(apply(&node.on(shard).engine(), std::move(update)));
+          }
+        });
+      }
+    };
+    ASSERT_TRUE(read_into(sink, some).ok());
+    EXPECT_GT(sink.ended, 0);
+  }
 }
 
 TEST_P(RangeReadTest, AnAnswerInAnyOrderIsWhole) {
@@ -258,6 +323,92 @@ TEST_P(RangeReadTest, AShardThatFailsFailsTheRead) {
   EXPECT_EQ(lines[0].substr(0, 29), "error: Scanned over 11 tombst");
 }
 
+// However many shards take part, and however often each is asked.
+TEST_P(RangeReadTest, TombstonesOfAReadAreCountedOnce) {
+  node.options.tombstone_failure_threshold = 150;
+  node.drain();
+  node.boot(GetParam());
+  table = node.table("t");
+  fill(1000, 3, std::string(300, 'z'));
+  write("large", 0, 3000, std::string(200, 'a'));
+  const auto delete_two = [&](const std::string& key) {
+    Update update(table, key);
+    update.at(9);
+    for (int c = 0; c < 2; ++c) update.row(c).delete_row();
+    ASSERT_TRUE(node.write(0, std::move(update)).ok());
+  };
+  delete_two("large");
+  for (int p = 0; p < 74; ++p) delete_two("key" + std::to_string(13 * p));
+  std::vector<std::string> names{"large"};
+  for (int p = 0; p < 74; ++p) names.push_back("key" + std::to_string(13 * p));
+  const auto expect_count = [&](uint64_t count) {
+    for (const ReadCommand& command : {node.command("t"), node.command("t", names)}) {
+      EndSink copied(*table);
+      SharedSink direct(*table);
+      UnorderedSink unordered(*table);
+      for (EndSink* sink : std::initializer_list<EndSink*>{&copied, &direct, &unordered}) {
+        auto done = read_into(*sink, command);
+        if (count <= 150) {
+          ASSERT_TRUE(done.ok()) << done.error().message();
+          EXPECT_EQ(done->tombstones, count);
+        } else {
+          ASSERT_FALSE(done.ok());
+          EXPECT_EQ(done.error().message().substr(0, 28), "Scanned over 151 tombstones ");
+        }
+      }
+    }
+  };
+  expect_count(150);
+  delete_two("key1");
+  names.push_back("key1");
+  expect_count(152);
+}
+
+// Requests are callbacks of the shard. Between two of them, ten long reads do no more than one turn.
+TEST_P(RangeReadTest, ARequestWaitsForOneTurnOfLongReads) {
+  struct Counting : SharedSink {
+    using SharedSink::SharedSink;
+    Next row(const Row&) override {
+      ++all;
+      if (here->is_current()) ++*rows_here;
+      return Next::kContinue;
+    }
+    bool takes_any_order() const override { return true; }
+    Executor* here = nullptr;
+    uint64_t* rows_here = nullptr;
+    uint64_t all = 0;
+  };
+  fill(3000, 7);
+  std::deque<Counting> sinks;
+  uint64_t rows = 0, most = 0;
+  int ended = 0;
+  const ReadCommand all = node.command("t");
+  for (int client = 0; client < 10; ++client) {
+    Counting& sink = sinks.emplace_back(*table);
+    sink.here = &node.runtime(0).executor;
+    sink.rows_here = &rows;
+    node.runtime(0).executor.post([&, into = &sink] {
+      spawn([](Replica* replica, const ReadCommand* command, RowSink* into, int* done) -> Task<void> {
+        const Result<ReadStatistics> read = co_await replica->read(*command, *into);
+        EXPECT_TRUE(read.ok());
+        ++*done;
+      }(&node.on(0), &all, into, &ended));
+    });
+  }
+  uint64_t before = 0;
+  std::function<void()> request = [&] {
+    // The first turn of a read begins with its request.
+    if (before > 10 * ReadPipeline::kTurn) most = std::max(most, rows - before);
+    before = rows;
+    if (ended < 10) node.runtime(0).executor.post(request);
+  };
+  node.runtime(0).executor.post(request);
+  ASSERT_TRUE(node.world().run_until([&] { return ended == 10; }, std::chrono::hours(1)));
+  for (const Counting& sink : sinks) EXPECT_EQ(sink.all, uint64_t{3000 * 4 - 6});
+  EXPECT_GT(most, 0u);
+  EXPECT_LE(most, ReadPipeline::kTurn);
+}
+
 TEST_P(RangeReadTest, ItEndsAtItsDeadline) {
   fill(6000, 1, std::string(300, 'z'));
   EndSink sink(*table);
@@ -298,7 +449,7 @@ INSTANTIATE_TEST_SUITE_P(Shards, RangeReadTest, testing::Values(1, 2, 4, 8),
 
 TEST(RowBufferTest, HoldsNoMoreThanItsBytesAndARow) {
   TablePtr table = make_table("t");
-  RowBuffer buffer;
+  RowBuffer buffer({});
   Update update(table, "key");
   update.at(5);
   for (int c = 0; c < 1000; ++c) update.row(c).live().cell("v", std::string(1000, 'v'));

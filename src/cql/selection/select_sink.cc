@@ -1,6 +1,7 @@
 #include "cql/selection/select_sink.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/values.h"
 
@@ -8,6 +9,11 @@ namespace cassandra_like {
 
 SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, ExecutionContext& context,
                        bool one_row_per_partition, bool static_rows)
+    : SelectSink(table, selection, context, false, one_row_per_partition, static_rows) {}
+
+// The memory of a fork is that of the buffer which it is for.
+SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, const ExecutionContext& context,
+                       bool is_fork, bool one_row_per_partition, bool static_rows)
     : table_(table),
       selection_(selection),
       row_context_{context.services,
@@ -21,7 +27,8 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, E
                    {},
                    context.timestamp_micros,
                    context.now_seconds},
-      share_(context.config.answer_memory.get()),
+      share_(is_fork ? nullptr : context.config.answer_memory.get()),
+      is_fork_(is_fork),
       one_row_per_partition_(one_row_per_partition),
       static_rows_(static_rows) {}
 
@@ -88,6 +95,20 @@ void SelectSink::ended_behind(const ClusteringPrefix* row, uint64_t left_in_part
   left_in_partition_ = left_in_partition;
 }
 
+// Selectors may fail, and must not for rows that are beyond the limit. Legacy marks need the row.
+std::unique_ptr<EncodingSink> SelectSink::fork() const {
+  if (!selection_.is_plain() || groups_ || keep_positions_ || marks_ == Marks::kLegacy) return nullptr;
+  return std::unique_ptr<EncodingSink>(
+      new SelectSink(table_, selection_, row_context_, true, one_row_per_partition_, static_rows_));
+}
+
+RowSink::Next SelectSink::encoded_rows(const DecoratedKey& key, BytesView bytes, uint64_t rows) {
+  key_ = key;
+  if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
+  rows_ += rows;
+  return status_.ok() ? Next::kContinue : Next::kStop;
+}
+
 uint64_t SelectSink::left_in_partition() const {
   if (!last_has_clustering_) return 0;
   return group_counter_ ? group_counter_->left_in_partition() : left_in_partition_;
@@ -95,18 +116,39 @@ uint64_t SelectSink::left_in_partition() const {
 
 // Room for n more bytes of output, to be filled.
 inline char* SelectSink::extend(size_t n) {
-  constexpr size_t kFirst = 512;
-  const size_t begin = size_;
   size_ += n;
-  if (size_ > out_.size()) grow(std::max({size_, 2 * out_.size(), kFirst}));
-  return out_.data() + begin;
+  if (size_ > out_.size()) grow(n);
+  return out_.data() + size_ - n;
 }
 
-// The row that is refused room is written to its end, and ends the read.
-void SelectSink::grow(size_t size) {
-  size = share_.bounded(size_, size);
-  if (Status status = share_.reserve(size); !status.ok() && status_.ok()) status_ = std::move(status);
+// n: how much of size_ is not written. The row that is refused room is written to its end, and ends the read.
+void SelectSink::grow(size_t n) {
+  constexpr size_t kFirst = 512, kPiece = size_t{1} << 20;
+  size_t size = std::max({size_, 2 * out_.size(), kFirst});
+  if (!is_fork_ && size > kPiece) {
+    out_.resize(size_ - n);
+    piece_bytes_ += out_.size();
+    pieces_.push_back(std::move(out_));
+    out_ = Bytes();
+    size_ = n;
+    size = std::max(n, kPiece);
+  }
+  size = share_.bounded(piece_bytes_ + size_, piece_bytes_ + size) - piece_bytes_;
+  if (Status status = share_.reserve(piece_bytes_ + size); !status.ok() && status_.ok()) status_ = std::move(status);
   out_.resize(size);
+}
+
+void SelectSink::join_pieces() {
+  out_.resize(size_);
+  if (pieces_.empty()) return;
+  Bytes all;
+  all.reserve(piece_bytes_ + size_);
+  for (Bytes& piece : pieces_) {
+    all += piece;
+    piece = Bytes();
+  }
+  all += out_;
+  out_ = std::move(all);
 }
 
 // Writes as append_element() would.
@@ -224,7 +266,8 @@ Bytes SelectSink::ordering_place(const ClusteringPrefix& clustering) {
 
 Status SelectSink::write_row(const InputRow& input) {
   if (keep_positions_) {
-    positions_.push_back({size_, input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
+    positions_.push_back(
+        {piece_bytes_ + size_, input.row == nullptr ? Bytes() : ordering_place(input.row->clustering)});
   }
   std::string json;
   for (const SelectedColumn& column : selection_.columns()) {
@@ -257,7 +300,7 @@ Status SelectSink::finish() {
   // Aggregates of no rows have a value too.
   if (groups_ && (groups_->is_open() || groups_->is_one_group())) TRY(close_group());
   if (group_counter_) group_counter_->end();
-  out_.resize(size_);
+  join_pieces();
   return take_status();
 }
 

@@ -12,7 +12,7 @@
 
 namespace cassandra_like {
 
-class SelectSink : public RowSink {
+class SelectSink : public EncodingSink {
  public:
   // one_row_per_partition: SELECT DISTINCT. The read asks for one row of each partition.
   // static_rows: a partition without rows but with static values is a result (no clustering restriction asked for rows).
@@ -35,6 +35,11 @@ class SelectSink : public RowSink {
   Next uniform_row(const UniformRow& row) override;
   Next end_partition() override;
   void ended_behind(const ClusteringPrefix* row, uint64_t left_in_partition) override;
+  // Rows of plain columns are the same bytes on any shard.
+  std::unique_ptr<EncodingSink> fork() const override;
+  Next encoded_rows(const DecoratedKey& key, BytesView bytes, uint64_t rows) override;
+  BytesView encoded() const override { return {out_.data(), size_}; }
+  void clear_encoded() override { size_ = 0; }
 
   // The partition of this key goes on, whose first groups were of an earlier page. The key outlives the sink.
   void continue_groups(BytesView key, uint64_t left_in_partition);
@@ -75,6 +80,8 @@ class SelectSink : public RowSink {
   Bytes& rows() { return out_; }
 
  private:
+  SelectSink(const TableMetadata& table, const Selection& selection, const ExecutionContext& context, bool is_fork,
+             bool one_row_per_partition, bool static_rows);
   void take_key(const DecoratedKey& key);
   Next emit(const Row* row);
   Next begin_groups_of_partition();
@@ -86,7 +93,8 @@ class SelectSink : public RowSink {
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
   char* extend(size_t n);
-  void grow(size_t size);
+  void grow(size_t n);
+  void join_pieces();
   void append_value(BytesView value);
   void append_json(std::string& json, const ColumnSpec& spec, BytesView value);
   InputRow input(const Row* row);
@@ -96,6 +104,7 @@ class SelectSink : public RowSink {
   Arena row_arena_{1024};
   ExecutionContext row_context_;
   AnswerShare share_;
+  const bool is_fork_;
   bool one_row_per_partition_;
   bool static_rows_;
   bool keep_positions_ = false;
@@ -115,6 +124,9 @@ class SelectSink : public RowSink {
   uint64_t left_in_partition_ = 0;
   PooledBytes out_;  // with room for more behind
   size_t size_ = 0;  // of what is written of it
+  // A large answer begins with these, since it would take long to copy all of it each time it grows. Never in a fork.
+  std::vector<Bytes> pieces_;
+  size_t piece_bytes_ = 0;
   std::vector<Position> positions_;
   std::optional<GroupCollector> groups_;
   DataLimits group_limits_;

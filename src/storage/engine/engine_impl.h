@@ -14,6 +14,7 @@
 #include "read/read_pipeline.h"
 #include "read/unfiltered_pipeline.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/turns.h"
 #include "storage/index/secondary_index.h"
 #include "storage/table/table_store.h"
 
@@ -223,6 +224,7 @@ class EngineImpl final : public Engine, public Maintenance {
   uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;
+  Turns turns_{runtime_.executor};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

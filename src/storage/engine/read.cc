@@ -107,7 +107,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read)
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
   while (status.ok() && read->feed.paused()) {
-    co_await runtime_.executor.yield();
+    co_await turns_.next();
     status = next_turn(*read);
   }
   TableStorePtr store = find(read->command.table->id);
@@ -150,12 +150,15 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
                                                Status status) {
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
+  numbers.tombstones_of_last = feed.tombstones_of_partition();
   numbers.stopped = feed.stopped();
   record_read(counters, command, numbers, begun);
-  if (numbers.tombstones > tombstone_thresholds(command).warn) {
+  TombstoneCount* const of_read = command.tombstones;
+  const uint64_t tombstones = of_read != nullptr ? of_read->sum.load(std::memory_order_relaxed) : numbers.tombstones;
+  if (tombstones > tombstone_thresholds(command).warn && (of_read == nullptr || !of_read->warned.exchange(true))) {
     if (auto more = tombstone_lines_.take(runtime_.clock.monotonic_nanos())) {
       const Token last = feed.paused_key().token;
-      LOG_WARN("{}{}", tombstone_warning(command, numbers.rows, numbers.tombstones, last), *more);
+      LOG_WARN("{}{}", tombstone_warning(command, numbers.rows, tombstones, last), *more);
     }
   }
   if (!status.ok() && status.error().code() == ErrorCode::kReadFailure) {

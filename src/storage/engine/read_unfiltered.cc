@@ -103,7 +103,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_unfiltered_on(std::unique_ptr<Unfi
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
   while (status.ok() && read->pipeline.paused()) {
-    co_await runtime_.executor.yield();
+    co_await turns_.next();
     status = next_unfiltered_turn(*read);
   }
   TableStorePtr store = find(read->request.command.table->id);

@@ -13,7 +13,8 @@ namespace {
 
 // A shard's part of a range: what it has read of it, and the request for the rest.
 struct Part {
-  Part(const ReadRequest& r, size_t bytes) : request(r), buffer(bytes) {
+  Part(const ReadRequest& r, size_t bytes, TombstoneCount* tombstones) : request(r), buffer(bytes) {
+    request.command.tombstones = tombstones;
     // Groups are counted where the partitions come together. A shard that counts rows reaches no limit too early.
     if (request.limits.is_grouped()) request.limits = {};
   }
@@ -65,8 +66,9 @@ Result<bool> deliver(std::span<const std::unique_ptr<Part>> parts, UnfilteredPip
 
 Task<Result<ReadStatistics>> read_unfiltered_range(UnfilteredRangeRead read) {
   std::vector<std::unique_ptr<Part>> parts;
+  TombstoneCount tombstones;
   for (size_t i = 0; i < read.engines.size(); ++i) {
-    parts.push_back(std::make_unique<Part>(*read.request, read.buffered_bytes / read.engines.size()));
+    parts.push_back(std::make_unique<Part>(*read.request, read.buffered_bytes / read.engines.size(), &tombstones));
   }
   ReadRequest whole = *read.request;
   whole.turn = std::numeric_limits<uint64_t>::max();  // what is fed has been read
