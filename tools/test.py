@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Installs, builds and tests: tools/test [--quick | --drivers | --sanitized | --only NAME... | --changed [BASE]].
 
-  (nothing)       lint, unit tests, simulation and client suites on the release programs
+  (nothing)       lint, clang-tidy, unit tests, simulation and client suites on the release programs
   --quick         lint and unit tests
   --drivers       the client suites (tests/drivers/*/run, tests/cluster/*/run), and every one of them: a skipped one has failed
-  --sanitized     everything, then clang-tidy, and the unit tests and 20 seeds under address and undefined behaviour sanitizers
+  --sanitized     everything, and the unit tests and 20 seeds under address and undefined behaviour sanitizers
   --only NAME...  tests by name: a folder of tests/ (cql: build/dev/cql_test), lint, tidy, simulate, or a suite (cluster/cqlsh)
   --changed       what --only would name for the files that differ from BASE: where HEAD left the branch main, or HEAD itself
 
@@ -227,6 +227,7 @@ def whole(totals, arguments):
         lint(totals)
         unit_tests(totals, [ROOT / "build/release" / program for program in test_folders().values()])
         if not arguments.quick:
+            script(totals, "tidy", "tests/lint/tidy.py", "--all")
             simulation(totals, "release", SIMULATION_SEEDS)
     if not arguments.quick:
         for path in SUITES:
@@ -237,7 +238,6 @@ def whole(totals, arguments):
 
 
 def sanitized(totals):
-    script(totals, "tidy", "tests/lint/tidy.py")
     programs = list(test_folders().values())
     if not build("check", *programs, "simulate"):
         return False

@@ -262,7 +262,7 @@ Task<Answer> gossip(AdminContextPtr context, Parameters) {
 }
 
 Task<Answer> endpoints(AdminContextPtr context, Parameters parameters) {
-  std::string keyspace_name = parameters.get("keyspace"), table_name = parameters.get("table");
+  const std::string &keyspace_name = parameters.get("keyspace"), &table_name = parameters.get("table");
   KeyspacePtr keyspace = context->schema()->keyspace(keyspace_name);
   if (keyspace == nullptr || keyspace->is_virtual) return refuse(400, "Unknown keyspace '" + keyspace_name + "'");
   TablePtr table = keyspace->table(table_name);

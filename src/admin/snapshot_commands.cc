@@ -118,13 +118,13 @@ std::string invalid_duration(const std::string& text) {
 // Snapshots made before this go, in milliseconds; without an argument all of them.
 std::optional<Answer> parse_limit(const AdminContext& context, const Parameters& parameters, int64_t* before) {
   *before = std::numeric_limits<int64_t>::max();
-  if (std::string text = parameters.get("older_than"); !text.empty()) {
+  if (const std::string& text = parameters.get("older_than"); !text.empty()) {
     auto millis = parse_millis(text);
     if (!millis) {
       return refuse(400, invalid_duration(text));
     }
     *before = context.runtime().clock.wall_millis() - *millis;
-  } else if (std::string stamp = parameters.get("older_than_timestamp"); !stamp.empty()) {
+  } else if (const std::string& stamp = parameters.get("older_than_timestamp"); !stamp.empty()) {
     auto millis = parse_timestamp(stamp);
     if (!millis.ok()) return refuse(400, millis.error().message());
     *before = *millis;
@@ -156,7 +156,7 @@ Task<Answer> snapshots(AdminContextPtr context, Parameters) {
 }
 
 Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
-  std::string tag = parameters.get("tag");
+  const std::string& tag = parameters.get("tag");
   if (auto refusal = check_tag(tag)) co_return std::move(*refusal);
   SnapshotRequest request(tag);
   request.skip_flush = parameters.is_true("skip_flush");
@@ -185,7 +185,7 @@ Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
 }
 
 Task<Answer> clear_snapshots(AdminContextPtr context, Parameters parameters) {
-  std::string tag = parameters.get("tag");
+  const std::string& tag = parameters.get("tag");
   std::vector<std::string> keyspaces = parameters.all("keyspace");
   int64_t before = 0;
   if (auto refusal = parse_limit(*context, parameters, &before)) return std::move(*refusal);

@@ -175,7 +175,7 @@ Task<Answer> tables(AdminContextPtr context, Parameters) {
 Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
   std::vector<TablePtr> wanted;
   if (parameters.has("keyspace") || parameters.has("table")) {
-    std::string keyspace = parameters.get("keyspace"), name = parameters.get("table");
+    const std::string &keyspace = parameters.get("keyspace"), &name = parameters.get("table");
     TablePtr table = context->schema()->table(keyspace, name);
     if (table == nullptr || table->is_virtual) co_return refuse(400, "Unknown table " + keyspace + "." + name);
     wanted.push_back(std::move(table));

@@ -584,7 +584,7 @@ void QueryProcessorImpl::on_schema_change(const SchemaDiff& diff) {
     PreparedEntry* entry = cache_.find(id);
     bool same = true, same_columns = true;
     for (const auto& [table_id, before] : entry->tables) {
-      TablePtr now = schema.table(table_id);
+      const TablePtr& now = schema.table(table_id);
       same = same && now == before;
       same_columns = same_columns && now != nullptr && before != nullptr && now->has_same_columns(*before);
     }

@@ -63,7 +63,7 @@ Status check_thresholds(const Config& config, const Thresholds& t, bool warns_ab
 
 Status check_sizes(const Config& config, const std::string& name, std::optional<uint64_t> warn,
                    std::optional<uint64_t> fail) {
-  for (auto [key, value] : {std::pair{name + "_warn_threshold", warn}, {name + "_fail_threshold", fail}}) {
+  for (const auto& [key, value] : {std::pair{name + "_warn_threshold", warn}, {name + "_fail_threshold", fail}}) {
     if (value == 0u) return config.error_at(key, "0 is not allowed: write no value to switch it off");
   }
   if (!warn || !fail || *warn <= *fail) return {};

@@ -14,7 +14,7 @@ Bytes inet(const std::string& address) {
   return *value;
 }
 
-std::vector<PartitionUpdate> one(PartitionUpdate update) { return {std::move(update)}; }
+std::vector<PartitionUpdate> one(PartitionUpdate update) { return {update}; }
 
 }  // namespace
 

@@ -110,7 +110,10 @@ class PrepareContext {
   // Fills in the Statement's bind variables; kInvalid for a marker that was never assigned. prepare_statement() calls it.
   Status finish(Statement& statement) const;
   // The error of a statement that cannot be prepared.
-  Error failure(Error found) const { return refused_array_ ? *refused_array_ : std::move(found); }
+  Error failure(Error found) const {
+    if (refused_array_) return *refused_array_;
+    return found;
+  }
 
  private:
   SchemaPtr schema_;

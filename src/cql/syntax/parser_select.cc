@@ -91,7 +91,7 @@ bool Parser::selectable(ast::Selectable& out) {
     advance();
     ast::Selectable right;
     if (!count_operator() || !selection_multiplication(right)) return false;
-    out.value = ast::ArithmeticSelectable{op, std::move(out), std::move(right)};
+    out.value = ast::ArithmeticSelectable{op, std::exchange(out, {}), std::move(right)};
     locate(first, out.offset, out.length);
   }
   return true;
@@ -107,7 +107,7 @@ bool Parser::selection_multiplication(ast::Selectable& out) {
     advance();
     ast::Selectable right;
     if (!count_operator() || !selection_group(right)) return false;
-    out.value = ast::ArithmeticSelectable{op, std::move(out), std::move(right)};
+    out.value = ast::ArithmeticSelectable{op, std::exchange(out, {}), std::move(right)};
     locate(first, out.offset, out.length);
   }
   return true;
@@ -164,7 +164,7 @@ bool Parser::selector_modifiers(size_t first_token, ast::Selectable& out) {
     if (accept(Tok::kDot)) {
       std::string field;
       if (!count_operator() || !ident(field)) return false;
-      out.value = ast::FieldSelectable{std::move(out), std::move(field)};
+      out.value = ast::FieldSelectable{std::exchange(out, {}), std::move(field)};
     } else if (accept(Tok::kLeftBracket)) {
       if (!count_operator() || !collection_sub_selection(out) || !expect(Tok::kRightBracket)) return false;
     } else {
@@ -181,11 +181,11 @@ bool Parser::collection_sub_selection(ast::Selectable& out) {
   if (!at(Tok::kRange) && !term(from.emplace())) return false;
   bool range = accept(Tok::kRange);
   if (!range) {
-    out.value = ast::ElementSelectable{std::move(out), std::move(*from)};
+    out.value = ast::ElementSelectable{std::exchange(out, {}), std::move(*from)};
     return true;
   }
   if ((!from || starts_term()) && !term(to.emplace())) return false;
-  out.value = ast::SliceSelectable{std::move(out), std::move(from), std::move(to)};
+  out.value = ast::SliceSelectable{std::exchange(out, {}), std::move(from), std::move(to)};
   return true;
 }
 

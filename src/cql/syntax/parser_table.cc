@@ -252,7 +252,7 @@ bool Parser::rename_columns(ast::RenameColumns& out) {
     std::string to;
     if (!ident(from) || !expect(Tok::kTo) || !ident(to)) return false;
     auto same = std::find_if(out.renames.begin(), out.renames.end(), [&](auto& r) { return r.first == from; });
-    if (same == out.renames.end()) same = out.renames.insert(same, {std::move(from), {}});
+    if (same == out.renames.end()) same = out.renames.emplace(same, std::move(from), std::string());
     same->second = std::move(to);
   } while (accept(Tok::kAnd));
   return true;

@@ -63,7 +63,7 @@ bool Parser::term_addition(ast::Term& out) {
     advance();
     ast::Term right;
     if (!count_operator() || !term_multiplication(right)) return false;
-    out.value = ast::Arithmetic{op, std::move(out), std::move(right)};
+    out.value = ast::Arithmetic{op, std::exchange(out, {}), std::move(right)};
     locate(first, out.offset, out.length);
   }
 }
@@ -93,7 +93,7 @@ bool Parser::term_multiplication(ast::Term& out) {
     advance();
     ast::Term right;
     if (!count_operator() || !term_group(right)) return false;
-    out.value = ast::Arithmetic{op, std::move(out), std::move(right)};
+    out.value = ast::Arithmetic{op, std::exchange(out, {}), std::move(right)};
     locate(first, out.offset, out.length);
   }
   return true;

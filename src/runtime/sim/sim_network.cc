@@ -72,7 +72,8 @@ void SimFabric::connect(SimExecutor& executor, SimHost& host, SocketAddress addr
                         Promise<Status>* done) {
   int64_t time = scheduler_.now() + scheduler_.draw_up_to(host.faults->max_network_delay.count());
   Request request{&executor, &host, std::move(address), std::move(on_connected), done};
-  scheduler_.at(time, &executor, SimEvent::kConnect, request.address.port,
+  const uint16_t port = request.address.port;
+  scheduler_.at(time, &executor, SimEvent::kConnect, port,
                 [this, request = std::move(request)]() mutable { arrive(std::move(request)); });
 }
 
