@@ -11,19 +11,18 @@ function(leave_coroutines_uncovered)
   endif()
 endfunction()
 
-# The release build compiles the files of a folder in batches: most of a file's time goes into the headers that all of them
-# include. So names in unnamed namespaces have to differ within a folder.
+# The release build compiles the files of a library in batches of twenty: half of a file's time goes into the headers that all
+# of them include. So names in unnamed namespaces have to differ within a library.
 function(compile_in_batches name)
   if(NOT CASSANDRA_LIKE_UNITY)
     return()
   endif()
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(count 0)
   foreach(source ${ARGN})
-    get_filename_component(folder ${source} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
-    math(EXPR count_${folder} "0${count_${folder}} + 1")
-    math(EXPR batch "(${count_${folder}} - 1) / 10")
-    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${folder}_${batch})
+    math(EXPR batch "${count} / 20")
+    math(EXPR count "${count} + 1")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${batch})
   endforeach()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE

@@ -16,6 +16,7 @@ namespace cassandra_like {
 
 inline constexpr int64_t kNoTimestamp = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kNoTtl = 0;
+inline constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;  // seconds: Cassandra's Attributes.MAX_TTL
 inline constexpr int64_t kNoDeletionTime = std::numeric_limits<int64_t>::max();
 // Largest local deletion or expiration time, seconds: 2106-02-07.
 inline constexpr int64_t kMaxDeletionTime = 4294967293LL;

@@ -1,4 +1,4 @@
-"""The release build compiles the files of a folder in batches (cmake/Folders.cmake): what unnamed namespaces of one folder define
+"""The release build compiles the files of a library in batches (cmake/Folders.cmake): names that its unnamed namespaces define
 must differ."""
 import collections
 import re
@@ -47,12 +47,17 @@ def definition(text):
     return None
 
 
+def library(path):
+    """The folder that a library is made of: the nearest one with a CMakeLists.txt."""
+    return next((folder for folder in path.parents if (folder / "CMakeLists.txt").exists()), path.parent)
+
+
 def names_of_batches(root, sources):
-    seen = collections.defaultdict(dict)  # folder -> definition -> file
+    seen = collections.defaultdict(dict)  # library -> definition -> file
     for source in sources:
         if not (source.name.startswith("src/") or source.name.startswith("tools/nodetool")) or source.path.suffix != ".cc":
             continue
-        known = seen[source.path.parent]
+        known = seen[library(source.path)]
         for line, text in unnamed_statements(source.bare):
             what = definition(text)
             if what is None or what[1].startswith("using "):

@@ -180,14 +180,15 @@ class LintTest(unittest.TestCase):
         self.breaches(lint(src__base__a_DOT_h="int a();\n"), "src/base/a.h:1: no #pragma once",
                       "src/base/a.h:1: does not open with what it is for")
 
-    def test_names_in_unnamed_namespaces_differ_in_a_folder(self):
+    def test_names_in_unnamed_namespaces_differ_in_a_library(self):
         one = "namespace {\nint f(int x) { return x; }\nconstexpr int kA = 1;\nstruct S {};\n}  // namespace\n"
         other = "namespace {\nint f(int y) { return y; }\nint f(char c) { return c; }\nconstexpr int kA = 2;\nstruct S {};\n}  // namespace\n"
-        self.breaches([line for line in lint(src__base__a_DOT_cc=one, src__base__b_DOT_cc=other, src__model__c_DOT_cc=other)
+        self.breaches([line for line in lint(src__base__CMakeLists_DOT_txt="", src__base__a_DOT_cc=one, src__base__room__b_DOT_cc=other,
+                                                       src__model__c_DOT_cc=other)
                        if "formatted" not in line and "clang-format" not in line],
-                      "src/base/b.cc:2: 'f' is also in src/base/a.cc, and both are compiled in one batch",
-                      "src/base/b.cc:4: 'kA' is also in src/base/a.cc, and both are compiled in one batch",
-                      "src/base/b.cc:5: 'S' is also in src/base/a.cc, and both are compiled in one batch")
+                      "src/base/room/b.cc:2: 'f' is also in src/base/a.cc, and both are compiled in one batch",
+                      "src/base/room/b.cc:4: 'kA' is also in src/base/a.cc, and both are compiled in one batch",
+                      "src/base/room/b.cc:5: 'S' is also in src/base/a.cc, and both are compiled in one batch")
 
     def test_comments_begin_with_their_subject(self):
         self.breaches(lint(src__base__a_DOT_cc=("// Of a table.\nint a;  // As it was.\nint b;  // Often\n"

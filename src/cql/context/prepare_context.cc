@@ -31,13 +31,6 @@ Result<TypePtr> resolve_user_type(const ast::TypeName& name, const std::string& 
   return TypePtr(type);
 }
 
-Result<TypePtr> resolve_custom_type(const std::string& class_name) {
-  auto type = types::parse_class(class_name);
-  if (type.ok()) return type;
-  const char* what = type.error().code() == ErrorCode::kSyntaxError ? "Cannot parse type " : "Error setting type ";
-  return Error(ErrorCode::kSyntaxError, what + class_name + ": " + type.error().message());
-}
-
 bool is_native(const ast::TypeName& type, std::string_view name) {
   return type.kind == ast::TypeName::Kind::kNative && type.name == name;
 }
@@ -97,7 +90,7 @@ Result<TypePtr> resolve_unfrozen(const ast::TypeName& name, const std::string& k
     case Kind::kUdt:
       return resolve_user_type(name, keyspace, schema);
     case Kind::kCustom:
-      return resolve_custom_type(name.name);
+      return types::parse_class(name.name);
     case Kind::kList:
       return types::list(types::freeze(parameters[0]), true);
     case Kind::kSet:

@@ -97,7 +97,7 @@ Assignable of_literal(const ast::Literal& literal, const Type& type) {
   return Assignable::kNo;
 }
 
-struct AssignabilityOf {
+struct AssignabilityOfTerm {
   const ast::Term& term;
   const ColumnSpec& receiver;
   PrepareContext& context;
@@ -287,8 +287,6 @@ class MarkerInTerm : public InTerm {
   bool of_columns_;
 };
 
-constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;
-
 }  // namespace
 
 TypePtr preferred_type(const ast::Literal& literal) {
@@ -399,7 +397,7 @@ Assignable assignable_type(const Type& from, const Type& to) {
 }
 
 Assignable assignable(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {
-  return std::visit(AssignabilityOf{term, receiver, context}, term.value);
+  return std::visit(AssignabilityOfTerm{term, receiver, context}, term.value);
 }
 
 Result<TermPtr> prepare_term(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context) {

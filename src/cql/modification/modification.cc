@@ -1,41 +1,36 @@
 #include "cql/modification/modification.h"
 
-#include "cql/context/tracing.h"
+#include <map>
 
+#include "cql/context/tracing.h"
 #include "model/values.h"
 
 namespace cassandra_like {
 namespace {
 
-constexpr size_t kMaxKeyLength = 65535;
-
-// The live elements of the lists of one row.
-class ListCollector : public RowSink {
+// Keeps one row and the static row of its partition.
+class OneRow : public RowSink {
  public:
+  explicit OneRow(Arena& arena) : arena_(arena) {}
   Next begin_partition(const DecoratedKey&, const Row& static_row) override {
-    collect(static_row);
+    of_partition = copy_row(static_row, arena_);
     return Next::kContinue;
   }
   Next row(const Row& row) override {
-    collect(row);
+    found = copy_row(row, arena_);
     return Next::kContinue;
   }
-  PrefetchedLists lists;
+  Row of_partition, found;
 
  private:
-  void collect(const Row& row) {
-    for (const Cell& cell : row.cells) {
-      if (cell.column->type->kind() != TypeKind::kList || !cell.column->is_complex()) continue;
-      lists[cell.column->name].emplace_back(cell.path, cell.value);
-    }
-  }
+  Arena& arena_;
 };
 
 }  // namespace
 
 struct Modification::Prefetched {
-  // By partition key and comparable clustering (empty for the static row).
-  std::map<std::pair<Bytes, Bytes>, PrefetchedLists> rows;
+  // By partition key and comparable clustering (empty for the static row). Their cells are in the request's arena.
+  std::map<std::pair<Bytes, Bytes>, Row> rows;
 };
 
 Status check_modifiable(const TableMetadata& table, const ClientState& client) {
@@ -137,7 +132,9 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
   }
   for (const OperationPtr& operation : operations) {
     if (Status status = operation->apply(builder); !status.ok()) {
-      return first_error(operations, builder, std::move(status.error()));
+      RowBuilder scratch(context, parameters.timestamp, parameters.ttl, operations.size());
+      scratch.prefetched = builder.prefetched;
+      return first_error(operations, scratch, std::move(status.error()));
     }
   }
   Row row = builder.build();
@@ -298,11 +295,10 @@ Task<Result<std::shared_ptr<Modification::Prefetched>>> Modification::prefetch(E
       command.keys = {DecoratedKey::of(key)};
       command.wants_rows = !static_only;
       if (!position.values.empty()) command.slices.push_back(Slice::of_prefix(*table_, position.values));
-      ListCollector lists;
-      CO_TRY(co_await context->coordinator.read(command, context->options.consistency, lists));
-      // The static row's lists came with those of each row.
-      if (!static_operations_.empty()) result->rows[{Bytes(key), Bytes()}] = lists.lists;
-      result->rows[{Bytes(key), Bytes(position.comparable)}] = std::move(lists.lists);
+      OneRow row(context->arena);
+      CO_TRY(co_await context->coordinator.read(command, context->options.consistency, row));
+      if (!static_operations_.empty()) result->rows[{Bytes(key), Bytes()}] = row.of_partition;
+      if (!static_only) result->rows[{Bytes(key), Bytes(position.comparable)}] = row.found;
     }
   }
   co_return result;

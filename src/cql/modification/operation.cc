@@ -95,6 +95,19 @@ Row RowBuilder::build() {
   return row;
 }
 
+std::span<const Cell> RowBuilder::elements(const Column* list) const {
+  RowBuilder changes(*this);  // building sorts the cells: those of a copy
+  changes.cells_ = ArenaVector<Cell>(context.arena, cells_.size());
+  for (const Cell& cell : cells_.span()) changes.cells_.push_back(cell);
+  const Row changed = changes.build();
+  const Row none;
+  const Row* rows[] = {prefetched != nullptr ? prefetched : &none, &changed};
+  const Row now = live_row(merge_rows(rows, {}, context.arena), context.now_seconds, context.arena);
+  auto is_of_list = [&](const Cell& cell) { return cell.column == list; };
+  auto begin = std::find_if(now.cells.begin(), now.cells.end(), is_of_list);
+  return {begin, std::find_if_not(begin, now.cells.end(), is_of_list)};
+}
+
 namespace {
 
 // --- Operations ---
@@ -193,13 +206,6 @@ class PrependToList : public Operation {
   TermPtr value_;
 };
 
-const ListElements& existing(const RowBuilder& row, const Column* column) {
-  static const ListElements kNone;
-  if (row.prefetched == nullptr) return kNone;
-  auto it = row.prefetched->find(column->name);
-  return it == row.prefetched->end() ? kNone : it->second;
-}
-
 // c[i] = v, and DELETE c[i] when there is no value.
 class ListByIndex : public Operation {
  public:
@@ -217,7 +223,7 @@ class ListByIndex : public Operation {
       if (value_ == nullptr) return {};
       return invalid("Invalid unset value for list index");
     }
-    const ListElements& elements = existing(row, column_);
+    const std::span<const Cell> elements = row.elements(column_);
     int32_t at = decode_int(index);
     if (elements.empty()) {
       return invalid(value_ == nullptr ? "Attempted to delete an element from a list which is null"
@@ -227,7 +233,7 @@ class ListByIndex : public Operation {
       return invalid("List index " + std::to_string(at) + " out of bound, list has size " +
                      std::to_string(elements.size()));
     }
-    BytesView path = row.context.arena.copy(elements[static_cast<size_t>(at)].first);
+    BytesView path = elements[static_cast<size_t>(at)].path;
     if (is_null(value)) {
       row.add_tombstone(column_, path);
     } else if (!is_unset(value)) {
@@ -332,9 +338,9 @@ class DiscardFromList : public Operation {
     auto elements = ElementReader::collection(value);
     BytesView element;
     while (elements.next(&element)) unwanted.push_back(element);
-    for (const auto& [path, present] : existing(row, column_)) {
-      if (std::find(unwanted.begin(), unwanted.end(), present) == unwanted.end()) continue;
-      row.add_tombstone(column_, row.context.arena.copy(path));
+    for (const Cell& present : row.elements(column_)) {
+      if (std::find(unwanted.begin(), unwanted.end(), present.value) == unwanted.end()) continue;
+      row.add_tombstone(column_, present.path);
     }
     return {};
   }

@@ -1,7 +1,6 @@
 // The effect of an INSERT, UPDATE or DELETE on one column of a row (cql3.Operation, Constants, Lists, Sets, Maps, UserTypes).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -37,10 +36,6 @@ class ArenaVector {
   size_t size_ = 0;
 };
 
-// The elements that a multi-cell list has now, for operations that need them: path and value, in order.
-using ListElements = std::vector<std::pair<Bytes, Bytes>>;
-using PrefetchedLists = std::map<std::string, ListElements>;  // by column, of one row
-
 // Gathers the cells of one row. Cells come in the order of the statement's operations, which is that of columns; only
 // inside of a complex column do they have to be sorted.
 class RowBuilder {
@@ -61,10 +56,12 @@ class RowBuilder {
   DeletionTime deletion() const { return {timestamp_, context.now_seconds}; }
   // clustering is set by the caller.
   Row build();
+  // The live elements of a list, in order: those that the row has, and the changes of the operations before this one.
+  std::span<const Cell> elements(const Column* list) const;
   bool empty() const { return cells_.empty() && complex_deletions_.empty(); }
 
   ExecutionContext& context;
-  const PrefetchedLists* prefetched = nullptr;
+  const Row* prefetched = nullptr;  // what the node has of the row, for operations that require a read
 
  private:
   int64_t timestamp_;

@@ -11,7 +11,6 @@ namespace cassandra_like {
 namespace {
 
 constexpr std::string_view kAutoRepair = "auto_repair";
-constexpr int kMaxTtl = 20 * 365 * 24 * 60 * 60;
 // The smallest chance that Cassandra's tables of bloom filters reach.
 constexpr double kMinBloomFilterFpChance = 6.71E-5;
 

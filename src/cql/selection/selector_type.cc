@@ -106,7 +106,7 @@ struct TypeOf {
   }
 };
 
-struct AssignabilityOf {
+struct AssignabilityOfSelectable {
   SelectorBuilder& builder;
   const ast::Selectable& selectable;
   const TypePtr& receiver;
@@ -209,7 +209,7 @@ Result<Assignable> SelectorBuilder::passable(const ast::Selectable& selectable, 
 }
 
 Result<Assignable> SelectorBuilder::assignable(const ast::Selectable& selectable, const TypePtr& receiver) {
-  return std::visit(AssignabilityOf{*this, selectable, receiver}, selectable.value);
+  return std::visit(AssignabilityOfSelectable{*this, selectable, receiver}, selectable.value);
 }
 
 }  // namespace cassandra_like

@@ -46,6 +46,7 @@ class Parser {
   }
   Error take_error() { return std::move(*error_); }
 
+  void check_custom_type(const std::string& class_name);
   bool comparator_type(ast::TypeName& out);
   bool term(ast::Term& out);
   bool where_clause(ast::WhereClause& out);

@@ -124,6 +124,14 @@ bool Parser::deprecated_name(const char* complaint, std::string& out) {
   return true;
 }
 
+// Cassandra's parser makes the type of a class as soon as it has read the name.
+void Parser::check_custom_type(const std::string& class_name) {
+  auto type = types::parse_class(class_name);
+  if (type.ok()) return;
+  const bool syntax = type.error().code() == ErrorCode::kSyntaxError;
+  note((syntax ? "Cannot parse type " : "Error setting type ") + class_name + ": " + type.error().message());
+}
+
 bool Parser::comparator_type(ast::TypeName& out) {
   Nested nested(*this);
   if (!check_depth()) return false;
@@ -132,7 +140,9 @@ bool Parser::comparator_type(ast::TypeName& out) {
   if (kTypeStart.contains(first)) decided(1);
   if (first == Tok::kStringLiteral) {
     out.kind = Kind::kCustom;
-    return expect_value(Tok::kStringLiteral, out.name);
+    if (!expect_value(Tok::kStringLiteral, out.name)) return false;
+    check_custom_type(out.name);
+    return true;
   }
   if (first == Tok::kSet) return parametrized_type(Kind::kSet, out);
   if (!kNames.contains(first)) return fail_no_viable();

@@ -342,6 +342,7 @@ RULES = [
     Rule("elements of several types in a literal", "^rows", SERVER + r"java\.lang\.(IndexOutOfBounds|BufferUnderflow)Exception", r"^SELECT\s.*\{"),
     Rule("counters to JSON inside of a literal", "^rows", SERVER + r"java\.lang\.UnsupportedOperationException", r"^SELECT\s(JSON\b)?.*[\[{(]"),
     Rule("null as the element that is selected", INVALID + "Invalid null value for element selection", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
+    Rule("null as the bound of the elements that are selected", INVALID + "Invalid null value for slice selection", SERVER + r"java\.lang\.NullPointerException", r"\[.*\bnull\b.*\]"),
     Rule("columns that a map or user type literal selects", "", ONLY_STATIC, r"^SELECT\s.*\{.*:"),
     Rule("columns that a map or user type literal selects", ONLY_STATIC, "", r"^SELECT\s.*\{.*:"),
     Rule("names of fields that are none", INVALID + ".* is not a valid field identifier of type", INVALID + r"org\.apache\.cassandra\.cql3\.selection\.Selectable.*Raw@\w+ is not a valid field identifier of type"),
