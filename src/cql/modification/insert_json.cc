@@ -10,9 +10,9 @@ namespace cassandra_like {
 namespace {
 
 // By column; without a value: null. Columns that the document does not name are not there.
-using Values = std::map<const Column*, std::optional<Bytes>>;
+using JsonValues = std::map<const Column*, std::optional<Bytes>>;
 
-Result<Values> parse_document(const TableMetadata& table, std::string_view text) {
+Result<JsonValues> parse_document(const TableMetadata& table, std::string_view text) {
   auto parsed = parse_json(text);
   if (parsed.ok() && parsed->is_null()) return invalid("Got null for INSERT JSON values");
   bool is_map = parsed.ok() && parsed->kind == JsonValue::Kind::kMap;
@@ -22,7 +22,7 @@ Result<Values> parse_document(const TableMetadata& table, std::string_view text)
     return invalid("Could not decode JSON string as a map: " + why + ". (String was: " + std::string(text) + ")");
   }
   fold_keys(*parsed);
-  Values values;
+  JsonValues values;
   std::string unknown;
   for (const auto& [name, json] : parsed->entries) {
     const Column* column = table.column(name);
@@ -49,7 +49,7 @@ class Document {
  public:
   Document(TablePtr table, TermPtr term) : table_(std::move(table)), term_(std::move(term)) {}
 
-  Result<const Values*> values(ExecutionContext& context) const {
+  Result<const JsonValues*> values(ExecutionContext& context) const {
     const int marker = term_->marker_index();
     BytesView text;
     if (marker >= 0) {
@@ -74,7 +74,7 @@ class Document {
   TermPtr term_;
   mutable bool known_ = false;
   mutable Bytes text_;
-  mutable Values values_;
+  mutable JsonValues values_;
 };
 
 class ColumnTerm : public Term {
@@ -82,7 +82,7 @@ class ColumnTerm : public Term {
   ColumnTerm(std::shared_ptr<const Document> document, const Column* column, bool default_unset)
       : document_(std::move(document)), column_(column), default_unset_(default_unset) {}
   Result<BytesView> bind(ExecutionContext& context) const override {
-    ASSIGN_OR_RETURN(const Values* values, document_->values(context));
+    ASSIGN_OR_RETURN(const JsonValues* values, document_->values(context));
     auto found = values->find(column_);
     if (found == values->end()) return default_unset_ ? kUnset : kNull;
     return found->second ? context.arena.copy(*found->second) : kNull;
@@ -114,7 +114,7 @@ Result<std::unique_ptr<JsonColumns>> JsonColumns::prepare(const TablePtr& table,
   ColumnSpec receiver{table->keyspace, table->name, "[json]", types::text()};
   ASSIGN_OR_RETURN(TermPtr term, prepare_term(insert.value, receiver, context));
   if (const BytesView* text = term->constant()) {
-    ASSIGN_OR_RETURN(Values values, parse_document(*table, *text));
+    ASSIGN_OR_RETURN(JsonValues values, parse_document(*table, *text));
   }
   return std::unique_ptr<JsonColumns>(std::make_unique<ColumnsImpl>(table, std::move(term), insert.default_unset));
 }
