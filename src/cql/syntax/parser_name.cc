@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "cql/syntax/parser_impl.h"
+#include "model/types.h"
 
 namespace cassandra_like {
 namespace {
