@@ -46,19 +46,19 @@ struct SchemaChange {
   SchemaChangeInput& input;
 };
 
-SchemaResult apply_change(SchemaChange<ast::CreateKeyspace> c);  // schema_statements_keyspace.cc
+SchemaResult apply_change(SchemaChange<ast::CreateKeyspace> c);  // keyspace_statements.cc
 SchemaResult apply_change(SchemaChange<ast::AlterKeyspace> c);
 SchemaResult apply_change(SchemaChange<ast::DropKeyspace> c);
-SchemaResult apply_change(SchemaChange<ast::CreateTable> c);  // schema_statements_table.cc
+SchemaResult apply_change(SchemaChange<ast::CreateTable> c);  // table_statements.cc
 SchemaResult apply_change(SchemaChange<ast::DropTable> c);
-SchemaResult apply_change(SchemaChange<ast::AlterTable> c);  // schema_statements_alter_table.cc
-SchemaResult apply_change(SchemaChange<ast::CreateType> c);  // schema_statements_type.cc
+SchemaResult apply_change(SchemaChange<ast::AlterTable> c);  // alter_table.cc
+SchemaResult apply_change(SchemaChange<ast::CreateType> c);  // type_statements.cc
 SchemaResult apply_change(SchemaChange<ast::AlterType> c);
 SchemaResult apply_change(SchemaChange<ast::DropType> c);
-SchemaResult apply_change(SchemaChange<ast::CreateIndex> c);  // schema_statements_index.cc
+SchemaResult apply_change(SchemaChange<ast::CreateIndex> c);  // index_statements.cc
 SchemaResult apply_change(SchemaChange<ast::DropIndex> c);
 // This node never has views, triggers and functions: only IF EXISTS can succeed.
-SchemaResult apply_change(SchemaChange<ast::DropView> c);  // schema_statements_absent.cc
+SchemaResult apply_change(SchemaChange<ast::DropView> c);  // drop_unsupported.cc
 SchemaResult apply_change(SchemaChange<ast::DropTrigger> c);
 SchemaResult apply_change(SchemaChange<ast::DropFunction> c);
 
