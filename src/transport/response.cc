@@ -12,7 +12,7 @@ namespace cassandra_like {
 
 namespace {
 
-enum ResultKind : int32_t { kVoid = 1, kRows = 2, kSetKeyspace = 3, kPrepared = 4, kSchemaChange = 5 };
+enum class ResultKind : int32_t { kVoid = 1, kRows = 2, kSetKeyspace = 3, kPrepared = 4, kSchemaChange = 5 };
 enum MetadataFlag : int32_t { kGlobalTable = 1, kHasMorePages = 2, kNoMetadata = 4, kMetadataChanged = 8 };
 
 struct TypeOption {
@@ -230,26 +230,28 @@ void append_type(Bytes& out, int version, const Type& given) {
   for (const TypePtr& element : type.elements()) append_type(out, version, *element);
 }
 
+void append_kind(Bytes& out, ResultKind kind) { append_be(out, static_cast<int32_t>(kind)); }
+
 void append_result(Bytes& out, int version, const QueryResult& result, RowsMetadata rows_metadata) {
   struct Visitor {
     Bytes& out;
     int version;
     RowsMetadata rows_metadata;
-    void operator()(const VoidResult&) const { append_be(out, int32_t{kVoid}); }
+    void operator()(const VoidResult&) const { append_kind(out, ResultKind::kVoid); }
     void operator()(const RowsResult& rows) const {
-      append_be(out, int32_t{kRows});
+      append_kind(out, ResultKind::kRows);
       append_rows(out, version, rows, rows_metadata);
     }
     void operator()(const SetKeyspaceResult& set) const {
-      append_be(out, int32_t{kSetKeyspace});
+      append_kind(out, ResultKind::kSetKeyspace);
       append_string(out, set.keyspace);
     }
     void operator()(const SchemaChangeResult& change) const {
-      append_be(out, int32_t{ResultKind::kSchemaChange});
+      append_kind(out, ResultKind::kSchemaChange);
       append_schema_change(out, version, change.event);
     }
     void operator()(const PreparedResult& prepared) const {
-      append_be(out, int32_t{kPrepared});
+      append_kind(out, ResultKind::kPrepared);
       append_prepared(out, version, prepared);
     }
   };

@@ -12,7 +12,7 @@ std::string lex(std::string_view text) {
   Lexer lexer(text);
   std::string out;
   while (true) {
-    Token token = lexer.next();
+    SyntaxToken token = lexer.next();
     if (token.kind == Tok::kEnd) return out;
     if (!out.empty()) out += ' ';
     if (token.kind == Tok::kLexicalError) {
@@ -141,7 +141,7 @@ TEST(LexerTest, StaysAtTheEndAndAtAnError) {
 TEST(LexerTest, HiddenTokensHaveTheirPlace) {
   Lexer lexer("a /*c*/b");
   std::string kinds;
-  for (Token t = lexer.next_with_hidden(); t.kind != Tok::kEnd; t = lexer.next_with_hidden()) {
+  for (SyntaxToken t = lexer.next_with_hidden(); t.kind != Tok::kEnd; t = lexer.next_with_hidden()) {
     kinds += std::to_string(t.offset) + "+" + std::to_string(t.length) + std::string(token_name(t.kind)) + " ";
   }
   EXPECT_EQ(kinds, "0+1IDENT 1+1WS 2+5WS 7+1IDENT ");

@@ -83,15 +83,15 @@ bool is_iso_duration(std::string_view s) {
 
 }  // namespace
 
-Token Lexer::next() {
-  Token token;
+SyntaxToken Lexer::next() {
+  SyntaxToken token;
   do {
     token = next_with_hidden();
   } while (token.kind == Tok::kHidden);
   return token;
 }
 
-Token Lexer::next_with_hidden() {
+SyntaxToken Lexer::next_with_hidden() {
   start_ = at_;
   if (failed_) return {Tok::kLexicalError, uint32_t(start_), 0};
   if (start_ >= text_.size()) return {Tok::kEnd, uint32_t(text_.size()), 0};
@@ -444,7 +444,7 @@ Tok Lexer::fail(size_t offset, std::string_view before, std::string_view after) 
 
 Tok Lexer::fail_no_alternative(size_t offset) { return fail(offset, "no viable alternative at character "); }
 
-std::string token_value(std::string_view text, const Token& token) {
+std::string token_value(std::string_view text, const SyntaxToken& token) {
   std::string_view s = text.substr(token.offset, token.length);
   if (token.kind == Tok::kStringLiteral && s[0] == '$') return std::string(s.substr(2, s.size() - 4));
   if (token.kind != Tok::kStringLiteral && token.kind != Tok::kQuotedName && token.kind != Tok::kEmptyQuotedName) {

@@ -10,7 +10,7 @@
 
 namespace cassandra_like {
 
-struct Token {
+struct SyntaxToken {
   Tok kind = Tok::kEnd;
   uint32_t offset = 0;
   uint32_t length = 0;
@@ -21,9 +21,9 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   // The next token that is not kHidden. Past the end it is kEnd, past an error kLexicalError, again and again.
-  Token next();
+  SyntaxToken next();
   // The same with kHidden tokens.
-  Token next_with_hidden();
+  SyntaxToken next_with_hidden();
 
   // For kLexicalError: the fault, without its place, and the byte at which it was noticed.
   const std::string& error() const { return error_; }
@@ -67,6 +67,6 @@ class Lexer {
 };
 
 // The value of a token: a name or string without its quotes and escapes, else its text as it is.
-std::string token_value(std::string_view text, const Token& token);
+std::string token_value(std::string_view text, const SyntaxToken& token);
 
 }  // namespace cassandra_like

@@ -97,14 +97,14 @@ struct SnippetToken {
 };
 
 // Empty when the tokens cannot be shown in it.
-std::string snippet(std::string_view text, const Token& from_token, const Token& to_token,
-                    const Token& highlighted_token) {
-  auto locate = [&](const Token& token) {
+std::string snippet(std::string_view text, const SyntaxToken& from_token, const SyntaxToken& to_token,
+                    const SyntaxToken& highlighted_token) {
+  auto locate = [&](const SyntaxToken& token) {
     Position at = position_of(text, token.offset);
     size_t size = token.kind == Tok::kEmptyQuotedName ? 2 : to_utf16(token_value(text, token)).size();
     return SnippetToken{at, at.column + size};
   };
-  for (const Token* token : {&from_token, &to_token, &highlighted_token}) {
+  for (const SyntaxToken* token : {&from_token, &to_token, &highlighted_token}) {
     if (token->kind == Tok::kEnd) return "";
   }
   SnippetToken from = locate(from_token);
@@ -129,8 +129,8 @@ std::string snippet(std::string_view text, const Token& from_token, const Token&
 }
 
 // The tokens up to the last one looked at, white space and comments too.
-std::vector<Token> tokens_seen(std::string_view text, const Token& last_seen) {
-  std::vector<Token> tokens;
+std::vector<SyntaxToken> tokens_seen(std::string_view text, const SyntaxToken& last_seen) {
+  std::vector<SyntaxToken> tokens;
   Lexer lexer(text);
   do {
     tokens.push_back(lexer.next_with_hidden());
@@ -155,7 +155,7 @@ Error to_error(std::string_view text, const SyntaxError& error) {
     message += "mismatched input '" + found + "' expecting ";
     message += error.kind == SyntaxError::Kind::kMismatched ? token_name(error.expected) : "set null";
   }
-  std::vector<Token> tokens = tokens_seen(text, error.last_seen);
+  std::vector<SyntaxToken> tokens = tokens_seen(text, error.last_seen);
   size_t index = 0;
   while (index + 1 < tokens.size() && tokens[index].offset < error.highlighted.offset) ++index;
   size_t from = index > kTokensBefore ? index - kTokensBefore : 0;

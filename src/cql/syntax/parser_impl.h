@@ -25,10 +25,10 @@ namespace cassandra_like {
 struct SyntaxError {
   enum class Kind : uint8_t { kNoViableAlternative, kMismatched, kMismatchedSet };
   Kind kind = Kind::kNoViableAlternative;
-  Token found;
+  SyntaxToken found;
   Tok expected = Tok::kEnd;  // kMismatched
-  Token highlighted;         // where the failed decision began
-  Token last_seen;           // the last token looked at so far
+  SyntaxToken highlighted;   // where the failed decision began
+  SyntaxToken last_seen;     // the last token looked at so far
 };
 Error to_error(std::string_view text, const SyntaxError& error);
 Error to_error(std::string_view text, const Lexer& lexer);
@@ -59,7 +59,7 @@ class Parser {
     if (i > seen_) seen_ = i;
     return tokens_[i].kind;
   }
-  const Token& current() const { return tokens_[pos_]; }
+  const SyntaxToken& current() const { return tokens_[pos_]; }
   void advance() {
     if (pos_ + 1 < tokens_.size()) ++pos_;
     if (pos_ > seen_) seen_ = pos_;
@@ -335,7 +335,7 @@ class Parser {
   std::string_view text_;
   Lexer lexer_;
   std::optional<std::string> timeout_;
-  std::vector<Token> tokens_;  // the last is kEnd or kLexicalError
+  std::vector<SyntaxToken> tokens_;  // the last is kEnd or kLexicalError
   size_t pos_ = 0;
   size_t seen_ = 0;  // the furthest token looked at
   std::vector<std::string> markers_;

@@ -43,7 +43,7 @@ ArithmeticOperator arithmetic_operator(Tok token) {
 // The text of the tokens from `first_token` up to the last one read.
 void Parser::locate(size_t first_token, uint32_t& offset, uint32_t& length) const {
   offset = tokens_[first_token].offset;
-  const Token& last = tokens_[pos_ > first_token ? pos_ - 1 : first_token];
+  const SyntaxToken& last = tokens_[pos_ > first_token ? pos_ - 1 : first_token];
   length = last.offset + last.length - offset;
 }
 
