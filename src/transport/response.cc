@@ -204,6 +204,8 @@ void append_counts(Bytes& out, const ErrorInfo& error, int32_t first, int32_t se
   append_be(out, second);
 }
 
+void append_kind(Bytes& out, ResultKind kind) { append_be(out, static_cast<int32_t>(kind)); }
+
 }  // namespace
 
 void append_type(Bytes& out, int version, const Type& given) {
@@ -229,8 +231,6 @@ void append_type(Bytes& out, int version, const Type& given) {
   if (type.is_tuple()) append_be(out, static_cast<uint16_t>(type.elements().size()));
   for (const TypePtr& element : type.elements()) append_type(out, version, *element);
 }
-
-void append_kind(Bytes& out, ResultKind kind) { append_be(out, static_cast<int32_t>(kind)); }
 
 void append_result(Bytes& out, int version, const QueryResult& result, RowsMetadata rows_metadata) {
   struct Visitor {
