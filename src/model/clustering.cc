@@ -29,7 +29,7 @@ char terminator(ClusteringKind kind) {
   return kAfterTerminator;
 }
 
-void append_component(Bytes& out, const Type& type, BytesView value) {
+void append_clustering_component(Bytes& out, const Type& type, BytesView value) {
   if (auto integer = IntegerComponent::of(type); integer && value.size() == integer->width()) {
     char buffer[IntegerComponent::kMaxSize];
     out.append(buffer, static_cast<size_t>(integer->write(buffer, value.data()) - buffer));
@@ -66,7 +66,7 @@ bool kind_of_terminator(char c, ClusteringKind* kind) {
 
 void append_comparable(Bytes& out, std::span<const Type* const> clustering_types, std::span<const BytesView> values,
                        ClusteringKind kind) {
-  for (size_t i = 0; i < values.size(); ++i) append_component(out, *clustering_types[i], values[i]);
+  for (size_t i = 0; i < values.size(); ++i) append_clustering_component(out, *clustering_types[i], values[i]);
   out.push_back(terminator(kind));
 }
 

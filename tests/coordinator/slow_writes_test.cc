@@ -95,9 +95,11 @@ TEST_F(SlowWrites, OfBatchesSayWhatTookTooLong) {
   expect_timeout(logged, is_stored ? "BATCH" : "BATCH_LOG", is_stored ? Consistency::kQuorum : Consistency::kOne);
 }
 
+// A write that is done at once needs nobody who waits for it.
 TEST_F(SlowWrites, AreRefusedAfterAStop) {
   const std::string key = node.key_of(1);
   ASSERT_TRUE(node.run<Status>(0, [&] { return stopped(hurried.get()); }).ok());
+  fill_memory();
   Update update = row(key, "late");
   std::vector<Mutation> mutations{update.mutation()};
   Status status = node.run<Status>(0, [&] { return hurried->write(mutations, Consistency::kOne, WriteType::kSimple); });
