@@ -11,7 +11,7 @@ namespace {
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 // Control bytes as \xNN, so that a log line stays one line.
-std::string quoted(std::string_view name) {
+std::string visible(std::string_view name) {
   constexpr size_t kMostShown = 80;
   std::string out = "\"";
   for (char c : name.substr(0, kMostShown)) {
@@ -27,7 +27,7 @@ std::string quoted(std::string_view name) {
 }  // namespace
 
 Status check_path_component(std::string_view name, std::string_view what) {
-  auto refuse = [&](std::string_view why) { return invalid(fmt::format("{} {} {}", what, quoted(name), why)); };
+  auto refuse = [&](std::string_view why) { return invalid(fmt::format("{} {} {}", what, visible(name), why)); };
   if (name.empty()) return invalid(fmt::format("{} is empty", what));
   if (name.size() > kLongestPathComponent) {
     return refuse(fmt::format("has {} bytes: at most {} are allowed", name.size(), kLongestPathComponent));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 
 namespace cassandra_like {
@@ -52,14 +53,6 @@ void collect_udts(const KeyspaceMetadata& keyspace, const Type& type, std::vecto
   if (!type.is_udt()) return;
   UserTypePtr own = keyspace.type(static_cast<const UserType&>(type).name());
   if (own && std::find(out->begin(), out->end(), own) == out->end()) out->push_back(std::move(own));
-}
-
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "transport/request.h"
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "cql/context/paging_state.h"
 #include "model/values.h"
 
@@ -28,12 +28,6 @@ enum QueryFlag : uint32_t {
   kKeyspace = 0x080,
   kNowInSeconds = 0x100,
 };
-
-std::string upper(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return out;
-}
 
 // A cursor that remembers what went wrong first.
 class BodyReader {

@@ -52,6 +52,55 @@ def library(path):
     return next((folder for folder in path.parents if (folder / "CMakeLists.txt").exists()), path.parent)
 
 
+def header_definitions(bare):
+    """What stands directly in the named namespaces of a header: a name in an unnamed namespace would hide it."""
+    stack, header = [], ""
+    for part in re.split(r"([{};])", re.sub(r"^[ \t]*#.*$", "", bare, flags=re.MULTILINE)):
+        outside = not stack or set(stack) == {"namespace"}
+        text = header.strip()
+        if part == "{" and re.search(r"namespace(\s+[\w:]+)?\s*$", text):
+            stack.append("namespace")
+        elif part == "{":
+            if outside:
+                yield definition(text)
+            stack.append("other")
+        elif part == "}" and stack:
+            stack.pop()
+        elif part == ";" and outside:
+            yield definition(text)
+        header = "" if part in ("{", "}", ";") else part
+
+
+def headers_of(source, by_name, seen):
+    """Adds the names of all headers that a file includes, and that those include."""
+    for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', source.text, re.MULTILINE):
+        name = "src/" + name
+        if name in by_name and name not in seen:
+            seen.add(name)
+            headers_of(by_name[name], by_name, seen)
+
+
+def hidden_names(root, sources):
+    """An unnamed namespace and a header of the same batch have one name for two things: calls in the batch find either."""
+    by_name = {source.name: source for source in sources if source.name.startswith("src/") and source.is_code}
+    libraries = collections.defaultdict(list)
+    for source in by_name.values():
+        if source.path.suffix == ".cc":
+            libraries[library(source.path)].append(source)
+    definitions = {name: {one for one in header_definitions(source.bare) if one} for name, source in by_name.items()
+                   if source.path.suffix == ".h"}
+    for files in libraries.values():
+        headers = set()
+        for source in files:
+            headers_of(source, by_name, headers)
+        known = {one: name for name in sorted(headers) for one in definitions.get(name, ()) if not one[1].startswith("using ")}
+        for source in files:
+            for line, text in unnamed_statements(source.bare):
+                what = definition(text)
+                if what in known:
+                    yield source, line, f"'{what[0]}' is also in {known[what]}: one hides the other in a batch"
+
+
 def names_of_batches(root, sources):
     seen = collections.defaultdict(dict)  # library -> definition -> file
     for source in sources:

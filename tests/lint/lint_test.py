@@ -190,6 +190,12 @@ class LintTest(unittest.TestCase):
                       "src/base/room/b.cc:4: 'kA' is also in src/base/a.cc, and both are compiled in one batch",
                       "src/base/room/b.cc:5: 'S' is also in src/base/a.cc, and both are compiled in one batch")
 
+    def test_names_in_unnamed_namespaces_hide_none_of_a_header(self):
+        header = "// A header.\n#pragma once\nnamespace x::y {\nint f(int x);\nstruct S {\n  int g(int x);\n};\n}  // namespace x::y\n"
+        code = "#include \"base/a.h\"\n\nnamespace {\nint f(int z) { return z; }\nint f(char c) { return c; }\nint g(int z) { return z; }\n}  // namespace\n"
+        self.breaches([line for line in lint(src__base__a_DOT_h=header, src__base__a_DOT_cc=code) if "hides" in line],
+                      "src/base/a.cc:4: 'f' is also in src/base/a.h: one hides the other in a batch")
+
     def test_comments_begin_with_their_subject(self):
         self.breaches(lint(src__base__a_DOT_cc=("// Of a table.\nint a;  // As it was.\nint b;  // Often\n"
                                                 "// The name\n// of a table. Those of others.\n// of a third.\nconst char* c = \"// Of\";\n")),

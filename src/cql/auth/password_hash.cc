@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/ascii.h"
 #include "base/result.h"
 
 namespace cassandra_like {
@@ -16,7 +17,6 @@ constexpr int kMinCost = 4, kMaxCost = 31;
 constexpr size_t kPrefixSize = 4, kHashSize = 60, kSaltBytes = 16;
 constexpr size_t kMaxPasswordSize = 72;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_base64(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '/';
 }

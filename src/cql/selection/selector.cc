@@ -12,9 +12,9 @@
 namespace cassandra_like {
 namespace {
 
-class ColumnSelector : public Selector {
+class ValueSelector : public Selector {
  public:
-  explicit ColumnSelector(const Column* column) : Selector(column->type), column_(column) {}
+  explicit ValueSelector(const Column* column) : Selector(column->type), column_(column) {}
   Result<BytesView> evaluate(const InputRow& input) const override { return column_value(*column_, input); }
   Result<CellTimes> cell_times(const InputRow& input, bool ttl) const override {
     CellTimes out;
@@ -470,7 +470,7 @@ struct BuildSelector {
 
   Result<SelectorPtr> operator()(const ast::ColumnSelectable& s) const {
     ASSIGN_OR_RETURN(const Column* column, builder.column(s.name));
-    return SelectorPtr(std::make_unique<ColumnSelector>(column));
+    return SelectorPtr(std::make_unique<ValueSelector>(column));
   }
   Result<SelectorPtr> operator()(const ast::TermSelectable& s) const { return term(s.term, wanted); }
   Result<SelectorPtr> operator()(const ast::CountAllSelectable&) const {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint8_t kHasHash = 8;
 constexpr size_t kFooterBytes = 24;
-constexpr char kNextComponent = 0x40;
+constexpr char kSeparator = 0x40;  // ByteSource.NEXT_COMPONENT
 
 size_t difference(BytesView a, BytesView b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
@@ -21,14 +21,14 @@ size_t difference(BytesView a, BytesView b) {
 }  // namespace
 
 void append_comparable_token(Bytes& out, Token token) {
-  out.push_back(kNextComponent);
+  out.push_back(kSeparator);
   append_be<uint64_t>(out, static_cast<uint64_t>(token) ^ uint64_t{1} << 63);
 }
 
 void append_comparable_key(Bytes& out, const DecoratedKey& key) {
   static const TypePtr bytes = types::blob();
   append_comparable_token(out, key.token);
-  out.push_back(kNextComponent);
+  out.push_back(kSeparator);
   bytes->append_comparable(out, key.key);
   out.push_back(kAtTerminator);
 }
