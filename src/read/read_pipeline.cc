@@ -82,10 +82,12 @@ Status ReadPipeline::begin(const DecoratedKey& key, const Row& static_row) {
 }
 
 Status ReadPipeline::count_tombstones(uint64_t n) {
+  if (n == 0) return {};
   tombstones_ += n;
   uint64_t of_read = tombstones_;
   if (TombstoneCount* count = command_.tombstones) {
-    of_read = n == 0 ? 0 : count->sum.fetch_add(n, std::memory_order_relaxed) + n;
+    // GCC 12 computes `n == 0 ? 0 : fetch_add(n) + n` as twice the value before.
+    of_read = count->sum.fetch_add(n, std::memory_order_relaxed) + n;
   }
   if (of_read <= thresholds_.fail) return {};
   // db.filter.TombstoneOverwhelmingException
