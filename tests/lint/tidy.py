@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy 19 with the checks of .clang-tidy over src/ and tools/: tidy.py [--all].
 
-It reads the batches of build/release, ten files at once, so that a header is parsed once for all of them: --all takes about
+It reads the batches of build/release, twenty files at once, so that a header is parsed once for all of them: --all takes about
 five minutes of one core. Without --all only batches with a file that differs from main are read, or, on main itself, from the
 commit before. Ends with `N passed, N failed, N skipped`, one for each batch.
 """
