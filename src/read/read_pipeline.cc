@@ -86,8 +86,8 @@ Status ReadPipeline::count_tombstones(uint64_t n) {
   tombstones_ += n;
   uint64_t of_read = tombstones_;
   if (TombstoneCount* count = command_.tombstones) {
-    // GCC 12 computes `n == 0 ? 0 : fetch_add(n) + n` as twice the value before.
-    of_read = count->sum.fetch_add(n, std::memory_order_relaxed) + n;
+    count->sum.fetch_add(n, std::memory_order_relaxed);
+    of_read = count->sum.load(std::memory_order_relaxed);
   }
   if (of_read <= thresholds_.fail) return {};
   // db.filter.TombstoneOverwhelmingException

@@ -25,6 +25,7 @@ BANNED = [
     (r"\bstd::(j?thread|async)\b", "a thread: take runtime's Executor"),
     (r"\bthis_thread\b", "a thread: take runtime's Executor"),
     (r"\b(random_device|srand|getrandom|getentropy)\b", "randomness: take runtime's Random"),
+    (r"\bfetch_(add|sub)\([^;]*\)\s*[-+]\s*[a-z_]\w*", "sometimes twice the value before, with GCC 12: load the sum afterwards"),
     (r"(?<![\w.>:])(rand|usleep|nanosleep|gettimeofday|clock_gettime)\s*\(", "the world: take it from runtime"),
     (r"(?<!\w)(std)?::(rand|time|sleep|clock)\s*\(|\btime\((nullptr|NULL|0)\)", "the world: take it from runtime"),
     (r"(?<![\w.>])(socket|bind|accept|connect)\s*\(\s*(AF_|fd\b|sock)", "a socket: take runtime's Network"),

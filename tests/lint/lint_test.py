@@ -133,11 +133,14 @@ class LintTest(unittest.TestCase):
                 "int64_t time(int x) const;\n"
                 "auto c = clock.time();\n"
                 "void* file = ::mmap(nullptr, n, PROT_READ, MAP_SHARED, fd, 0);\n"
-                "void* memory = ::mmap(nullptr, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n")
+                "void* memory = ::mmap(nullptr, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n"
+                "auto next = count.fetch_add(1) + 1;\n"
+                "auto sum = count.fetch_add(n, relaxed) + n;\n")
         self.breaches(lint(src__model__a_DOT_cc=text, src__runtime__linux__a_DOT_cc=text),
                       "src/model/a.cc:2: 'steady_clock' is a clock: take runtime's Clock",
                       "src/model/a.cc:3: 'std::thread' is a thread: take runtime's Executor",
                       "src/model/a.cc:5: 'random_device' is randomness: take runtime's Random",
+                      "src/model/a.cc:13: 'fetch_add(n, relaxed) + n' is sometimes twice the value before, with GCC 12: load the sum afterwards",
                       "src/model/a.cc:7: 'time(nullptr)' is the world: take it from runtime",
                       "src/model/a.cc:6: '::open(' is a system call: take it from runtime",
                       "src/model/a.cc:10: '::mmap(' is a system call: take it from runtime")

@@ -19,7 +19,8 @@ Status AnswerShare::reserve(uint64_t bytes) {
                     memory_->max_answer_));
   }
   const uint64_t more = bytes - held_;
-  const uint64_t used = memory_->used_.fetch_add(more, std::memory_order_relaxed) + more;
+  memory_->used_.fetch_add(more, std::memory_order_relaxed);
+  const uint64_t used = memory_->used_.load(std::memory_order_relaxed);
   held_ = bytes;
   if (memory_->max_total_ == 0 || used <= memory_->max_total_) return {};
   return Error(ErrorCode::kOverloaded,
