@@ -1,6 +1,7 @@
 #include "coordinator/batchlog.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/dcheck.h"
 #include "base/log.h"
@@ -144,21 +145,14 @@ Task<Status> Batchlog::force_replay() {
   co_return Status();
 }
 
-// One at a time.
 Task<void> Batchlog::replay_due() {
-  while (is_replaying_) {
-    Promise<bool> end;
-    waiting_for_end_.push_back(&end);
-    co_await end;
-  }
-  is_replaying_ = true;
+  co_await replaying_.lock();
+  AsyncMutex::Guard guard(replaying_);
   if (has_unread_records_) {
     Status read = co_await replay_records(true);
     has_unread_records_ = !read.ok();
   }
   co_await replay_open();
-  is_replaying_ = false;
-  for (Promise<bool>* end : std::exchange(waiting_for_end_, {})) end->set(true);
 }
 
 Task<void> Batchlog::replay_all() {

@@ -17,6 +17,7 @@
 
 #include "messaging/verbs.h"
 #include "model/serialized_mutation.h"
+#include "runtime/async_mutex.h"
 #include "runtime/runtime.h"
 #include "schema/internal_table.h"
 #include "schema/local_state.h"
@@ -80,8 +81,7 @@ class Batchlog {
   std::map<Uuid, int64_t> open_;     // batches begun and not finished: when, by the monotonic clock
   bool has_unread_records_ = false;  // replay_all() could not read all of them
   bool running_ = false;
-  bool is_replaying_ = false;                    // a round or a forced replay is under way
-  std::vector<Promise<bool>*> waiting_for_end_;  // forced replays that come after it
+  AsyncMutex replaying_;  // rounds and forced replays come one after the other
   TimerId next_round_ = 0;
   Gate gate_;
   uint64_t batches_replayed_ = 0;

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/histogram.h"
+#include "runtime/async_mutex.h"
 #include "storage/commitlog/commit_log.h"
 #include "storage/memtable/memtable.h"
 #include "storage/options.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
-#include "storage/table/async_mutex.h"
 
 namespace cassandra_like {
 

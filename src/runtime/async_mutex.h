@@ -1,4 +1,4 @@
-// Makes long operations of one table follow one another on their shard.
+// Makes long operations of one shard follow one another.
 //
 //   co_await mutex.lock();
 //   AsyncMutex::Guard guard(mutex);
