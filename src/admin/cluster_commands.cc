@@ -175,7 +175,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
   Totals totals = totals_of(co_await reports);
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool native_active = co_await serving;
-  const LocalNode& local = context->local();
+  const Endpoint& local = topology_of(context).local();
   Answer answer;
   answer.json = {{"host_id", local.host_id.to_string()},
                  {"gossip_active", false},
@@ -187,7 +187,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"memory_used_bytes", resident_bytes(context->runtime().disk).value_or(0)},
                  {"memory_max_bytes", context->node.engine_options.memtable_bytes},
                  {"off_heap_bytes", totals.off_heap},
-                 {"data_center", local.data_center},
+                 {"data_center", local.datacenter},
                  {"rack", local.rack},
                  {"exceptions", 0},
                  {"key_cache", nullptr},
@@ -197,7 +197,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"network_cache", nullptr},
                  {"percent_repaired", percent_repaired(totals.repaired, totals.unrepaired)},
                  {"joined", true},
-                 {"tokens", tokens_of(topology_of(context).local())},
+                 {"tokens", tokens_of(local)},
                  {"bootstrap_state", "COMPLETED"},
                  {"bootstrap_failed", false},
                  {"decommissioning", false},

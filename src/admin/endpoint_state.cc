@@ -38,19 +38,18 @@ Task<EndpointState> endpoint_state(AdminContextPtr context) {
   uint64_t load = load_of(co_await reports);
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool rpc_ready = co_await serving;
-  const LocalNode& local = context->local();
   const Endpoint& endpoint = context->replica().topology().current()->local();
   std::string status = normal_status(endpoint.tokens);
-  SocketAddress native{local.rpc_address, local.native_port};
+  SocketAddress native{endpoint.native_address, endpoint.native_port};
   result.states = {{"STATUS", 13, status},
                    {"LOAD", 9, double_to_text(static_cast<double>(load))},
                    {"SCHEMA", 7, context->schema()->version().to_string()},
                    {"DC", 8, endpoint.datacenter},
                    {"RACK", 10, endpoint.rack},
                    {"RELEASE_VERSION", 5, std::string(kReleaseVersion)},
-                   {"RPC_ADDRESS", 4, local.rpc_address},
+                   {"RPC_ADDRESS", 4, endpoint.native_address},
                    {"NET_VERSION", 1, kMessagingVersion},
-                   {"HOST_ID", 2, local.host_id.to_string()},
+                   {"HOST_ID", 2, endpoint.host_id.to_string()},
                    {"RPC_READY", 14, rpc_ready ? "true" : "false"},
                    {"NATIVE_ADDRESS_AND_PORT", 3, native.to_string()},
                    {"STATUS_WITH_PORT", 12, status},

@@ -136,11 +136,11 @@ void add_transport(PrometheusText& text, const AdminTransport& t) {
 
 void add_node(PrometheusText& text, const AdminContext& context) {
   text.family("cassandra_info", Kind::kGauge, "The node; always 1");
-  const LocalNode& local = context.local();
+  const Endpoint& local = context.replica().topology().current()->local();
   std::string host_id = local.host_id.to_string();
   text.sample({{"release_version", kReleaseVersion},
-               {"cluster", local.cluster_name},
-               {"data_center", local.data_center},
+               {"cluster", context.local().cluster_name},
+               {"data_center", local.datacenter},
                {"rack", local.rack},
                {"host_id", host_id}},
               1);

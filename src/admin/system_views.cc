@@ -85,9 +85,9 @@ Task<VirtualRows> cql_metrics(AdminContextPtr context, TablePtr table) {
 Task<VirtualRows> gossip_info(AdminContextPtr context, TablePtr table) {
   EndpointState state = co_await endpoint_state(context);
   ViewRows rows(*table);
-  const LocalNode& local = context->local();
-  rows.row().set("address", inet(local.broadcast_address)).integer("port", local.storage_port);
-  rows.set("hostname", local.broadcast_address);
+  const Endpoint& local = context->replica().topology().current()->local();
+  rows.row().set("address", inet(local.address)).integer("port", local.storage_port);
+  rows.set("hostname", local.address);
   rows.integer("generation", state.generation).integer("heartbeat", state.heartbeat);
   for (const ApplicationState& each : state.states) {
     std::string column = each.name;

@@ -24,17 +24,17 @@ Error unavailable(Consistency consistency, int required, int alive, const std::s
 }
 
 // The client's error for a read that its replica gave up (ReadFailureException). The replica logs the details.
-Error read_failure(Consistency consistency, int required, const LocalNode& node) {
+Error read_failure(Consistency consistency, int required, const Endpoint& replica) {
   constexpr uint16_t kReadTooManyTombstones = 1;  // RequestFailureReason
   ErrorInfo info;
   info.code = ErrorCode::kReadFailure;
   info.message =
       fmt::format("Operation failed - received 0 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from /{}:{}",
-                  node.broadcast_address, node.storage_port);
+                  replica.address, replica.storage_port);
   info.consistency = static_cast<uint16_t>(consistency);
   info.required = required;
   info.failures = 1;
-  if (auto address = parse_inet(node.broadcast_address); address.ok()) {
+  if (auto address = parse_inet(replica.address); address.ok()) {
     info.failure_reasons.emplace_back(std::move(*address), kReadTooManyTombstones);
   }
   return Error(std::move(info));
@@ -437,7 +437,8 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
   const int needed = required(table, consistency);
-  return in_time ? read_failure(consistency, needed, replica_.local_node()) : read_timeout(consistency, needed);
+  return in_time ? read_failure(consistency, needed, replica_.topology().current()->local())
+                 : read_timeout(consistency, needed);
 }
 
 }  // namespace

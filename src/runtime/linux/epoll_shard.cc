@@ -1,5 +1,6 @@
 #include "runtime/linux/epoll_shard.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -33,8 +34,11 @@ int64_t steady_nanos() {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-EpollShard::EpollShard(unsigned index)
-    : index_(index), epoll_(::epoll_create1(EPOLL_CLOEXEC)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+EpollShard::EpollShard(unsigned index, bool shares_core)
+    : index_(index),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      shares_core_(shares_core) {
   CHECK(epoll_.valid() && wake_.valid());
   // Edge-triggered: every write to the eventfd is an event, though nobody ever reads it.
   control(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), EPOLLIN | EPOLLET, nullptr);
@@ -244,6 +248,9 @@ int EpollShard::wait_millis() const {
 
 void EpollShard::poll() {
   int timeout = wait_millis();
+  // The kernel takes a core from a busy thread at a tick, every 1 to 4 ms. Without this a request that visits two shards
+  // would wait for ticks of all the threads before them.
+  if (timeout == 0 && shares_core_) ::sched_yield();
   if (timeout != 0) {
     sleeps_until_ = next_deadline();
     runner_.store(kNobody, std::memory_order_seq_cst);

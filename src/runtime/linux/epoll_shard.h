@@ -46,7 +46,8 @@ class EpollShard final : public Executor {
   // One read of a connection that has nothing unconsumed goes here.
   static constexpr size_t kReadBuffer = 64 * 1024;
 
-  explicit EpollShard(unsigned index);
+  // shares_core: there are more shards than cores.
+  EpollShard(unsigned index, bool shares_core);
   ~EpollShard() override;
 
   unsigned shard() const override { return index_; }
@@ -108,6 +109,7 @@ class EpollShard final : public Executor {
   int64_t sleeps_until_ = 0;  // unless it is woken
   bool stopping_ = false;
   bool sweeping_ = false;
+  const bool shares_core_;
   uint64_t posted_to_others_ = 0;
   std::vector<EpollShard*> to_wake_;
   std::vector<Callback> local_;

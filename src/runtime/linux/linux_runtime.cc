@@ -61,9 +61,9 @@ class OsRandom final : public Random {
 size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 4, 16, 64 * 1024); }
 
 struct ShardParts {
-  ShardParts(unsigned index, std::shared_ptr<ListenRegistry> registry, HttpServer& http, SyncPool& syncs,
-             SyncPool& computations, OpenFiles& open_files)
-      : shard(index),
+  ShardParts(unsigned index, bool shares_core, std::shared_ptr<ListenRegistry> registry, HttpServer& http,
+             SyncPool& syncs, SyncPool& computations, OpenFiles& open_files)
+      : shard(index, shares_core),
         network(shard, std::move(registry), http),
         disk(shard, syncs, open_files),
         blocking(shard, computations) {}
@@ -83,8 +83,10 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
   explicit LinuxRuntimeImpl(unsigned shards) {
     CHECK(shards >= 1 && shards <= 64);
     auto registry = std::make_shared<ListenRegistry>();
+    const bool share_cores = shards > std::thread::hardware_concurrency();
     for (unsigned i = 0; i < shards; ++i) {
-      parts_.push_back(std::make_unique<ShardParts>(i, registry, http_, syncs_, computations_, open_files_));
+      parts_.push_back(
+          std::make_unique<ShardParts>(i, share_cores, registry, http_, syncs_, computations_, open_files_));
     }
   }
   ~LinuxRuntimeImpl() override {

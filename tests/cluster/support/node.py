@@ -10,7 +10,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BUILD = pathlib.Path(os.environ.get("CASSANDRA_LIKE_BUILD", ROOT / "build" / "release"))
+BUILD = pathlib.Path(os.environ.get("CASSANDRA_LIKE_BUILD", ROOT / "build" / "release")).resolve()
 
 
 def answers(address, port):
