@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/dcheck.h"
 #include "model/key.h"
 
 namespace cassandra_like {
@@ -46,8 +47,9 @@ class RowCounter {
     continues_ = limits_.continues(key);
     partition_limit_ = continues_ ? limits_.left_in_continued : limits_.per_partition;
   }
-  // A row that is part of the answer.
+  // A row that is part of the answer. No row follows the last one of its partition, or of the read.
   Enough row() {
+    DCHECK(!done() && in_partition_ < partition_limit_);
     ++in_partition_;
     if (++rows_ >= limits_.rows) return Enough::kOfRead;
     return in_partition_ >= partition_limit_ ? Enough::kOfPartition : Enough::kNo;
@@ -58,7 +60,10 @@ class RowCounter {
     return done() ? Enough::kOfRead : Enough::kNo;
   }
   // Rows of a whole partition that another counter has counted.
-  void count_elsewhere(uint64_t rows) { rows_ += rows; }
+  void count_elsewhere(uint64_t rows) {
+    DCHECK(rows <= left());
+    rows_ += rows;
+  }
   // The partition is the one that an earlier page ended in.
   bool continues_partition() const { return continues_; }
 

@@ -101,7 +101,10 @@ struct Gate::Wait {
   Gate* gate;
 
   bool await_ready() const noexcept { return gate->count_ == 0; }
-  void await_suspend(std::coroutine_handle<> h) const noexcept { gate->closer_ = h; }
+  void await_suspend(std::coroutine_handle<> h) const noexcept {
+    DCHECK(!gate->closer_);
+    gate->closer_ = h;
+  }
   void await_resume() const noexcept {}
 
   static Task<void> until_empty(Gate* gate) { co_await Wait{gate}; }

@@ -14,6 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/dcheck.h"
+
 namespace cassandra_like {
 
 namespace task_internal {
@@ -72,11 +74,15 @@ class [[nodiscard]] Task {
 
   bool ready() const { return value_.has_value() || (handle_ && handle_.done()); }
   // The value of a ready Task; take() moves it out.
-  T& value() { return value_ ? *value_ : *handle_.promise().value; }
+  T& value() {
+    DCHECK(ready());
+    return value_ ? *value_ : *handle_.promise().value;
+  }
   T take() { return std::move(value()); }
 
   bool await_ready() const noexcept { return ready(); }
   std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
+    DCHECK(handle_ && !handle_.done());
     handle_.promise().continuation = caller;
     return handle_;
   }
@@ -113,6 +119,7 @@ class [[nodiscard]] Task<void> {
   bool ready() const { return !handle_ || handle_.done(); }
   bool await_ready() const noexcept { return ready(); }
   std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
+    DCHECK(handle_ && !handle_.done());
     handle_.promise().continuation = caller;
     return handle_;
   }
@@ -139,11 +146,15 @@ template <class T>
 class Promise {
  public:
   void set(T value) {
+    DCHECK(!value_);
     value_.emplace(std::move(value));
     if (waiter_) std::exchange(waiter_, nullptr).resume();
   }
   bool await_ready() const noexcept { return value_.has_value(); }
-  void await_suspend(std::coroutine_handle<> h) noexcept { waiter_ = h; }
+  void await_suspend(std::coroutine_handle<> h) noexcept {
+    DCHECK(!waiter_);
+    waiter_ = h;
+  }
   T await_resume() { return std::move(*value_); }
 
  private:

@@ -80,6 +80,18 @@ class RangeReadTest : public testing::TestWithParam<unsigned> {
       ASSERT_TRUE(node.write(0, std::move(update)).ok());
     }
   }
+  void delete_two(const std::string& key) {
+    Update update(table, key);
+    update.at(9);
+    for (int c = 0; c < 2; ++c) update.row(c).delete_row();
+    ASSERT_TRUE(node.write(0, std::move(update)).ok());
+  }
+  void boot_with_failure_threshold(uint64_t tombstones) {
+    node.options.tombstone_failure_threshold = tombstones;
+    node.drain();
+    node.boot(GetParam());
+    table = node.table("t");
+  }
   // Partitions of 1 to `rows` rows; what a read of all tells.
   Lines fill(int partitions, int rows, const std::string& value = "x") {
     std::map<std::pair<Token, std::string>, int> sizes;
@@ -309,10 +321,7 @@ TEST_P(RangeReadTest, ASinkThatStopsIsNotCalledAgain) {
 }
 
 TEST_P(RangeReadTest, AShardThatFailsFailsTheRead) {
-  node.options.tombstone_failure_threshold = 10;
-  node.drain();
-  node.boot(GetParam());
-  table = node.table("t");
+  boot_with_failure_threshold(10);
   fill(40, 2);
   Update deleted(table, node.key_of(node.shards() - 1));
   deleted.at(9);
@@ -325,18 +334,9 @@ TEST_P(RangeReadTest, AShardThatFailsFailsTheRead) {
 
 // However many shards take part, and however often each is asked.
 TEST_P(RangeReadTest, TombstonesOfAReadAreCountedOnce) {
-  node.options.tombstone_failure_threshold = 150;
-  node.drain();
-  node.boot(GetParam());
-  table = node.table("t");
+  boot_with_failure_threshold(150);
   fill(1000, 3, std::string(300, 'z'));
   write("large", 0, 3000, std::string(200, 'a'));
-  const auto delete_two = [&](const std::string& key) {
-    Update update(table, key);
-    update.at(9);
-    for (int c = 0; c < 2; ++c) update.row(c).delete_row();
-    ASSERT_TRUE(node.write(0, std::move(update)).ok());
-  };
   delete_two("large");
   for (int p = 0; p < 74; ++p) delete_two("key" + std::to_string(13 * p));
   std::vector<std::string> names{"large"};
@@ -362,6 +362,31 @@ TEST_P(RangeReadTest, TombstonesOfAReadAreCountedOnce) {
   delete_two("key1");
   names.push_back("key1");
   expect_count(152);
+}
+
+TEST_P(RangeReadTest, TombstonesOfAnAnswerToAPeerAreCountedOnce) {
+  struct NoSink final : UnfilteredSink {
+    void begin_partition(const Partition&) override {}
+    void unfiltered(const Unfiltered&) override {}
+    bool end_partition() override { return true; }
+  };
+  boot_with_failure_threshold(150);
+  fill(1000, 3, std::string(300, 'z'));
+  for (int p = 0; p < 75; ++p) delete_two("key" + std::to_string(13 * p));
+  ReadRequest request;
+  request.command = node.command("t");
+  request.columns = ColumnFilter::all(*table);
+  NoSink sink;
+  const auto read = [&] {
+    return node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read_unfiltered(request, sink); });
+  };
+  const auto within = read();
+  ASSERT_TRUE(within.ok()) << within.error().message();
+  EXPECT_EQ(within->tombstones, 150u);
+  delete_two("key1");
+  const auto beyond = read();
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_EQ(beyond.error().message().substr(0, 28), "Scanned over 151 tombstones ");
 }
 
 // Requests are callbacks of the shard. Between two of them, ten long reads do no more than one turn.

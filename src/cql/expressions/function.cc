@@ -10,6 +10,11 @@
 #include "model/values.h"
 
 namespace cassandra_like {
+
+std::string argument_type_name(const Type& type) {
+  return type.cql_name(type.kind() != TypeKind::kTuple || type.is_reversed());
+}
+
 namespace functions {
 
 Result<BytesView> NativeFunction::execute(ExecutionContext& context, Arguments arguments) const {
@@ -89,7 +94,7 @@ Error function_failure(const std::string& name, const std::vector<TypePtr>& argu
 
 std::string signature(const Function& function) {
   std::string text;
-  for (const TypePtr& type : function.arguments()) text += (text.empty() ? "" : ", ") + type->cql_name();
+  for (const TypePtr& type : function.arguments()) text += (text.empty() ? "" : ", ") + argument_type_name(*type);
   return function.qualified_name() + " : (" + text + ") -> " + function.return_type()->cql_name();
 }
 

@@ -42,7 +42,8 @@ std::optional<Error> check_monotonic(const ast::Selectable& selectable, Selector
   if (!is_monotonic((*function)->name(), constant)) {
     std::string types;
     for (size_t i = 0; i < constant.size(); ++i) {
-      types += (i > 0 ? ", " : "") + (*function)->arguments()[i]->cql_name() + (constant[i] ? "(constant)" : "");
+      types +=
+          (i > 0 ? ", " : "") + argument_type_name(*(*function)->arguments()[i]) + (constant[i] ? "(constant)" : "");
     }
     return invalid(
         "Only monotonic functions are supported in the GROUP BY clause. Got: " + (*function)->qualified_name() +

@@ -325,6 +325,8 @@ INVALID, SYNTAX, SERVER = r"^error 0x2200 .", r"^error 0x2000 .", r"^error 0x000
 FAILED = r"Operation failed - received 0 responses and 1 failures: UNKNOWN"  # inside, without a reason
 READ_FAILED, WRITE_FAILED = r"^error 0x1300 ." + FAILED, r"^error 0x1500 ." + FAILED
 EITHER_FAILED = r"^error 0x1[35]00 ." + FAILED
+# A counter's write that throws inside answers nobody: a WriteTimeout of the type COUNTER.
+COUNTER_FAILED = r"^error 0x1100 .Operation timed out - received only 0 responses\.. 0001000000000000000100" + b"\7COUNTER".hex()
 
 ONLY_STATIC = INVALID + "Cannot restrict clustering columns when selecting only static columns"
 
@@ -365,7 +367,7 @@ RULES = [
     Rule("CONTAINS and descending columns", "", "Cannot use CONTAINS( KEY)? on non-(collection|map) column", holds=has_descending_columns),
     Rule("arithmetic for descending columns", "", INVALID + "Ambiguous .* operation with args", holds=has_descending_columns),
     # Nulls.
-    Rule("null as the bound of a slice", INVALID + "Invalid null value in condition for column", rf"^(rows|void|error 0x2200 .(Key may not be empty|Cannot page queries with both ORDER BY))|{WRITE_FAILED}", "[<>]"),
+    Rule("null as the bound of a slice", INVALID + "Invalid null value in condition for column", rf"^(rows|void|error 0x2200 .(Key may not be empty|Cannot page queries with both ORDER BY))|{WRITE_FAILED}|{COUNTER_FAILED}", "[<>]"),
     Rule("null inside of a bound list", INVALID + "Null value read when not allowed'", rf"^(void|rows|error .*NullPointerException)|{EITHER_FAILED}"),
     Rule("null among the values of IN in a filter", "^rows", "^rows", "ALLOW FILTERING", stays_at_null),
     # Failures inside: an invalid request of the replica; a NumberFormatException ("Zero length BigInteger"); exceptions in TupleType.compareCustom; in Row.Merger,
