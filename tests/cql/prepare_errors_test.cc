@@ -112,6 +112,8 @@ TEST_F(PrepareErrors, SetsMapsAndUserTypesInSelections) {
   EXPECT_EQ(refusal("SELECT (u){nope: 1} FROM ks.t"), "Unknown field 'nope' in value of user defined type u");
   EXPECT_EQ(refusal("SELECT (u){f: 'a'} FROM ks.t"),
             "Cannot assign value (ks.u){f: 'a'} to (ks.u){f: 'a'} of type frozen<u>");
+  EXPECT_EQ(refusal("SELECT (ks.u){f: 'a', f: 'b'} FROM ks.t"),
+            "Cannot assign value (ks.u){f: 'a', f: 'b'} to (ks.u){f: 'a', f: 'b'} of type frozen<u>");
   EXPECT_EQ(refusal("SELECT (map<int, int>){'a': 1} FROM ks.t"),
             "Cannot assign value (map<int, int>){'a': 1} to (map<int, int>){'a': 1} of type frozen<map<int, int>>");
   EXPECT_EQ(refusal("SELECT {(duration)1d} FROM ks.t"), "Durations are not allowed inside sets: frozen<set<duration>>");
@@ -149,6 +151,11 @@ TEST_F(PrepareErrors, ColumnsOfTokens) {
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(c) > 1"),
             "The token() function must be applied to all partition key components or none of them");
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE token(k) != 5"), "Unsupported \"!=\" relation: token(k) != 5");
+}
+
+TEST_F(PrepareErrors, KeywordsThatAreCalledStayAsWritten) {
+  EXPECT_EQ(refusal("SELECT CONTAINS(k) FROM ks.t"), "Unknown function CONTAINS called");
+  EXPECT_EQ(refusal("SELECT Varchar(k), NOPE(k) FROM ks.t"), "Unknown function varchar called");
 }
 
 TEST_F(PrepareErrors, CastsToTheOtherNameOfText) {

@@ -85,13 +85,15 @@ TEST(SchemaStatements, RefuseByName) {
   }
 }
 
-TEST(SchemaStatements, ACustomIndexIsOfColumnsThatThereAre) {
+TEST(SchemaStatements, ACustomIndexIsOfColumnsThatCanHaveOne) {
   SchemaSession session;
   session.answer("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
   session.answer("USE r");
-  session.answer("CREATE TABLE t (k int PRIMARY KEY, v int)");
+  session.answer("CREATE TABLE t (k int PRIMARY KEY, v int, d list<duration>)");
   EXPECT_EQ(session.answer("CREATE CUSTOM INDEX ON t (w) USING 'nope'"),
             Lines{"ERROR 2200 Undefined column name w in table r.t"});
+  EXPECT_EQ(session.answer("CREATE CUSTOM INDEX ON t (d) USING 'nope'"),
+            Lines{"ERROR 2200 Secondary indexes are not supported on collections containing durations"});
   EXPECT_EQ(session.answer("CREATE CUSTOM INDEX ON t (v) USING 'nope'"),
             Lines{"ERROR 2300 Unable to find custom indexer class 'nope'"});
 }

@@ -157,7 +157,10 @@ SchemaResult apply_change(SchemaChange<ast::CreateIndex> c) {
   }
   if (table->is_counter()) return invalid("Secondary indexes on counter tables aren't supported");
   ASSIGN_OR_RETURN(auto targets, prepare_targets(c.change, *table));
-  if (!class_name.empty()) return custom_index_error(class_name);
+  if (!class_name.empty()) {
+    for (const ast::IndexTarget& target : targets) TRY(check_target(*table, target));
+    return custom_index_error(class_name);
+  }
   TRY(check_targets(*table, targets));
   const ast::IndexTarget& target = targets[0];
   IndexMetadata index =

@@ -7,6 +7,7 @@
 #include "base/vint.h"
 #include "cql/expressions/term_internal.h"
 #include "cql/selection/selector_type.h"
+#include "cql/syntax/type_name.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -570,7 +571,9 @@ struct BuildSelector {
     TRY(builder.resolve_names(*s.selectable, true));
     ASSIGN_OR_RETURN(Assignable fit, builder.assignable(*s.selectable, type));
     if (fit == Assignable::kNo) {
-      const std::string name = builder.name(selectable);
+      // The literal as it was written: it is of no user type.
+      const std::string name =
+          "(" + type_name_text(s.type, builder.table().keyspace) + ")" + builder.name(*s.selectable);
       return invalid("Cannot assign value " + name + " to " + name + " of type " + type->cql_name());
     }
     ASSIGN_OR_RETURN(SelectorPtr hinted, builder.build(*s.selectable, type));

@@ -108,7 +108,15 @@ bool Parser::function_name(ast::QualifiedName& out) {
   return local_function_name(out.name);
 }
 
-bool Parser::local_function_name(std::string& out) { return name(kFunctionNames, out); }
+// A keyword that is no type stays in the case that it is written in.
+bool Parser::local_function_name(std::string& out) {
+  const Tok token = peek();
+  const bool as_written = kFunctionKeywords.contains(token) && !kNativeTypes.contains(token);
+  const std::string written = as_written ? value() : "";
+  if (!name(kFunctionNames, out)) return false;
+  if (as_written) out = written;
+  return true;
+}
 
 bool Parser::role_name(std::string& out) {
   if (at(Tok::kStringLiteral)) return expect_value(Tok::kStringLiteral, out);

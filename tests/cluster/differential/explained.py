@@ -94,6 +94,10 @@ def wrote_scale_without_digits(d):
     return d.schema(r"CREATE TABLE .*\bdecimal\b") and any(len(v) == 4 for s in d.on_table(d.before) for v in values_of(s))
 
 
+def asks_for_scale_without_digits(d):
+    return d.schema(r"CREATE TABLE .*\bdecimal\b") and any(len(v) == 4 for v in values_of(d.statement))
+
+
 def compares_fields(d):
     return d.schema(r"CREATE TABLE .*(tuple<|\bu\d\b|vector<)") and (d.schema("CREATE INDEX") or d.asks(r"[<>]|\bIN\b|^DELETE"))
 
@@ -287,6 +291,22 @@ def skipped_by_an_expired_marker(d):
     return skipped and is_cut and any(min(timestamps(d)) < marker for marker in expired_markers(d))
 
 
+def not_counted_behind_an_expired_marker(d):
+    """Theirs counts fewer rows, or has fewer groups, where something is older than a marker that is no longer alive."""
+    if not d.both_rows or d.statement.options.now is None or not d.asks(r"\bGROUP BY\b|\bcount\s*\("):
+        return False
+    counts = [i for i, (name, _) in enumerate(d.ours.columns) if name.startswith("count") or name.startswith("system.count")]
+
+    def parts(row):
+        return [value for i, value in enumerate(row) if i not in counts], [int.from_bytes(row[i] or b"", "big") for i in counts]
+
+    rest = [parts(row) for row in d.theirs.rows]
+    for group, numbers in map(parts, d.ours.rows):
+        if rest and rest[0][0] == group and all(a <= b for a, b in zip(rest[0][1], numbers)):
+            rest.pop(0)
+    return not rest and any(min(timestamps(d)) < marker for marker in expired_markers(d))
+
+
 def has_index_entries_without_clusterings(d):
     """An index on a column of the partition key has entries of partitions that were written only static columns, and is asked with a condition on a clustering column."""
     kinds = columns_of(d)
@@ -343,14 +363,15 @@ RULES = [
     Rule("null in a set, in rows that an expired TTL hides", INVALID + "null is not supported inside collections", r"^rows", r"^SELECT\s.*\{", wrote_ttl),
     Rule("elements of several types in a literal", "^rows", SERVER + r"java\.lang\.(IndexOutOfBounds|BufferUnderflow)Exception", r"^SELECT\s.*\{"),
     Rule("counters to JSON inside of a literal", "^rows", SERVER + r"java\.lang\.UnsupportedOperationException", r"^SELECT\s(JSON\b)?.*[\[{(]"),
-    Rule("null as the element that is selected", INVALID + "Invalid null value for element selection", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
+    Rule("null as the element that is selected", "^prepared|" + INVALID + "(Invalid null value for element selection|Invalid amount of bind variables)", SERVER + r"java\.lang\.NullPointerException", r"\[(null|NULL)\]"),
     Rule("null as the bound of the elements that are selected", INVALID + "Invalid null value for slice selection", SERVER + r"java\.lang\.NullPointerException", r"\[.*\bnull\b.*\]"),
     Rule("columns that a map or user type literal selects", "", ONLY_STATIC, r"^SELECT\s.*\{.*:"),
     Rule("columns that a map or user type literal selects", ONLY_STATIC, "", r"^SELECT\s.*\{.*:"),
+    Rule("columns that a map or user type literal selects", INVALID, INVALID + "Cannot infer type for term", r"^SELECT\s.*\{.*:"),
     Rule("names of fields that are none", INVALID + ".* is not a valid field identifier of type", INVALID + r"org\.apache\.cassandra\.cql3\.selection\.Selectable.*Raw@\w+ is not a valid field identifier of type"),
     Rule("arrays for what is no list", INVALID + "Unsupported target type: ", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: "),
     Rule("GROUP BY of a literal", INVALID + "Only column names and functions can be in the GROUP BY clause", SERVER + r"java\.lang\.ClassCastException: class .*Selectable\$WithTerm"),
-    Rule("operations without a column", SYNTAX, SYNTAX + r"Failed parsing statement: .* reason: NullPointerException .*ColumnIdentifier\.equals"),
+    Rule("operations without a column", SYNTAX, SYNTAX + r"Failed parsing statement: .* reason: NullPointerException (null|.*ColumnIdentifier\.equals)"),
     Rule("numbers beyond a double", "", SYNTAX + "Failed parsing statement: .* reason: NumberFormatException"),
     Rule("what a JVM says of a cast", "cannot be cast to String", r"cannot be cast to class java\.lang\.String"),
     Rule("hex constants for a tinyint", INVALID + r"Invalid HEX constant \(0x\w*\) for .* of type tinyint"),
@@ -361,6 +382,7 @@ RULES = [
     # Descending columns.
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
     Rule("map literals beside a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*MapType)", r"^SELECT\s.*\{.*:|\{\}", holds=has_descending_columns),
+    Rule("tuple literals beside a descending tuple", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*TupleType)", r"[{\[]", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),
     Rule("arrays for descending vectors", "", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: vector<", holds=has_descending_columns),
@@ -378,6 +400,7 @@ RULES = [
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     Rule("conditions on clusterings and an index on the partition key", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
+    Rule("decimals without digits", "", SERVER + "java.lang.NumberFormatException: Zero length BigInteger", holds=asks_for_scale_without_digits),
     # The same in other words.
     Rule("what the JSON parser says", "^error", "^error", holds=same_but_for_jackson),
     Rule("which of several values of a JSON document is wrong", "^error", "^error", holds=other_value_of_a_document),
@@ -391,6 +414,7 @@ RULES = [
     Rule("rows that an index on a key column lost", "^rows", "^rows", holds=lost_by_an_index_on_a_key),
     Rule("rows that an expired TTL hides", "^rows", "^rows", holds=hidden_by_a_ttl),
     Rule("rows that an expired marker hides", "^rows", "^rows", holds=skipped_by_an_expired_marker),
+    Rule("rows that an expired marker hides", "^rows", "^rows", holds=not_counted_behind_an_expired_marker),
     Rule("pages that end at deleted elements of a static collection", "^rows", "^rows", holds=ended_by_deleted_elements),
 ]
 
