@@ -90,7 +90,11 @@ class VectorTypeImpl final : public VectorType {
 
   BytesView next(Reader& in) const {
     if (fixed_length_ >= 0) return in.take(static_cast<size_t>(element_.fixed_length()));
-    return in.take(read_unsigned_vint(in));
+    Reader length(in.rest());
+    const uint64_t size = read_unsigned_vint(length);
+    // Cassandra passes over a length as if it had its shortest form.
+    length.failed() ? in.fail() : in.skip(unsigned_vint_size(size));
+    return in.take(size);
   }
 
   template <class PrintElement>

@@ -53,6 +53,15 @@ TEST(TypesTest, ReferencesToUserTypes) {
   EXPECT_EQ(udt->field_index("zip"), std::nullopt);
 }
 
+// The length 0 in two bytes: the element begins behind the first one.
+TEST(TypesTest, ALengthInAVectorIsPassedOverInItsShortestForm) {
+  const TypePtr type = types::vector(types::text(), 1);
+  EXPECT_EQ(type->validate(Bytes("\x80\0\0", 3)).error().message(),
+            "Unexpected 2 extraneous bytes after vector<text, 1> value");
+  EXPECT_TRUE(type->validate(Bytes("\0", 1)).ok());
+  EXPECT_EQ(type->validate(Bytes("\x80", 1)).error().message(), "Not enough bytes to read a vector<text, 1>");
+}
+
 TEST(TypesTest, Elements) {
   Bytes list;
   append_be(list, int32_t{3});

@@ -125,7 +125,7 @@ def other_value_of_a_document(d):
 
 
 def same_but_for_jackson(d):
-    jackson = r"(.*?(?:Could not decode JSON string as a map|Could not decode JSON string '.*?'|Error decoding JSON string)): (?:Unexpected|Unrecognized|Illegal|Invalid|Cannot|No content|com\.fasterxml|Leading)"
+    jackson = r"(.*?(?:Could not decode JSON string as a map|Could not decode JSON string '.*?'|Error decoding JSON string)): (?:Unexpected|Unrecognized|Non-standard|Illegal|Invalid|Cannot|No content|com\.fasterxml|Leading)"
     said = [re.match(jackson, text, re.DOTALL) for text in d.messages or [""]]
     return all(said) and said[0][1] == said[1][1] and d.ours.error[2] == d.theirs.error[2]
 
