@@ -361,6 +361,10 @@ void serialize_update(const PartitionUpdate& update, Bytes& out) {
 
 Result<Mutation> deserialize_mutation(BytesView data, const TableById& find_table, Arena& arena) {
   Reader in(data);
+  return read_mutation(in, find_table, arena);
+}
+
+Result<Mutation> read_mutation(Reader& in, const TableById& find_table, Arena& arena) {
   uint64_t count = read_vint64(in);
   if (in.failed() || count == 0 || count > in.remaining() / kMinUpdateSize) return corrupt("update count");
   auto updates = arena.make_span<PartitionUpdate>(count);

@@ -76,6 +76,8 @@ using TableById = std::function<const TableMetadata*(const Uuid&)>;
 // Views point into data and arena. kInvalid "Unknown table <id>" when find_table returns nullptr (skip it then),
 // kCorruption when the bytes are malformed. Columns that the table does not have are skipped when it dropped them.
 Result<Mutation> deserialize_mutation(BytesView data, const TableById& find_table, Arena& arena);
+// The same for a mutation that more follows: `in` stands behind it afterwards.
+Result<Mutation> read_mutation(Reader& in, const TableById& find_table, Arena& arena);
 
 // One partition's part of the above, for tests and for read responses.
 void serialize_update(const PartitionUpdate& update, Bytes& out);

@@ -395,7 +395,7 @@ void ClientCodec::append(Bytes& out, Opcode opcode, int16_t stream, BytesView bo
   }
   end_frame(frame, begin);
   if (segmented) {
-    append_segments(out, frame, compression_ == Compression::kLz4);
+    append_segments(out, frame, framing_of(compression_));
   } else {
     out.append(frame);
   }
@@ -444,7 +444,7 @@ size_t ClientCodec::feed_frame(BytesView data) {
 
 size_t ClientCodec::feed_segment(BytesView data) {
   Segment segment;
-  const SegmentStatus status = read_segment(data, compression_ == Compression::kLz4, scratch_, &segment);
+  const SegmentStatus status = read_segment(data, framing_of(compression_), scratch_, &segment);
   if (status == SegmentStatus::kIncomplete) return 0;
   if (status != SegmentStatus::kIntact || (segment.self_contained && !large_.empty())) {
     failed_ = true;

@@ -21,9 +21,4 @@ size_t decompressed_size(Compression compression, BytesView compressed);
 // they could expand to.
 bool decompress_body(Compression compression, BytesView compressed, Bytes& out);
 
-// Raw LZ4 blocks, for segments. The first returns the size, which may exceed the input's; the second is true when
-// exactly `size` bytes came out.
-size_t append_lz4_block(BytesView data, Bytes& out);
-bool decompress_lz4_block(BytesView block, size_t size, Bytes& out);
-
 }  // namespace cassandra_like

@@ -235,7 +235,7 @@ void ServerConnection::respond_version_error(const FrameHeader& header, const ch
 
 size_t ServerConnection::receive_segment(BytesView data) {
   Segment segment;
-  const SegmentStatus status = read_segment(data, compression_ == Compression::kLz4, core_->segment, &segment);
+  const SegmentStatus status = read_segment(data, framing_of(compression_), core_->segment, &segment);
   if (status == SegmentStatus::kIncomplete) return 0;
   if (status != SegmentStatus::kIntact) {
     fail(0, fmt::format("{:08x} invalid, unrecoverable CRC mismatch detected in frame {}. Read {}, Computed {}", id_,
@@ -390,7 +390,7 @@ void ServerConnection::send_node_event(std::string_view kind, std::string_view c
 
 void ServerConnection::seal() {
   if (pending_.empty() || connection_ == nullptr) return;
-  append_segments(connection_->output(), pending_, compression_ == Compression::kLz4);
+  append_segments(connection_->output(), pending_, framing_of(compression_));
   if (pending_.capacity() > kKeptBuffer) {
     pending_ = Bytes();
   } else {

@@ -37,7 +37,7 @@ Bytes in_segment(BytesView data, const Kind& kind) {
   end_frame(frame, begin);
   if (kind.version < 5) return frame;
   Bytes out;
-  append_segments(out, frame, kind.compression == Compression::kLz4);
+  append_segments(out, frame, framing_of(kind.compression));
   return out;
 }
 

@@ -177,7 +177,7 @@ TEST(Types, ThatAVersionDoesNotKnowAreCustom) {
 }
 
 TEST(Segments, HoldAsManyWholeFramesAsFit) {
-  for (bool lz4 : {false, true}) {
+  for (const Framing framing : {Framing::kCrc, Framing::kLz4}) {
     Bytes frames;
     for (int16_t i = 0; i < 300; ++i) {
       const size_t begin = begin_frame(frames, 5, Opcode::kQuery, i);
@@ -185,12 +185,12 @@ TEST(Segments, HoldAsManyWholeFramesAsFit) {
       end_frame(frames, begin);
     }
     Bytes wire;
-    append_segments(wire, frames, lz4);
+    append_segments(wire, frames, framing);
     Bytes scratch, got;
     std::vector<size_t> sizes;
     for (BytesView rest = wire; !rest.empty();) {
       Segment segment;
-      ASSERT_EQ(read_segment(rest, lz4, scratch, &segment), SegmentStatus::kIntact);
+      ASSERT_EQ(read_segment(rest, framing, scratch, &segment), SegmentStatus::kIntact);
       EXPECT_TRUE(segment.self_contained);
       sizes.push_back(segment.payload.size());
       got += segment.payload;
@@ -202,15 +202,15 @@ TEST(Segments, HoldAsManyWholeFramesAsFit) {
 }
 
 TEST(Segments, ShowAnyFlippedBit) {
-  for (bool lz4 : {false, true}) {
+  for (const Framing framing : {Framing::kCrc, Framing::kLz4}) {
     Bytes frame, wire, scratch;
     end_frame(frame, begin_frame(frame, 5, Opcode::kOptions, 1));
-    append_segments(wire, frame, lz4);
+    append_segments(wire, frame, framing);
     for (size_t bit = 0; bit < wire.size() * 8; ++bit) {
       Bytes bad = wire;
       bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
       Segment segment;
-      const SegmentStatus status = read_segment(bad, lz4, scratch, &segment);
+      const SegmentStatus status = read_segment(bad, framing, scratch, &segment);
       EXPECT_TRUE(status == SegmentStatus::kCorruptHeader || status == SegmentStatus::kCorruptPayload) << bit;
     }
   }

@@ -157,7 +157,7 @@ std::vector<std::string> frames_of(BytesView data, Compression compression, bool
   Bytes scratch;
   while (segmented && !data.empty()) {
     Segment segment;
-    EXPECT_EQ(read_segment(data, compression == Compression::kLz4, scratch, &segment), SegmentStatus::kIntact);
+    EXPECT_EQ(read_segment(data, framing_of(compression), scratch, &segment), SegmentStatus::kIntact);
     plain += segment.payload;
     data.remove_prefix(segment.size);
   }

@@ -59,7 +59,7 @@ TEST(Pipelining, LooksAheadToWhatWillBeExecuted) {
         frames += execute_body(version, "\x01\x02", "r", options);
         end_frame(frames, begin);
       }
-      append_segments(segments, frames, false);
+      append_segments(segments, frames, Framing::kCrc);
       client.connection->arrive(version >= 5 ? segments : frames);
       return test.processor.expected;
     };
@@ -274,7 +274,7 @@ TEST(RequestsAtOnce, StopWithinASegmentToo) {
     end_frame(frames, begin);
   }
   Bytes segment;
-  append_segments(segment, frames, true);
+  append_segments(segment, frames, Framing::kLz4);
   client.connection->arrive(segment);
   for (int16_t stream = 1; stream <= 3; ++stream) {
     EXPECT_EQ(test.processor.log.size(), static_cast<size_t>(stream));
@@ -651,7 +651,7 @@ TEST(Frames, WhoseOpcodeCouldNotBeOneCloseTheConnection) {
     EXPECT_TRUE(old.connection->closed);
     EXPECT_FALSE(old.response());
     Bytes segment;
-    append_segments(segment, empty_frame(5, static_cast<uint8_t>(opcode)), false);
+    append_segments(segment, empty_frame(5, static_cast<uint8_t>(opcode)), Framing::kCrc);
     segmented.connection->arrive(segment);
     EXPECT_EQ(segmented.error(), fmt::format("000a Unknown opcode {}", opcode));
     EXPECT_TRUE(segmented.connection->closed);
