@@ -1,0 +1,222 @@
+// A shard's messages to and from other nodes (net.MessagingService): requests with their answers, one-way messages, handlers.
+//
+// A shard opens its own connection of a type to a peer with the first message that needs it, and accepts some of those that
+// peers open. Any shard may get a peer's request; an answer has to come to the shard that asked: its number is in the id.
+//
+//   id := sequence << 6 | shard, 1 to 2^31 - 1: Cassandra reads the ids of forwarded messages as positive 32-bit integers
+//
+// An answer for another shard hops there once, undecoded. An answer that nobody waits for, or that comes from another node
+// than was asked, is counted and dropped.
+//
+// Belongs to one shard, but for what MessengerGroup says.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "messaging/link/inbound_link.h"
+#include "messaging/link/peer_link.h"
+#include "messaging/wire/failure_codec.h"
+
+namespace cassandra_like {
+
+class Messenger;
+
+inline constexpr unsigned kMaxMessengerShards = 64;
+
+// The things that the messengers of a node share. Made before them, destroyed after them.
+class MessengerGroup {
+ public:
+  MessengerGroup(Runtime& runtime, LinkOptions options)
+      : options(std::move(options)), reserves(this->options), runtime_(runtime), messengers_(runtime.shard_count()) {}
+
+  const LinkOptions options;
+  NodeReserves reserves;
+
+  Runtime& runtime() { return runtime_; }
+  // Set before and reset after messages may flow, on that shard.
+  Messenger* messenger(unsigned shard) { return shard < messengers_.size() ? messengers_[shard] : nullptr; }
+  void set(unsigned shard, Messenger* messenger) { messengers_[shard] = messenger; }
+
+ private:
+  Runtime& runtime_;
+  std::vector<Messenger*> messengers_;
+};
+
+// Told of the answer to a request, once; not after cancel().
+class ResponseHandler {
+ public:
+  // The message's views are valid during the call; its keep() makes them last.
+  virtual void on_response(InboundMessage& response) = 0;
+  // The peer says so, or kTimeout: nothing came in time; kNodeDown: the message was not accepted for sending.
+  virtual void on_failure(const InetAddressAndPort& from, RequestFailureReason reason) = 0;
+
+ protected:
+  ~ResponseHandler() = default;
+};
+
+// The result of a handler of requests.
+struct VerbResult {
+  enum class Kind : uint8_t { kAnswer, kFailure, kNothing };
+  Kind kind = Kind::kAnswer;
+  RequestFailureReason reason = RequestFailureReason::kUnknown;
+  SharedBytes payload;  // of the response verb
+
+  static VerbResult answer(SharedBytes payload = {}) { return {.payload = std::move(payload)}; }
+  // A FAILURE_RSP, if the request wants one.
+  static VerbResult failure(RequestFailureReason reason) { return {.kind = Kind::kFailure, .reason = reason}; }
+  // For verbs without an answer, and when somebody else answers.
+  static VerbResult nothing() { return {.kind = Kind::kNothing}; }
+};
+using VerbHandler = std::function<Task<VerbResult>(InboundMessage)>;
+
+struct SendOptions {
+  uint32_t flags = 0;
+  MessageParams params;                // borrowed until the call returns; of a Task until it is awaited
+  int64_t deadline = 0;                // monotonic, nanoseconds; 0: the verb's timeout from now
+  std::optional<ConnectionType> type;  // else by verb and size
+};
+
+struct PeerStatistics {
+  struct Link {
+    ConnectionType type = ConnectionType::kSmall;
+    bool connected = false;
+    int version = 0;
+    size_t pending = 0, pending_bytes = 0;
+    PeerLink::Counters counters;
+  };
+  InetAddressAndPort peer;
+  std::vector<Link> links;
+};
+struct InboundStatistics {
+  InetAddressAndPort peer;
+  ConnectionType type = ConnectionType::kSmall;
+  int version = 0;
+  size_t pending_bytes = 0;
+  InboundLink::Counters counters;
+};
+
+class Messenger final : InboundHost, PeerLinkObserver {
+ public:
+  Messenger(MessengerGroup& group, unsigned shard);
+  // Behind close(), or after its shard has ended.
+  ~Messenger() override;
+
+  // Before listen(). A verb has one handler; the answers of requests need none.
+  void handle(Verb verb, VerbHandler handler);
+  Status listen(const SocketAddress& address);
+  // Closes all links, fails all requests with kNodeDown, waits for handlers. Once.
+  Task<void> close();
+
+  // One way. False: there was no room, or the message is too large.
+  bool send(const InetAddressAndPort& to, Verb verb, SharedBytes payload, const SendOptions& options = {});
+  // Passes a message on under an id that its origin chose (FORWARD_TO); the answer goes where RESPOND_TO says.
+  bool forward(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options) {
+    return post(to, id, verb, std::move(payload), options, deadline_of(verb, options));
+  }
+  // Sends and returns the id of the request; `handler` has to live until it is told or the id is cancelled. Not told within
+  // the call but for kNodeDown, and then 0 is returned.
+  uint32_t send_request(const InetAddressAndPort& to, Verb verb, SharedBytes payload, ResponseHandler& handler,
+                        const SendOptions& options = {});
+  // An id for a message that somebody else passes on to `from`, which will answer here (FORWARD_TO).
+  uint32_t expect_response(const InetAddressAndPort& from, ResponseHandler& handler, int64_t deadline);
+  void cancel(uint32_t id);
+  // Fails with the reason in failure_reasons and a message that names verb, peer and reason: see reason_of(). The answer's
+  // views are valid until the caller suspends again, unless it calls keep().
+  Task<Result<InboundMessage>> request(InetAddressAndPort to, Verb verb, SharedBytes payload, SendOptions options = {});
+
+  // The highest version that the peer has shown; 0: it has not been met.
+  int version_of(const InetAddressAndPort& peer) const;
+  // Closes the links to a peer that has left.
+  void forget(const InetAddressAndPort& peer);
+
+  std::vector<PeerStatistics> peers() const;
+  std::vector<InboundStatistics> inbound() const;
+  // Messages of a verb that expired on this side of the handler: inbound, or before they were sent (tpstats: dropped).
+  uint64_t dropped(Verb verb) const { return dropped_[verb_index(verb)]; }
+  size_t waiting_requests() const { return waiting_.size(); }
+  uint64_t unexpected_responses() const { return unexpected_; }
+
+ private:
+  struct Peer {
+    std::array<std::shared_ptr<PeerLink>, 3> links;  // urgent, small, large
+  };
+  struct Waiting {
+    InetAddressAndPort from;
+    int64_t deadline = 0;
+    ResponseHandler* handler = nullptr;
+  };
+  struct Expiry {
+    int64_t deadline = 0;
+    uint32_t id = 0;
+    bool operator>(const Expiry& o) const { return deadline > o.deadline; }
+  };
+  // Where an answer goes, taken out of the request before its handler has it.
+  struct ReplyTo {
+    InetAddressAndPort to;
+    uint64_t id = 0;
+    Verb verb = Verb::kNoVerb;  // of the request
+    bool wants_failure = false;
+    int64_t deadline = 0;
+  };
+
+  // InboundHost
+  void on_handshake(InboundLink& link, const Initiate& initiate) override;
+  Task<void> on_message(InboundMessage message) override;
+  void on_lost(const InetAddressAndPort& from, const MessageHeader& header, int64_t deadline) override;
+  void on_expired(Verb verb) override { ++dropped_[verb_index(verb)]; }
+  void on_link_closed(InboundLink& link) override;
+  Bytes& scratch() override { return scratch_; }
+  LogQuota& bad_peer_log() override { return bad_peer_log_; }
+  // PeerLinkObserver
+  void on_dropped(const InetAddressAndPort& peer, const OutboundMessage& message, DropReason reason) override;
+  void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
+
+  std::shared_ptr<ConnectionHandler> accept(Connection& connection);
+  PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
+  bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,
+            int64_t deadline, bool is_request = false);
+  int64_t deadline_of(Verb verb, const SendOptions& options) const;
+  void note_version(const InetAddressAndPort& peer, int version);
+
+  uint32_t next_id();
+  void on_response(InboundMessage& response);
+  void complete(InboundMessage& response);
+  void fail_waiting(uint32_t id, RequestFailureReason reason);
+  void schedule_expiry();
+  void expire();
+  void reply(const ReplyTo& to, const VerbResult& result);
+  static Task<void> answer(Messenger* self, ReplyTo to, Task<VerbResult> task);
+
+  MessengerGroup& group_;
+  ShardRuntime& runtime_;
+  const unsigned shard_;
+  std::unique_ptr<Listener> listener_;
+  std::array<VerbHandler, kVerbCount> handlers_;
+  absl::flat_hash_map<InetAddressAndPort, Peer> peers_;
+  absl::flat_hash_map<InetAddressAndPort, int> versions_;
+  absl::flat_hash_set<InboundLink*> inbound_;
+  Gate handlers_running_;
+  bool closed_ = false;
+
+  uint32_t sequence_ = 0;
+  absl::flat_hash_map<uint32_t, Waiting> waiting_;
+  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries_;
+  TimerId expiry_timer_ = 0;
+  int64_t expiry_at_ = 0;  // the deadline that it is for
+
+  Bytes scratch_;
+  LogQuota bad_peer_log_;
+  std::array<uint64_t, kVerbCount> dropped_{};
+  uint64_t unexpected_ = 0;
+};
+
+// The reason that a failed request() carries.
+RequestFailureReason reason_of(const Error& error);
+
+}  // namespace cassandra_like

@@ -1,0 +1,158 @@
+// Requests and their answers: ids, deadlines, the hop to the shard that asked.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "messaging/link/messenger.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr uint32_t kShardBits = 6;
+constexpr uint32_t kShardMask = (1u << kShardBits) - 1;
+constexpr uint64_t kLastId = 0x7FFFFFFF;
+constexpr uint32_t kLastSequence = kLastId >> kShardBits;
+static_assert(kMaxMessengerShards == kShardMask + 1);
+
+// A request may wait so much longer than its deadline says, so that many end with one timer.
+constexpr Duration kExpiryResolution = std::chrono::milliseconds(5);
+
+Error request_error(const InetAddressAndPort& from, Verb verb, RequestFailureReason reason) {
+  ErrorInfo info;
+  info.code = ErrorCode::kServerError;
+  info.message = fmt::format("{} to {} failed: {}", verb_name(verb), from.to_string(), failure_reason_name(reason));
+  info.failure_reasons.emplace_back(Bytes(from.address()), static_cast<uint16_t>(reason));
+  return Error(std::move(info));
+}
+
+// Lives in the frame of the coroutine that waits.
+class RequestWaiter final : public ResponseHandler {
+ public:
+  explicit RequestWaiter(Verb verb) : verb_(verb) {}
+  void on_response(InboundMessage& response) override { promise_.set(std::move(response)); }
+  void on_failure(const InetAddressAndPort& from, RequestFailureReason reason) override {
+    promise_.set(request_error(from, verb_, reason));
+  }
+  Promise<Result<InboundMessage>>& promise() { return promise_; }
+
+ private:
+  const Verb verb_;
+  Promise<Result<InboundMessage>> promise_;
+};
+
+}  // namespace
+
+RequestFailureReason reason_of(const Error& error) {
+  const auto& reasons = error.info().failure_reasons;
+  return reasons.empty() ? RequestFailureReason::kUnknown : static_cast<RequestFailureReason>(reasons.front().second);
+}
+
+// Passes over the ids that still wait, and over 0.
+uint32_t Messenger::next_id() {
+  uint32_t id = 0;
+  do {
+    sequence_ = sequence_ == kLastSequence ? 1 : sequence_ + 1;
+    id = sequence_ << kShardBits | shard_;
+  } while (waiting_.contains(id));
+  return id;
+}
+
+uint32_t Messenger::expect_response(const InetAddressAndPort& from, ResponseHandler& handler, int64_t deadline) {
+  const uint32_t id = next_id();
+  waiting_.emplace(id, Waiting{from, deadline, &handler});
+  expiries_.push({deadline, id});
+  schedule_expiry();
+  return id;
+}
+
+uint32_t Messenger::send_request(const InetAddressAndPort& to, Verb verb, SharedBytes payload, ResponseHandler& handler,
+                                 const SendOptions& options) {
+  const int64_t deadline = deadline_of(verb, options);
+  const uint32_t id = next_id();
+  if (!post(to, id, verb, std::move(payload), options, deadline, true)) {
+    handler.on_failure(to, RequestFailureReason::kNodeDown);
+    return 0;
+  }
+  waiting_.emplace(id, Waiting{to, deadline, &handler});
+  expiries_.push({deadline, id});
+  schedule_expiry();
+  return id;
+}
+
+Task<Result<InboundMessage>> Messenger::request(InetAddressAndPort to, Verb verb, SharedBytes payload,
+                                                SendOptions options) {
+  RequestWaiter waiter(verb);
+  send_request(to, verb, std::move(payload), waiter, options);
+  Promise<Result<InboundMessage>>& promise = waiter.promise();
+  co_return co_await promise;
+}
+
+void Messenger::cancel(uint32_t id) { waiting_.erase(id); }
+
+void Messenger::fail_waiting(uint32_t id, RequestFailureReason reason) {
+  const auto it = waiting_.find(id);
+  if (it == waiting_.end()) return;
+  const Waiting waiting = it->second;
+  waiting_.erase(it);
+  waiting.handler->on_failure(waiting.from, reason);
+}
+
+// ---- deadlines
+
+void Messenger::schedule_expiry() {
+  if (expiries_.empty() || closed_) return;
+  const int64_t first = expiries_.top().deadline;
+  if (expiry_timer_ != 0) {
+    if (expiry_at_ <= first) return;
+    runtime_.executor.cancel(std::exchange(expiry_timer_, 0));
+  }
+  expiry_at_ = first;
+  const Duration until(first - runtime_.clock.monotonic_nanos());
+  expiry_timer_ = runtime_.executor.schedule(std::max(until, Duration(0)) + kExpiryResolution, [this] {
+    expiry_timer_ = 0;
+    expire();
+  });
+}
+
+void Messenger::expire() {
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  while (!expiries_.empty() && expiries_.top().deadline <= now) {
+    const Expiry due = expiries_.top();
+    expiries_.pop();
+    const auto it = waiting_.find(due.id);
+    // Its id may have been used again.
+    if (it != waiting_.end() && it->second.deadline == due.deadline)
+      fail_waiting(due.id, RequestFailureReason::kTimeout);
+  }
+  schedule_expiry();
+}
+
+// ---- answers
+
+void Messenger::on_response(InboundMessage& response) {
+  const uint64_t id = response.header.id;
+  const auto there = static_cast<unsigned>(id & kShardMask);
+  if (there == shard_ || id > kLastId || there >= group_.runtime().shard_count()) return complete(response);
+  response.keep();
+  auto take = [group = &group_, there, moved = std::move(response)]() mutable {
+    if (Messenger* messenger = group->messenger(there)) messenger->complete(moved);
+  };
+  group_.runtime().shard(there).executor.post(std::move(take));
+}
+
+void Messenger::complete(InboundMessage& response) {
+  const auto it =
+      response.header.id > kLastId ? waiting_.end() : waiting_.find(static_cast<uint32_t>(response.header.id));
+  if (it == waiting_.end() || it->second.from != response.from) {
+    ++unexpected_;
+    return;
+  }
+  const Waiting waiting = it->second;
+  waiting_.erase(it);
+  if (response.header.verb != Verb::kFailureRsp) return waiting.handler->on_response(response);
+  auto reason = decode_failure_reason(response.payload);
+  waiting.handler->on_failure(response.from, reason.ok() ? *reason : RequestFailureReason::kUnknown);
+}
+
+}  // namespace cassandra_like
