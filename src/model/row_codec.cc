@@ -407,6 +407,11 @@ void RowDecoder::read_marker_body(Reader& in, RangeTombstoneMarker* marker) {
   }
 }
 
+// Damaged bytes may hold any two numbers. Callers refuse a negative sum.
+static int32_t wrapping_sum(int32_t a, int32_t b) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
+
 DeletionTime RowDecoder::read_deletion(Reader& in) {
   DeletionTime out;
   out.marked_for_delete_at = read_timestamp(in);
@@ -424,7 +429,7 @@ void RowDecoder::read_liveness(Reader& in, Liveness* liveness) {
   if ((flags_ & RowFlag::kHasTimestamp) == 0) return;
   liveness->timestamp = read_timestamp(in);
   if ((flags_ & RowFlag::kHasTtl) == 0) return;
-  liveness->ttl = read_vint32(in) + header_.stats.min_ttl;
+  liveness->ttl = wrapping_sum(read_vint32(in), header_.stats.min_ttl);
   int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
   if (liveness->ttl < 0) in.fail();
   liveness->local_expiration_time = decode_local_deletion_time(seconds, liveness->ttl);
@@ -459,7 +464,7 @@ void RowDecoder::read_cell_end(Reader& in, uint8_t flags, const Liveness& livene
     cell->ttl = liveness.ttl;
   } else if ((flags & (CellFlag::kDeleted | CellFlag::kExpiring)) != 0) {
     int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
-    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = read_vint32(in) + header_.stats.min_ttl;
+    if ((flags & CellFlag::kExpiring) != 0) cell->ttl = wrapping_sum(read_vint32(in), header_.stats.min_ttl);
     if (cell->ttl < 0) in.fail();
     cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
   }

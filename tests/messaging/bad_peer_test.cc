@@ -250,6 +250,8 @@ TEST(BadPeer, ThatSendsNonsenseIsClosedByName) {
       {hello + frame_of(BytesView("\1\0\0\0\0\0\x07\0\0\0", 10)), "Unknown verb id 7; closing the connection"},
       {hello + frame_of(message_of(Verb::kReadReq, 1, "", size_t{5} << 30), false),
        "bytes exceeds allowed maximum of 134217728 bytes; closing the connection"},
+      {hello + frame_of(message_of(Verb::kReadReq, 1, "abc", 2), false),
+       "a large message is longer than the 14 bytes of its head"},
       {hello + frame_of("\1", false), "the head of a large message is not in its first 1 bytes"},
   };
   Cluster cluster;
@@ -339,6 +341,28 @@ TEST(BadPeer, MayNotAnswerForAnother) {
   EXPECT_TRUE(told.told.empty());
   EXPECT_EQ(a.messengers[0]->unexpected_responses(), 3u);
   cluster.world->run_for(seconds(10));
+}
+
+// Half of a large message waits for its rest, in what all peers have in common, until its connection or the node ends.
+TEST(InboundLink, GivesBackWhatHalfAMessageHeld) {
+  for (const bool node_ends : {false, true}) {
+    Cluster cluster;
+    TestNode& a = cluster.add();
+    Runtime& machine = cluster.add_machine("10.0.0.9");
+    auto peer = cluster.connect(machine, a);
+    const Bytes half = message_of(Verb::kReadReq, 1, Bytes(50'000, 'x'), 10'000'000);
+    peer->send(initiate_of("10.0.0.9") + frame_of(half, false));
+    cluster.world->run_for(milliseconds(100));
+    EXPECT_EQ(a.messengers[0]->inbound().at(0).pending_bytes, half.size() - 50'000 + 10'000'000);
+    EXPECT_EQ(a.group->reserves.receive.used(), half.size() - 50'000 + 10'000'000 - (size_t{4} << 20));
+    if (node_ends) {
+      cluster.close_messengers(a);
+    } else {
+      peer->connection->close();
+      cluster.world->run_for(seconds(1));
+    }
+    EXPECT_EQ(a.group->reserves.receive.used(), 0u);
+  }
 }
 
 // A clock that is an hour off changes no deadline here, and is told of.

@@ -266,6 +266,8 @@ std::string refusal(BytesView frames, size_t max = kMax) {
   MessageReader reader(Framing::kCrc, max);
   Recorder sink;
   Status status = feed(reader, frames, sink);
+  reader.abort(sink);  // as the end of the connection does
+  EXPECT_EQ(sink.taken, 0u);
   return status.ok() ? "none" : status.error().message();
 }
 Bytes frame_of(BytesView payload, bool self_contained) {
@@ -286,6 +288,8 @@ TEST(BadPeer, IsToldByWhatIsWrong) {
   EXPECT_EQ(refusal(frame_of(short_message + "ab", true)),
             fmt::format("a message of {} bytes in a frame that has {} left", head + 3, head + 2));
   EXPECT_EQ(refusal(frame_of(short_message + "abcd", false)),
+            fmt::format("a large message is longer than the {} bytes of its head", head + 3));
+  EXPECT_EQ(refusal(frame_of(short_message, false) + frame_of("abcd", false)),
             fmt::format("a large message is longer than the {} bytes of its head", head + 3));
   EXPECT_EQ(refusal(frame_of(short_message.substr(0, 5), false)),
             "the head of a large message is not in its first 5 bytes");

@@ -84,16 +84,20 @@ void Cluster::crash(TestNode& node) {
   node.group.reset();
 }
 
-void Cluster::shut_down(TestNode& node) {
+void Cluster::close_messengers(TestNode& node) {
   size_t closed = 0;
   for (auto& messenger : node.messengers) {
     const auto shard = static_cast<unsigned>(&messenger - node.messengers.data());
     node.runtime->shard(shard).executor.post([&, m = messenger.get()] { spawn(close_messenger(m, &closed)); });
   }
   EXPECT_TRUE(wait([&] { return closed == node.messengers.size(); }));
+  node.messengers.clear();
+}
+
+void Cluster::shut_down(TestNode& node) {
+  close_messengers(node);
   world->run_for(std::chrono::seconds(1));
   node.machine->shut_down();
-  node.messengers.clear();
   node.group.reset();
 }
 

@@ -69,6 +69,8 @@ class Cluster {
   void boot(TestNode& node, unsigned shards = 1);
   void crash(TestNode& node);
   void shut_down(TestNode& node);
+  // The first half of it: the machine runs on.
+  void close_messengers(TestNode& node);
 
   // Runs fn on a shard of a node, to its end.
   void on(TestNode& node, unsigned shard, std::function<void(Messenger&)> fn);

@@ -122,6 +122,7 @@ void InboundLink::reject(const std::string& why) {
 void InboundLink::detach() {
   closing_ = true;
   host_ = nullptr;
+  if (reader_ != nullptr) reader_->abort(*this);
   if (timer_ != 0) runtime_.executor.cancel(std::exchange(timer_, 0));
   if (connection_ != nullptr) connection_->close();
 }

@@ -10,6 +10,7 @@
 // - No more messages are framed while unsent_high_water bytes wait for the network. Bytes that do count as queued.
 // - A failed connection is tried again after first_retry, then twice that, and so on up to last_retry, as long as something
 //   waits. A connection that ends takes what was handed to it along; the queue stays.
+// - The version of a connection is the one of the peer's Accept. Peers from 4.0 on need no second attempt with another.
 //
 // Belongs to one shard.
 #pragma once

@@ -19,6 +19,10 @@ Error bad_crc(std::string_view where, const Segment& frame) {
                   where, static_cast<int32_t>(frame.read_crc), static_cast<int32_t>(frame.computed_crc)));
 }
 
+Error too_long(size_t size) {
+  return bad_frame(fmt::format("a large message is longer than the {} bytes of its head", size));
+}
+
 }  // namespace
 
 // ---- writing
@@ -113,6 +117,7 @@ Status MessageReader::on_first_of_large(BytesView payload, MessageSink& sink) {
   MessageHead head;
   ASSIGN_OR_RETURN(const bool whole, decode_message_head(payload, max_message_size_, &head));
   if (!whole) return bad_frame(fmt::format("the head of a large message is not in its first {} bytes", payload.size()));
+  if (payload.size() > head.message_size) return too_long(head.message_size);
   const MessageSink::Admission admission = sink.admit(head.header, head.message_size);
   if (admission == MessageSink::Admission::kWait) {
     waiting_ = true;
@@ -127,9 +132,7 @@ Status MessageReader::on_first_of_large(BytesView payload, MessageSink& sink) {
 }
 
 Status MessageReader::on_more_of_large(BytesView payload, size_t size, MessageSink& sink) {
-  if (size > large_size_ - large_received_) {
-    return bad_frame(fmt::format("a large message is longer than the {} bytes of its head", large_size_));
-  }
+  if (size > large_size_ - large_received_) return too_long(large_size_);
   const bool first = large_received_ == 0;
   large_received_ += size;
   if (large_ == Large::kTaken) {
