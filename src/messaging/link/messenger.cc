@@ -91,7 +91,8 @@ bool Messenger::post(const InetAddressAndPort& to, uint64_t id, Verb verb, Share
   message.expires_in_millis =
       static_cast<uint64_t>(std::max<int64_t>(0, deadline - runtime_.clock.monotonic_nanos()) / kNanosOfMilli);
   message.payload = std::move(payload);
-  const ConnectionType type = options.type ? *options.type : connection_type_of(verb, message.size());
+  message.measure();
+  const ConnectionType type = options.type ? *options.type : connection_type_of(verb, message.size);
   return link_to(to, type).enqueue(std::move(message)) == PeerLink::Enqueued::kQueued;
 }
 

@@ -23,9 +23,10 @@ struct OutboundMessage {
   int64_t deadline = 0;  // monotonic, nanoseconds
   Bytes params;          // as MessageParams has them
   SharedBytes payload;
+  size_t size = 0;  // of head and payload: set by measure()
 
   MessageHeader header() const { return {id, created_millis, expires_in_millis, verb, flags, {params_count, params}}; }
-  size_t size() const { return message_head_size(header(), payload.view().size()) + payload.view().size(); }
+  void measure() { size = message_head_size(header(), payload.view().size()) + payload.view().size(); }
 };
 
 class OutboundQueue {

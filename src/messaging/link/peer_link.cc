@@ -63,7 +63,7 @@ std::string PeerLink::name() const {
 
 PeerLink::Enqueued PeerLink::enqueue(OutboundMessage message) {
   if (state_ == State::kClosed) return Enqueued::kClosed;
-  const size_t size = message.size();
+  const size_t size = message.size;
   if (size > options_.max_message_size || size - message.payload.view().size() > kLargeMessageThreshold) {
     LOG_ERROR(
         "{} refuses a message of type {}: {} bytes, of which {} are its payload, exceed the allowed maximum of {}",
@@ -94,7 +94,7 @@ void PeerLink::drop(std::vector<OutboundMessage> messages, DropReason reason) {
   if (messages.empty()) return;
   const auto kept = weak_from_this().lock();
   for (const OutboundMessage& message : messages) {
-    const size_t size = message.size();
+    const size_t size = message.size;
     budget_.give_back(size);
     if (reason != DropReason::kExpired) continue;
     ++counters_.expired;
@@ -162,8 +162,8 @@ void PeerLink::send_queued() {
       }
       if (connection.unsent() >= options_.unsent_high_water) break;
       const BytesView payload = message->payload.view();
-      const size_t size = message->size();
-      writer.add(message->header(), payload);
+      const size_t size = message->size;
+      writer.add(message->header(), payload, size);
       framed_ += size;
       ++counters_.sent;
       counters_.sent_bytes += size;

@@ -52,6 +52,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
            InetAddressAndPort peer, ConnectionType type);
   ~PeerLink() { abandon(); }
 
+  // A message that has been measured.
   Enqueued enqueue(OutboundMessage message);
   // Drops what waits; afterwards the observer is not called.
   void close();

@@ -18,14 +18,16 @@ constexpr int64_t kLowBits = 0xFFFFFFFF;
 
 Error bad_message(std::string text) { return Error(ErrorCode::kProtocolError, std::move(text)); }
 
-void append_fields(Bytes& out, const MessageHeader& header) {
-  append_unsigned_vint(out, header.id);
-  append_be(out, header.created_millis);
-  append_unsigned_vint(out, header.expires_in_millis);
-  append_unsigned_vint(out, static_cast<uint64_t>(header.verb));
-  append_unsigned_vint(out, header.flags);
-  append_unsigned_vint(out, header.params.count);
-  out.append(header.params.entries);
+// All of a head but the params: six vints and the time.
+constexpr size_t kMaxFieldsSize = 6 * kMaxVintSize + sizeof(uint32_t);
+
+char* write_fields(char* p, const MessageHeader& header) {
+  p = write_unsigned_vint(p, header.id);
+  store_be(p, header.created_millis);
+  p = write_unsigned_vint(p + sizeof header.created_millis, header.expires_in_millis);
+  p = write_unsigned_vint(p, static_cast<uint64_t>(header.verb));
+  p = write_unsigned_vint(p, header.flags);
+  return write_unsigned_vint(p, header.params.count);
 }
 
 }  // namespace
@@ -37,15 +39,19 @@ size_t message_head_size(const MessageHeader& header, size_t payload_size) {
 }
 
 void append_message_head(Bytes& out, const MessageHeader& header, size_t payload_size) {
-  append_fields(out, header);
+  char fields[kMaxFieldsSize];
+  char* end = write_fields(fields, header);
+  if (header.params.empty()) end = write_unsigned_vint(end, payload_size);
+  out.append(fields, static_cast<size_t>(end - fields));
+  if (header.params.empty()) return;
+  out.append(header.params.entries);
   append_unsigned_vint(out, payload_size);
 }
 
-MessageWriter::MessageWriter(Bytes& out, const MessageHeader& header, size_t expected_size) : out_(out) {
-  append_fields(out, header);
-  size_at_ = out.size();
-  append_unsigned_vint(out, expected_size);
-  size_bytes_ = out.size() - size_at_;
+MessageWriter::MessageWriter(Bytes& out, const MessageHeader& header, size_t expected_size)
+    : out_(out), size_bytes_(unsigned_vint_size(expected_size)) {
+  append_message_head(out, header, expected_size);
+  size_at_ = out.size() - size_bytes_;
 }
 
 void MessageWriter::finish() {

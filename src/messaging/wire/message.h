@@ -118,7 +118,7 @@ class MessageWriter {
 
  private:
   Bytes& out_;
-  size_t size_at_;
+  size_t size_at_ = 0;
   size_t size_bytes_;
 };
 

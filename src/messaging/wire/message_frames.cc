@@ -29,8 +29,7 @@ Error too_long(size_t size) {
 
 size_t FrameWriter::frame_payload() const { return open_ ? out_.size() - payload_at_ : 0; }
 
-void FrameWriter::add(const MessageHeader& header, BytesView payload) {
-  const size_t size = message_head_size(header, payload.size()) + payload.size();
+void FrameWriter::add(const MessageHeader& header, BytesView payload, size_t size) {
   if (size > kLargeMessageThreshold) return add_large(header, payload);
   if (frame_payload() + size > kLargeMessageThreshold) finish();
   if (!open_) {

@@ -20,7 +20,11 @@ class FrameWriter {
   FrameWriter& operator=(const FrameWriter&) = delete;
 
   // The head must not be larger than kLargeMessageThreshold.
-  void add(const MessageHeader& header, BytesView payload);
+  void add(const MessageHeader& header, BytesView payload) {
+    add(header, payload, message_head_size(header, payload.size()) + payload.size());
+  }
+  // The same for a message whose size is known.
+  void add(const MessageHeader& header, BytesView payload, size_t size);
   void finish();
 
  private:
