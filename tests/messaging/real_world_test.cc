@@ -45,6 +45,14 @@ class RealNode {
       runtime_.shard(i).executor.post([&] { spawn(close(messengers_[i].get(), &closed)); });
       closed.get_future().get();
     }
+    for (unsigned i = 0; i < messengers_.size(); ++i) {
+      std::promise<void> gone;
+      runtime_.shard(i).executor.post([&] {
+        messengers_[i].reset();
+        gone.set_value();
+      });
+      gone.get_future().get();
+    }
   }
   void on(unsigned shard, const std::function<void(Messenger&)>& fn) {
     std::promise<void> done;

@@ -29,7 +29,8 @@ class Messenger;
 
 inline constexpr unsigned kMaxMessengerShards = 64;
 
-// The things that the messengers of a node share. Made before them, destroyed after them.
+// The things that the messengers of a node share. Made before them and destroyed after them. When all of them have closed, each
+// is destroyed on its own shard: an answer that hopped there before has found it, or finds that it is gone.
 class MessengerGroup {
  public:
   MessengerGroup(Runtime& runtime, LinkOptions options)
@@ -39,7 +40,7 @@ class MessengerGroup {
   NodeReserves reserves;
 
   Runtime& runtime() { return runtime_; }
-  // Set before and reset after messages may flow, on that shard.
+  // Only on that shard, once messages may flow.
   Messenger* messenger(unsigned shard) { return shard < messengers_.size() ? messengers_[shard] : nullptr; }
   void set(unsigned shard, Messenger* messenger) { messengers_[shard] = messenger; }
 
