@@ -8,9 +8,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+
+#include "absl/container/btree_map.h"
 
 namespace cassandra_like {
 
@@ -72,7 +73,8 @@ struct VersionedValue {
 
 struct EndpointState {
   HeartBeatState heart_beat;
-  std::map<ApplicationState, VersionedValue> states;
+  // A round looks through the states of every node: they lie side by side.
+  absl::btree_map<ApplicationState, VersionedValue> states;
   // These two stay here.
   bool is_alive = true;
   int64_t updated_at = 0;  // nanoseconds of the monotonic clock

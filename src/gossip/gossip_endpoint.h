@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/bytes.h"
 
@@ -26,7 +27,8 @@ struct GossipEndpoint {
   uint8_t size = 4;                   // 4 or 16
   uint16_t port = kDefaultStoragePort;
 
-  auto operator<=>(const GossipEndpoint&) const = default;
+  bool operator==(const GossipEndpoint&) const = default;
+  std::strong_ordering operator<=>(const GossipEndpoint& o) const { return key() <=> o.key(); }
 
   BytesView bytes() const { return BytesView(reinterpret_cast<const char*>(address.data()), size); }
   std::string host() const;
@@ -36,6 +38,12 @@ struct GossipEndpoint {
   static std::optional<GossipEndpoint> from_bytes(BytesView address, uint16_t port);
   // With or without a port; nothing when it is no numeric address.
   static std::optional<GossipEndpoint> parse(std::string_view text, uint16_t default_port = kDefaultStoragePort);
+
+ private:
+  std::tuple<uint64_t, uint64_t, uint8_t, uint16_t> key() const {
+    const char* begin = reinterpret_cast<const char*>(address.data());
+    return {load_be<uint64_t>(begin), load_be<uint64_t>(begin + 8), size, port};
+  }
 };
 
 void append_gossip_endpoint(Bytes& out, const GossipEndpoint& endpoint);
