@@ -1,9 +1,9 @@
 #include "gossip/endpoint_state.h"
 
-#include <strings.h>
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "gossip/state_values.h"
 
 namespace cassandra_like {
@@ -72,10 +72,7 @@ std::string_view EndpointState::status() const {
   return all.substr(0, all.find(state_values::kDelimiter));
 }
 
-bool EndpointState::is_rpc_ready() const {
-  std::string_view ready = text(ApplicationState::kRpcReady);
-  return ready.size() == 4 && strncasecmp(ready.data(), "true", 4) == 0;
-}
+bool EndpointState::is_rpc_ready() const { return equals_ignoring_case(text(ApplicationState::kRpcReady), "true"); }
 
 void EndpointState::remove_legacy_states() {
   if (has(ApplicationState::kStatusWithPort)) states.erase(ApplicationState::kStatus);

@@ -15,7 +15,6 @@
 // Malformed states of a node are refused with a line that names the node, and change nothing.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,16 +25,11 @@
 
 #include "gossip/driver_events.h"
 #include "gossip/gossiper.h"
+#include "gossip/snitch.h"
 #include "gossip/state_values.h"
 #include "ring/topology.h"
 
 namespace cassandra_like {
-
-struct NodeLocation {
-  std::string datacenter;
-  std::string rack;
-  bool operator==(const NodeLocation&) const = default;
-};
 
 // A whole row of system.peers_v2; drivers refuse half ones.
 struct PeerRow {
@@ -63,8 +57,6 @@ struct MembershipChanges {
 
 class Membership : public GossipSubscriber {
  public:
-  // A snitch: where a node is, given what gossip says of it.
-  using Snitch = std::function<NodeLocation(const GossipEndpoint&, const NodeLocation& gossiped)>;
   struct Config {
     GossipEndpoint local;
     GossipEndpoint local_native;

@@ -50,8 +50,8 @@ NodeLocation Membership::location(const GossipEndpoint& endpoint) const {
   if (saved != saved_.end()) out = saved->second.location;
   if (known != nullptr && known->has(ApplicationState::kDc)) out.datacenter = known->text(ApplicationState::kDc);
   if (known != nullptr && known->has(ApplicationState::kRack)) out.rack = known->text(ApplicationState::kRack);
-  if (out.datacenter.empty()) out.datacenter = "UNKNOWN_DC";
-  if (out.rack.empty()) out.rack = "UNKNOWN_RACK";
+  if (out.datacenter.empty()) out.datacenter = kUnknownDatacenter;
+  if (out.rack.empty()) out.rack = kUnknownRack;
   return config_.snitch ? config_.snitch(endpoint, out) : out;
 }
 

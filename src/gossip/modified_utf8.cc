@@ -13,22 +13,6 @@ void append_three(std::string& out, uint32_t unit) {
   out.push_back(static_cast<char>(0x80 | (unit & 0x3F)));
 }
 
-// A UTF-16 code unit, or a whole supplementary character, as UTF-8.
-void append_utf8(std::string& out, uint32_t c) {
-  if (c < 0x80) {
-    out.push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out.push_back(static_cast<char>(0xC0 | c >> 6));
-    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else if (c < kFirstSupplementary) {
-    append_three(out, c);
-  } else {
-    out.push_back(static_cast<char>(0xF0 | c >> 18));
-    append_three(out, c & 0x3FFFF);
-    out[out.size() - 3] = static_cast<char>(0x80 | (c >> 12 & 0x3F));
-  }
-}
-
 // The next UTF-16 code unit as DataInput.readUTF finds it; -1 when the bytes are none.
 int32_t next_unit(Reader& in) {
   const uint8_t first = in.u8();
@@ -48,6 +32,21 @@ bool is_high(uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
 bool is_low(uint32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
 
 }  // namespace
+
+void append_utf8(std::string& out, uint32_t c) {
+  if (c < 0x80) {
+    out.push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out.push_back(static_cast<char>(0xC0 | c >> 6));
+    out.push_back(static_cast<char>(0x80 | (c & 0x3F)));
+  } else if (c < kFirstSupplementary) {
+    append_three(out, c);
+  } else {
+    out.push_back(static_cast<char>(0xF0 | c >> 18));
+    append_three(out, c & 0x3FFFF);
+    out[out.size() - 3] = static_cast<char>(0x80 | (c >> 12 & 0x3F));
+  }
+}
 
 size_t modified_utf8_size(std::string_view text) {
   size_t size = text.size();

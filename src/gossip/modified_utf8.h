@@ -6,6 +6,7 @@
 // Strings here are plain UTF-8 in memory; a surrogate that has no partner keeps its three bytes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,8 @@ namespace cassandra_like {
 
 inline constexpr size_t kMaxUtfBytes = 65535;
 
+// A UTF-16 code unit, or a whole supplementary character, as UTF-8.
+void append_utf8(std::string& out, uint32_t c);
 // How many bytes of modified UTF-8 the text takes, without the length.
 size_t modified_utf8_size(std::string_view text);
 // The text must not need more than kMaxUtfBytes.
