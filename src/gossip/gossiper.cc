@@ -147,7 +147,11 @@ void Gossiper::on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, in
   if (!accepts(from, syn)) return;
   if (!is_enabled_) {
     // Both are in their shadow rounds: an empty answer says so. Only a node in a shadow round has no digests.
-    if (syn.digests.empty()) send(from, GossipDigestAck{});
+    if (!syn.digests.empty()) return;
+    send(from, GossipDigestAck{});
+    // The seed has said so itself: its answer to this node's SYN, lost perhaps because the seed did not listen yet, is not
+    // waited for.
+    if (seeds_.contains(from)) maybe_finish_shadow_round(from, true, {});
     return;
   }
   GossipDigestAck answer;

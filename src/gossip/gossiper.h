@@ -127,7 +127,8 @@ class Gossiper {
   enum class ShadowRound { kRunning, kDone, kFailed };
   // kDone at once when there is nobody to ask.
   ShadowRound begin_shadow_round(std::span<const GossipEndpoint> peers, GossipTime now);
-  // Each second while it is running. kFailed: nobody answered in time, and this node is no seed.
+  // Each second while it is running, or at once when is_in_shadow_round() has become false. kFailed: nobody answered in
+  // time, and this node is no seed.
   ShadowRound shadow_tick(GossipTime now);
   bool is_in_shadow_round() const { return is_in_shadow_round_; }
   const EndpointStates& shadow_states() const { return shadow_states_; }

@@ -31,7 +31,10 @@ bool is_shown_to_drivers(ApplicationState state) {
 }  // namespace
 
 Membership::Membership(Config config)
-    : config_(std::move(config)), driver_events_(config_.local, config_.local_native) {}
+    : config_(std::move(config)), driver_events_(config_.local, config_.local_native) {
+  host_ids_[config_.local] = config_.host_id;
+  endpoints_of_host_ids_[config_.host_id] = config_.local;
+}
 
 void Membership::add_saved(const PeerRow& row, GossipTime now) {
   saved_[row.peer] = row;
@@ -271,7 +274,9 @@ void Membership::claim_tokens(const GossipEndpoint& endpoint, const std::vector<
     }
   }
   set_normal_tokens(endpoint, won);
-  for (const GossipEndpoint& gone : to_remove) remove_from_cluster(gone);
+  for (const GossipEndpoint& gone : to_remove) {
+    if (!is_local(gone)) remove_from_cluster(gone);
+  }
 }
 
 // A node that leaves or moves had its tokens before, whether or not this node has heard of it.

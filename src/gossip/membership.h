@@ -60,6 +60,7 @@ class Membership : public GossipSubscriber {
   struct Config {
     GossipEndpoint local;
     GossipEndpoint local_native;
+    Uuid host_id;                 // of this node
     uint16_t native_port = 9042;  // of nodes that tell none
     Snitch snitch;                // none: what gossip says
   };

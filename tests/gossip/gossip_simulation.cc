@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "gossip/local_states.h"
 
 namespace cassandra_like::gossip_testing {
 namespace {
@@ -52,7 +53,8 @@ void GossipSimulation::begin_life(int n) {
   ++node.number_of_life;
   GossipEndpoint native = node.endpoint;
   native.port = 9042;
-  node.membership = std::make_unique<Membership>(Membership::Config{node.endpoint, native, 9042, nullptr});
+  node.membership =
+      std::make_unique<Membership>(Membership::Config{node.endpoint, native, node.host_id, 9042, nullptr});
   Gossiper::Config config;
   config.local = node.endpoint;
   config.cluster = "simulated";
@@ -89,6 +91,7 @@ void GossipSimulation::shadow_round(int n, Gossiper::ShadowRound state) {
   Node& node = at(n);
   if (state == Gossiper::ShadowRound::kRunning) {
     later(n, kSecond, [this, n] {
+      if (at(n).life != Life::kShadow) return;
       const auto next = at(n).gossiper->shadow_tick(time_of(at(n)));
       flush(n);
       shadow_round(n, next);
@@ -115,31 +118,14 @@ void GossipSimulation::join(int n) {
   node.saved_generation = generation;
   GossipEndpoint native = node.endpoint;
   native.port = 9042;
-  using S = ApplicationState;
-  const LocalStates first = {{S::kNetVersion, std::to_string(config_.messaging_version)},
-                             {S::kHostId, node.host_id.to_string()},
-                             {S::kRpcAddress, state_values::address(native)},
-                             {S::kNativeAddressAndPort, state_values::address_and_port(native)},
-                             {S::kReleaseVersion, "5.0.9"},
-                             {S::kSstableVersions, "big-nb"},
-                             {S::kDc, "datacenter1"},
-                             {S::kRack, "rack1"},
-                             {S::kInternalIp, state_values::address(node.endpoint)},
-                             {S::kInternalAddressAndPort, state_values::address_and_port(node.endpoint)},
-                             {S::kSchema, host_id_of(0).to_string()},
-                             {S::kLoad, state_values::number(123456)},
-                             {S::kSeverity, state_values::number(0)}};
-  CHECK(node.gossiper->start(generation, first, now).ok());
-  const std::string normal = state_values::normal(node.tokens);
-  CHECK(node.gossiper
-            ->set_local_states({{S::kTokens, state_values::tokens(node.tokens)},
-                                {S::kStatusWithPort, normal},
-                                {S::kStatus, normal},
-                                {S::kRpcReady, state_values::boolean(true)}},
-                               now)
-            .ok());
+  const LocalNode local{
+      node.host_id, node.endpoint, native, {"datacenter1", "rack1"}, "5.0.9", config_.messaging_version,
+      {"big-nb"},   host_id_of(0), 123456};
+  CHECK(node.gossiper->start(generation, starting_states(local), now).ok());
+  CHECK(node.gossiper->set_local_states(cassandra_like::normal_states(node.tokens), now).ok());
+  CHECK(node.gossiper->set_local_states({{ApplicationState::kRpcReady, state_values::boolean(true)}}, now).ok());
   node.life = Life::kUp;
-  later(n, static_cast<int64_t>(random_.below(kSecond)), [this, n] { tick(n); });
+  tick(n);
 }
 
 void GossipSimulation::tick(int n) {
@@ -264,6 +250,9 @@ void GossipSimulation::receive(int to, const Packet& packet) {
       break;
   }
   flush(to);
+  if (at(to).life == Life::kShadow && !gossiper.is_in_shadow_round()) {
+    shadow_round(to, Gossiper::ShadowRound::kDone);
+  }
 }
 
 // --- Time and truth

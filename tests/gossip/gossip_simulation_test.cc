@@ -66,11 +66,23 @@ TEST_P(ClusterSizes, ConvergeAfterTheStartAndAfterAFullPartition) {
 
   std::printf("%d nodes: up in %d s; healed in %d s; a node sends %.2f messages, %.0f bytes in a round\n", nodes,
               static_cast<int>(*to_start), static_cast<int>(*to_heal), messages, bytes);
-  EXPECT_LE(messages, 8);
-  EXPECT_LE(bytes, 200.0 * nodes + 500);
+  EXPECT_LE(messages, 5);
+  EXPECT_LE(bytes, 40.0 * nodes + 1500);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, ClusterSizes, ::testing::Values(3, 7, 30, 100));
+
+TEST(GossipSimulation, ANodeThatJoinsIsUpForAllWithinSeconds) {
+  GossipSimulation cluster(of(4));
+  for (int n : {0, 1, 2}) cluster.start(n);
+  ASSERT_TRUE(cluster.run_until_agreed(30)) << cluster.difference();
+  cluster.run(30);
+  cluster.start(3);
+  auto seconds = cluster.run_until_agreed(10);
+  ASSERT_TRUE(seconds) << cluster.difference();
+  EXPECT_LE(*seconds, 3);
+  EXPECT_TRUE(cluster.is_up(3));
+}
 
 TEST(GossipSimulation, NobodyIsConvictedOverANetworkThatLosesEachTenthMessage) {
   auto config = of(6);

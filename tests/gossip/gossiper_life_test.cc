@@ -144,8 +144,19 @@ TEST(ShadowRound, ANodeInItsOwnAnswersOnlyOthersInTheirs) {
   const std::string partitioner = rig.gossiper.config().partitioner;
   rig.gossiper.on_syn(node(2), {"Test Cluster", partitioner, {{node(2), 1, 1}}}, 0, at(0));
   EXPECT_THAT(rig.sends(), IsEmpty());
-  rig.gossiper.on_syn(node(2), {"Test Cluster", partitioner, {}}, 0, at(0));
-  EXPECT_THAT(rig.sends(), ElementsAre("2 ACK"));
+  rig.gossiper.on_syn(node(5), {"Test Cluster", partitioner, {}}, 0, at(0));
+  EXPECT_THAT(rig.sends(), ElementsAre("5 ACK"));
+  EXPECT_TRUE(rig.gossiper.is_in_shadow_round());
+}
+
+TEST(ShadowRound, ASeedThatAsksIsInItsOwn) {
+  Rig rig({2, 3});
+  rig.gossiper.begin_shadow_round({}, at(0));
+  const std::string partitioner = rig.gossiper.config().partitioner;
+  rig.gossiper.on_ack(node(2), {}, 0, at(0));
+  rig.gossiper.on_syn(node(3), {"Test Cluster", partitioner, {}}, 0, at(0));
+  EXPECT_FALSE(rig.gossiper.is_in_shadow_round());
+  EXPECT_EQ(rig.gossiper.shadow_tick(at(1)), ShadowRound::kDone);
 }
 
 // The second in which it ends, and what it sent at which second.

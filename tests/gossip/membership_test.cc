@@ -40,7 +40,8 @@ LocalStates with_host_id(LocalStates states, int host) {
 // Node 1, in the ring with the token 100, among others that it hears of.
 struct MembershipTest : ::testing::Test {
   MembershipTest()
-      : membership({node(1), native(1), 9042, nullptr}), gossiper({node(1), "c", "p", {node(2)}}, membership, at(0)) {
+      : membership({node(1), native(1), host_id_of(1), 9042, nullptr}),
+        gossiper({node(1), "c", "p", {node(2)}}, membership, at(0)) {
     membership.attach(gossiper);
   }
   void start() {
@@ -107,6 +108,13 @@ TEST_F(MembershipTest, ANodeWithoutTokensIsInItsOwnRingButOwnsNothing) {
   CHECK(gossiper.start(generation_at(0), {{ApplicationState::kHostId, host_id_of(1).to_string()}}, at(0)).ok());
   meet(3);
   EXPECT_THAT(ring(), ElementsAre("1 left alive", "3 normal 300 alive"));
+}
+
+TEST_F(MembershipTest, ANodeWithoutTokensKeepsItsHostId) {
+  CHECK(gossiper.start(generation_at(0), {}, at(0)).ok());
+  meet(4, with_host_id(normal_states(4, {400}), 1), 50);
+  EXPECT_THAT(ring(), ElementsAre("1 left alive"));
+  EXPECT_EQ(membership.topology()->local().host_id, host_id_of(1));
 }
 
 TEST_F(MembershipTest, RowsOfPeersAreWhole) {
@@ -320,6 +328,14 @@ TEST_F(MembershipTest, ANodeWhoseOnlyTokenWentToAnotherIsRemoved) {
 
 // --- Lies and nonsense
 
+TEST_F(MembershipTest, ANodeThatClaimsTheOnlyTokenOfThisOneDoesNotRemoveIt) {
+  start();
+  meet(4, normal_states(4, {100}), 5);
+  EXPECT_THAT(ring(), ElementsAre("1 normal alive", "4 normal 100 alive"));
+  EXPECT_FALSE(gossiper.is_quarantined(node(1)));
+  EXPECT_EQ(membership.host_id(node(1)), host_id_of(1));
+}
+
 TEST_F(MembershipTest, MalformedStatesChangeNothingAndAreNamed) {
   start();
   meet(3);
@@ -390,9 +406,10 @@ TEST_F(MembershipTest, SavedPeersAreInTheRingBeforeGossipStarts) {
 }
 
 TEST(MembershipSnitch, DecidesWhereANodeIs) {
-  Membership membership({node(1), native(1), 9042, [](const GossipEndpoint& e, const NodeLocation& gossiped) {
-                           return NodeLocation{std::to_string(e.address[3]), gossiped.rack};
-                         }});
+  Membership membership(
+      {node(1), native(1), host_id_of(1), 9042, [](const GossipEndpoint& e, const NodeLocation& gossiped) {
+         return NodeLocation{std::to_string(e.address[3]), gossiped.rack};
+       }});
   Gossiper gossiper({node(1), "c", "p", {}}, membership, at(0));
   membership.attach(gossiper);
   EXPECT_EQ(membership.location(node(7)), (NodeLocation{"7", "UNKNOWN_RACK"}));
