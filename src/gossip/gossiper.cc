@@ -1,6 +1,7 @@
 #include "gossip/gossiper.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "base/log.h"
@@ -35,10 +36,11 @@ bool is_modern_release(std::string_view version) {
 }  // namespace
 
 int32_t next_generation(std::optional<int32_t> saved, int64_t now_millis) {
-  const auto now = static_cast<int32_t>(now_millis / kMillisPerSecond);
-  if (!saved || *saved + int64_t{1} < now) return now;
-  LOG_WARN("Using stored Gossip Generation {} as it is greater than current system time {}", *saved + 1, now);
-  return *saved + 1;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t now = now_millis / kMillisPerSecond;
+  const int64_t next = saved ? *saved + int64_t{1} : 0;
+  if (next >= now) LOG_WARN("Using stored Gossip Generation {}: it is not below the system time {}", next, now);
+  return static_cast<int32_t>(std::min(std::max(next, now), kMost));
 }
 
 Gossiper::Gossiper(Config config, GossipSubscriber& subscriber, GossipTime now)
@@ -101,7 +103,8 @@ void Gossiper::stop(bool has_joined, GossipTime now) {
 }
 
 void Gossiper::force_newer_generation() {
-  if (StatePtr local = find(config_.local)) ++local->heart_beat.generation;
+  if (StatePtr local = find(config_.local))
+    local->heart_beat.generation = next_generation(local->heart_beat.generation, 0);
 }
 
 Status Gossiper::set_local_states(const LocalStates& states, GossipTime now) {
@@ -129,6 +132,11 @@ void Gossiper::add_saved_endpoint(const GossipEndpoint& endpoint, GossipTime now
 
 // --- Messages
 
+// A message in this node's own name is a stranger's.
+bool Gossiper::hears(const GossipEndpoint& from) const {
+  return (is_enabled_ || is_in_shadow_round_) && !is_local(from);
+}
+
 bool Gossiper::accepts(const GossipEndpoint& from, const GossipDigestSyn& syn) {
   const bool same_cluster = syn.cluster == config_.cluster;
   if (same_cluster && syn.partitioner == config_.partitioner) return true;
@@ -143,7 +151,7 @@ bool Gossiper::accepts(const GossipEndpoint& from, const GossipDigestSyn& syn) {
 
 void Gossiper::on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now) {
   now_ = now;
-  if (!is_enabled_ && !is_in_shadow_round_) return;
+  if (!hears(from)) return;
   if (!accepts(from, syn)) return;
   if (!is_enabled_) {
     // Both are in their shadow rounds: an empty answer says so. Only a node in a shadow round has no digests.
@@ -166,7 +174,7 @@ void Gossiper::on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, in
 
 void Gossiper::on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t created_millis, GossipTime now) {
   now_ = now;
-  if (!is_enabled_ && !is_in_shadow_round_) return;
+  if (!hears(from)) return;
   if (is_in_shadow_round_) {
     const bool is_empty = ack.digests.empty() && ack.states.empty();
     maybe_finish_shadow_round(from, is_empty, std::move(ack.states));
@@ -188,9 +196,9 @@ void Gossiper::on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t c
   last_message_millis_ = created_millis;
 }
 
-void Gossiper::on_ack2(const GossipEndpoint&, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now) {
+void Gossiper::on_ack2(const GossipEndpoint& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now) {
   now_ = now;
-  if (!is_enabled_) return;
+  if (!is_enabled_ || !hears(from)) return;
   notify_failure_detector(ack2.states);
   apply(std::move(ack2.states));
   last_message_millis_ = created_millis;
@@ -199,7 +207,7 @@ void Gossiper::on_ack2(const GossipEndpoint&, GossipDigestAck2 ack2, int64_t cre
 void Gossiper::on_shutdown(const GossipEndpoint& from, GossipShutdown shutdown, GossipTime now) {
   now_ = now;
   StatePtr known = find(from);
-  if (!is_enabled_ || !known || is_local(from)) return;
+  if (!is_enabled_ || !known || !hears(from)) return;
   if (!shutdown.state) {
     mark_as_shutdown(from);
   } else if (known->heart_beat.generation <= shutdown.state->heart_beat.generation) {

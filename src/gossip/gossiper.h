@@ -205,6 +205,7 @@ class Gossiper {
   void check_status_of(const GossipEndpoint& endpoint);
 
   // Examination and exchange of states.
+  bool hears(const GossipEndpoint& from) const;
   bool accepts(const GossipEndpoint& from, const GossipDigestSyn& syn);
   void examine(const GossipDigests& digests, GossipDigestAck& answer);
   EndpointStates examine_shadow_state();
