@@ -1,0 +1,262 @@
+// Gossip as a state machine (gms.Gossiper and the verb handlers beside it). Events come in as calls; messages to send come
+// out of take_output(); what changed about a node is told to the subscriber within the call. Pure: times and randomness
+// are arguments, so one seed gives one run. Lives on shard 0.
+//
+// Each second a node starts a round. It raises its heartbeat and sends a SYN, digests of all that it knows, to a random
+// live node, perhaps to an unreachable one, perhaps to a seed. The ACK asks for what the other lacks and brings what the
+// other knows better; the ACK2 answers.
+//
+//   silent node      --convict-->            dead, unreachable; rounds try it now and then
+//   newer heartbeat  --ECHO_REQ, answered--> alive
+//   newer generation                         "restarted"; the old state is replaced as a whole
+//   removed node                             in quarantine: nothing about it is believed for quarantine_delay
+//   LEFT, removed                            forgotten at the expire time, three days after
+//   no member, silent ("fat client")         forgotten after half of quarantine_delay; a bootstrapping one after ten times that
+//
+// Invariants: the local node is in states() from start() on and is never live() or unreachable(). Only live() and seeds get
+// a SYN for sure. A generation never falls.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/log_quota.h"
+#include "base/result.h"
+#include "base/uuid.h"
+#include "gossip/endpoint_state.h"
+#include "gossip/failure_detector.h"
+#include "gossip/gossip_codec.h"
+#include "model/key.h"
+#include "runtime/executor.h"
+
+namespace cassandra_like {
+
+struct GossipTime {
+  int64_t nanos = 0;   // of the monotonic clock
+  int64_t millis = 0;  // since 1970
+};
+
+struct GossipEcho {};  // ECHO_REQ
+struct GossipSend {
+  GossipEndpoint to;
+  std::variant<GossipDigestSyn, GossipDigestAck, GossipDigestAck2, GossipShutdown, GossipEcho> message;
+};
+struct GossipOutput {
+  std::vector<GossipSend> sends;
+  std::vector<GossipEndpoint> disconnects;  // removed nodes: close what is open to them
+};
+
+using LocalStates = std::vector<std::pair<ApplicationState, std::string>>;
+
+// Who follows the changes (gms.IEndpointStateChangeSubscriber) and knows the ring. May call the Gossiper's functions that
+// say so. The states live until the call returns.
+class GossipSubscriber {
+ public:
+  virtual ~GossipSubscriber() = default;
+  // A node, or a generation of it, that was not known before. Told before its echo is answered.
+  virtual void on_join(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
+  virtual void on_alive(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
+  virtual void on_dead(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
+  virtual void on_remove(const GossipEndpoint& endpoint) = 0;
+  // `before` is the state of the generation before.
+  virtual void on_restart(const GossipEndpoint& endpoint, const EndpointState& before) = 0;
+  // The local node is told of, too.
+  virtual void on_change(const GossipEndpoint& endpoint, ApplicationState state, const VersionedValue& value) = 0;
+  // It owns tokens or did when it was seen last.
+  virtual bool is_member(const GossipEndpoint& endpoint) const = 0;
+  // HOST_ID and TOKENS as system.peers has them, for a node in its shadow round.
+  virtual LocalStates saved_states(const GossipEndpoint& endpoint) const = 0;
+};
+
+// The generation of a life that starts now: seconds since 1970, but above the one that was saved.
+int32_t next_generation(std::optional<int32_t> saved, int64_t now_millis);
+
+class Gossiper {
+ public:
+  struct Config {
+    GossipEndpoint local;
+    std::string cluster;
+    std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
+    std::vector<GossipEndpoint> seeds;
+    int64_t ring_delay_ms = 30'000;
+    int64_t quarantine_delay_ms = 60'000;
+    int64_t very_long_time_ms = 259'200'000;  // until LEFT and removed nodes are forgotten
+    size_t max_endpoints = 16'384;            // more are not believed
+    FailureDetector::Config detector;
+  };
+  static constexpr int64_t kIntervalMillis = 1000;
+  // A generation that is further ahead of the local clock is not believed. Seconds.
+  static constexpr int64_t kMaxGenerationDifference = 86'400LL * 365;
+
+  // The subscriber outlives the Gossiper.
+  Gossiper(Config config, GossipSubscriber& subscriber, GossipTime now);
+
+  // --- Life of the local node
+  // kInvalid when a value is longer than a message can carry. A node that gossiped before keeps its generation: call
+  // force_newer_generation() first.
+  Status start(int32_t generation, const LocalStates& states, GossipTime now);
+  // Tells the live nodes of the shutdown when the node has joined the ring, and stops taking part. The caller waits two
+  // seconds after it.
+  void stop(bool has_joined, GossipTime now);
+  bool is_enabled() const { return is_enabled_; }
+  void force_newer_generation();
+  // kInvalid as for start(). Each value gets a version.
+  Status set_local_states(const LocalStates& states, GossipTime now);
+  // Once a second. `backlog` messages of gossip have arrived and wait: while the last one that was taken is older than a
+  // second nobody is judged.
+  void tick(GossipTime now, Random& random, size_t backlog = 0);
+  // A node that the system tables remember, before start(). The subscriber may call it.
+  void add_saved_endpoint(const GossipEndpoint& endpoint, GossipTime now);
+
+  // --- Messages; created_millis is when the sender made them
+  void on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now);
+  void on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t created_millis, GossipTime now);
+  void on_ack2(const GossipEndpoint& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now);
+  void on_shutdown(const GossipEndpoint& from, GossipShutdown shutdown, GossipTime now);
+  void on_echo_answered(const GossipEndpoint& from, GossipTime now);
+  void on_echo_failed(const GossipEndpoint& from);
+  GossipOutput take_output() { return std::exchange(output_, {}); }
+
+  // --- Shadow round: what is known of this node, before it says anything. Peers are asked, too, when no seed answers.
+  enum class ShadowRound { kRunning, kDone, kFailed };
+  // kDone at once when there is nobody to ask.
+  ShadowRound begin_shadow_round(std::span<const GossipEndpoint> peers, GossipTime now);
+  // Each second while it is running, or at once when is_in_shadow_round() has become false. kFailed: nobody answered in
+  // time, and this node is no seed.
+  ShadowRound shadow_tick(GossipTime now);
+  bool is_in_shadow_round() const { return is_in_shadow_round_; }
+  const EndpointStates& shadow_states() const { return shadow_states_; }
+  struct StartupCheck {
+    Uuid host_id;
+    bool is_bootstrapping = false;
+    bool bootstrap_complete = false;
+    bool consistent_range_movement = true;  // refuse to bootstrap beside others that join, leave or move
+  };
+  // kConfigError, in Cassandra's words, when the states of the shadow round forbid this node to start.
+  Status check_for_endpoint_collision(const StartupCheck& check) const;
+
+  // --- Orders of an operator
+  struct Ticket {
+    GossipEndpoint endpoint;
+    HeartBeatState seen;
+    bool is_known = true;
+    int64_t wait_ms = 0;  // how long to wait before the second step
+  };
+  Ticket begin_assassination(const GossipEndpoint& endpoint) const;
+  // kServerError when the node gave a sign of life meanwhile. tokens: those of the ring; none: a random one is told.
+  Status finish_assassination(const Ticket& ticket, std::span<const Token> tokens, GossipTime now, Random& random);
+  // `removenode`: the states of the other node are told in its name.
+  Result<Ticket> begin_removal(const GossipEndpoint& endpoint) const;
+  Status advertise_removing(const Ticket& ticket, const Uuid& host_id, const Uuid& local_host_id, GossipTime now);
+  Status advertise_token_removed(const GossipEndpoint& endpoint, const Uuid& host_id, GossipTime now);
+  // Returns the seeds that count from now on; an empty list changes nothing.
+  std::vector<GossipEndpoint> reload_seeds(std::span<const GossipEndpoint> seeds);
+
+  // --- For the subscriber, from within its calls
+  void remove_endpoint(const GossipEndpoint& endpoint);
+  void add_expire_time(const GossipEndpoint& endpoint, int64_t millis) { expire_times_[endpoint] = millis; }
+  void replacement_quarantine(const GossipEndpoint& endpoint);
+  // Whether the first one started later than the second.
+  bool started_later(const GossipEndpoint& endpoint, const GossipEndpoint& than) const;
+
+  // --- Questions
+  using StateMap = std::map<GossipEndpoint, std::shared_ptr<EndpointState>>;
+  const StateMap& states() const { return states_; }
+  const EndpointState* state(const GossipEndpoint& endpoint) const;
+  // FailureDetector.isAlive: the local node is.
+  bool is_alive(const GossipEndpoint& endpoint) const;
+  const std::set<GossipEndpoint>& live() const { return live_; }
+  // With the monotonic time since when.
+  const std::map<GossipEndpoint, int64_t>& unreachable() const { return unreachable_; }
+  const std::set<GossipEndpoint>& seeds() const { return seeds_; }
+  bool is_quarantined(const GossipEndpoint& endpoint) const { return just_removed_.contains(endpoint); }
+  bool seen_any_seed() const;
+  const Config& config() const { return config_; }
+  FailureDetector& detector() { return detector_; }
+  const FailureDetector& detector() const { return detector_; }
+  // `nodetool gossipinfo`: FailureDetector.getAllEndpointStates.
+  std::string info(bool with_port) const;
+
+ private:
+  using StatePtr = std::shared_ptr<EndpointState>;
+
+  int32_t next_version() { return ++last_version_; }
+  StatePtr find(const GossipEndpoint& endpoint) const;
+  bool is_local(const GossipEndpoint& endpoint) const { return endpoint == config_.local; }
+  template <class Message>
+  void send(const GossipEndpoint& to, Message message) {
+    output_.sends.push_back({to, std::move(message)});
+  }
+  void build_seeds_list();
+  int64_t fat_client_timeout_ms() const { return config_.quarantine_delay_ms / 2; }
+
+  // Rounds.
+  GossipDigests make_digests() const;
+  bool send_syn(const GossipDigestSyn& syn, const std::vector<GossipEndpoint>& to, Random& random);
+  void maybe_gossip_to_unreachable(const GossipDigestSyn& syn, Random& random);
+  void maybe_gossip_to_seed(const GossipDigestSyn& syn, Random& random);
+  void check_status(size_t backlog);
+  void check_status_of(const GossipEndpoint& endpoint);
+
+  // Examination and exchange of states.
+  bool hears(const GossipEndpoint& from) const;
+  bool accepts(const GossipEndpoint& from, const GossipDigestSyn& syn);
+  void examine(const GossipDigests& digests, GossipDigestAck& answer);
+  EndpointStates examine_shadow_state();
+  std::optional<EndpointState> newer_than(const GossipEndpoint& endpoint, int32_t version) const;
+  void notify_failure_detector(const EndpointStates& states);
+  bool may_have_legacy_nodes();
+  void apply(EndpointStates states);
+  void apply_one(const GossipEndpoint& endpoint, EndpointState remote, bool keep_legacy);
+  void apply_newer_values(const GossipEndpoint& endpoint, const StatePtr& local, EndpointState remote,
+                          bool keep_legacy);
+  void handle_major_state_change(const GossipEndpoint& endpoint, StatePtr state);
+  bool are_sufficient_for_startup(const EndpointStates& states) const;
+  void maybe_finish_shadow_round(const GossipEndpoint& from, bool is_in_shadow_round, EndpointStates states);
+  void send_shadow_syns();
+
+  // Liveness.
+  void mark_alive(const GossipEndpoint& endpoint, const StatePtr& state);
+  void really_mark_alive(const GossipEndpoint& endpoint, const StatePtr& state);
+  void mark_dead(const GossipEndpoint& endpoint, const StatePtr& state);
+  void silently_mark_dead(const GossipEndpoint& endpoint, const StatePtr& state);
+  void convict(const GossipEndpoint& endpoint, double phi);
+  void mark_as_shutdown(const GossipEndpoint& endpoint);
+  void mark_as_shutdown(const GossipEndpoint& endpoint, EndpointState told);
+  void evict(const GossipEndpoint& endpoint);
+
+  Config config_;
+  GossipSubscriber& subscriber_;
+  FailureDetector detector_;
+  GossipTime now_;
+  GossipOutput output_;
+  LogQuota refusals_;
+  bool is_enabled_ = false;
+  int32_t last_version_ = 0;
+  int64_t last_message_millis_;
+  bool has_sent_syn_ = false;
+  bool only_modern_nodes_ = false;
+
+  StateMap states_;
+  std::set<GossipEndpoint> seeds_;
+  std::set<GossipEndpoint> live_;
+  std::map<GossipEndpoint, int64_t> unreachable_;
+  std::map<GossipEndpoint, StatePtr> echoes_;       // ECHO_REQs on their way
+  std::map<GossipEndpoint, int64_t> just_removed_;  // milliseconds since 1970
+  std::map<GossipEndpoint, int64_t> expire_times_;  // likewise
+
+  bool is_in_shadow_round_ = false;
+  bool asks_peers_ = false;
+  int64_t shadow_waited_ms_ = 0;
+  std::vector<GossipEndpoint> shadow_peers_;
+  std::set<GossipEndpoint> seeds_in_shadow_round_;
+  EndpointStates shadow_states_;
+};
+
+}  // namespace cassandra_like
