@@ -12,7 +12,7 @@
 #include <string>
 
 #include "coordinator/batchlog.h"
-#include "coordinator/consistency.h"
+#include "coordinator/quorum/consistency.h"
 #include "model/mutation.h"
 #include "read/read_command.h"
 #include "replica/replica.h"

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <limits>
 
-#include "coordinator/consistency.h"
+#include "coordinator/quorum/consistency.h"
 #include "cql/schema/table_options.h"
 
 namespace cassandra_like {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "coordinator/consistency.h"
+#include "coordinator/quorum/consistency.h"
 #include "model/key.h"
 
 namespace cassandra_like {

@@ -1,4 +1,4 @@
-#include "coordinator/consistency.h"
+#include "coordinator/quorum/consistency.h"
 
 #include <array>
 
@@ -35,8 +35,13 @@ int block_for(Consistency c, const ReplicationStrategy& strategy, const std::str
       return 3;
     case Consistency::kQuorum:
     case Consistency::kSerial:
-    case Consistency::kEachQuorum:
       return strategy.replication_factor() / 2 + 1;
+    case Consistency::kEachQuorum: {
+      if (!strategy.is_network_topology()) return strategy.replication_factor() / 2 + 1;
+      int sum = 0;
+      for (const auto& [datacenter, factor] : strategy.datacenters()) sum += factor / 2 + 1;
+      return sum;
+    }
     case Consistency::kAll:
       return strategy.replication_factor();
     case Consistency::kLocalQuorum:
