@@ -81,7 +81,7 @@ TEST(RangePlanTest, JoinsPartsThatTheSameReplicasCanAnswer) {
   EXPECT_THAT(plans(PlannedCluster::one_datacenter(3, "3"), Consistency::kQuorum), ElementsAre("min..max x4 0 1 | 2"));
 }
 
-// Of the two datacenters, with a replica in each, only this one's is asked while that suffices.
+// There are two datacenters with a replica in each. Only the one of this node is asked while that suffices.
 TEST(RangePlanTest, DoesNotJoinPartsWhenThatAsksAnotherDatacenterInstead) {
   PlannedCluster cluster({{"dc1", "r1", 0}, {"dc1", "r1", 100}, {"dc2", "r1", 50}},
                          {{"class", "NetworkTopologyStrategy"}, {"dc1", "1"}, {"dc2", "1"}});

@@ -1,4 +1,4 @@
-// What the texts of speculative_retry mean.
+// The meaning of the texts of speculative_retry.
 #include "coordinator/quorum/speculative_retry.h"
 
 #include <gmock/gmock.h>

@@ -145,9 +145,10 @@ TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
   EXPECT_EQ(run("SELECT p FROM ks.t GROUP BY p, abs(c)"),
             "Only monotonic functions are supported in the GROUP BY clause. Got: system.abs : (int) -> int ");
   run("CREATE TABLE ks.tuples (p int, c tuple<float>, PRIMARY KEY (p, c))");
-  EXPECT_EQ(run("SELECT p FROM ks.tuples GROUP BY p, mask_default(c)"),
-            "Only monotonic functions are supported in the GROUP BY clause. Got: system.mask_default : (tuple<float>) -> "
-            "frozen<tuple<float>> ");
+  EXPECT_EQ(
+      run("SELECT p FROM ks.tuples GROUP BY p, mask_default(c)"),
+      "Only monotonic functions are supported in the GROUP BY clause. Got: system.mask_default : (tuple<float>) -> "
+      "frozen<tuple<float>> ");
 }
 
 TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {

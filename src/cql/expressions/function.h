@@ -82,7 +82,7 @@ Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to);
 Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<const CallArgument> arguments,
                                        const TypePtr& receiver_type, PrepareContext& context);
 
-// As signatures write it: a tuple without frozen<>, unless its column is descending.
+// The name in a signature: a tuple is without frozen<>, unless its column is descending.
 std::string argument_type_name(const Type& type);
 
 }  // namespace cassandra_like
