@@ -53,6 +53,7 @@ class PlannedCluster {
     return {all, {{"class", "NetworkTopologyStrategy"}, {"dc1", "3"}, {"dc2", "3"}}};
   }
 
+  // All others live. This node always does.
   PlannedCluster& down(const std::vector<EndpointIndex>& endpoints) {
     alive_.assign(alive_.size(), true);
     for (EndpointIndex endpoint : endpoints) alive_[endpoint] = false;

@@ -227,7 +227,8 @@ class RandomWrites {
         below(2) == 0
             ? PlannedCluster::one_datacenter(1 + below(5), "3")
             : PlannedCluster::two_datacenters({{below(2) == 0 ? "dc1" : "dc2", "r1", joins, EndpointStatus::kJoining}});
-    if (below(3) == 0) made.down({static_cast<EndpointIndex>(below(made.ring().endpoints().size()))});
+    const size_t others = made.ring().endpoints().size() - 1;
+    if (others > 0 && below(3) == 0) made.down({static_cast<EndpointIndex>(1 + below(others))});
     return made;
   }
 
