@@ -154,8 +154,9 @@ TEST_F(PrepareErrors, ColumnsOfTokens) {
 }
 
 TEST_F(PrepareErrors, KeywordsThatAreCalledStayAsWritten) {
-  EXPECT_EQ(refusal("SELECT CONTAINS(k) FROM ks.t"), "Unknown function CONTAINS called");
-  EXPECT_EQ(refusal("SELECT Varchar(k), NOPE(k) FROM ks.t"), "Unknown function varchar called");
+  EXPECT_EQ(refusal("SELECT CONTAINS(k) FROM ks.t"), "Unknown function 'CONTAINS'");
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k = CONTAINS(1)"), "Unknown function CONTAINS called");
+  EXPECT_EQ(refusal("SELECT Varchar(k), NOPE(k) FROM ks.t"), "Unknown function 'varchar'");
 }
 
 TEST_F(PrepareErrors, CastsToTheOtherNameOfText) {
