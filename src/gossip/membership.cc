@@ -359,8 +359,8 @@ void Membership::remove_from_cluster(const GossipEndpoint& endpoint) {
 // --- GossipSubscriber
 
 void Membership::on_join(const GossipEndpoint& endpoint, const EndpointState& state) {
-  // The subscriber's own doings may replace the state: the copy stays.
-  const EndpointState joined = state;
+  // on_change() may replace the state. The copy stays.
+  const EndpointState joined = state;  // NOLINT(performance-unnecessary-copy-initialization)
   const auto status =
       joined.has(ApplicationState::kStatusWithPort) ? ApplicationState::kStatusWithPort : ApplicationState::kStatus;
   if (const VersionedValue* value = joined.find(status)) on_change(endpoint, status, *value);

@@ -33,8 +33,8 @@ inline constexpr unsigned kMaxMessengerShards = 64;
 // is destroyed on its own shard: an answer that hopped there before has found it, or finds that it is gone.
 class MessengerGroup {
  public:
-  MessengerGroup(Runtime& runtime, LinkOptions options)
-      : options(std::move(options)), reserves(this->options), runtime_(runtime), messengers_(runtime.shard_count()) {}
+  MessengerGroup(Runtime& runtime, const LinkOptions& options)
+      : options(options), reserves(this->options), runtime_(runtime), messengers_(runtime.shard_count()) {}
 
   const LinkOptions options;
   NodeReserves reserves;
