@@ -2,7 +2,7 @@
 
 namespace cassandra_like {
 
-void DriverEvents::joined(const GossipEndpoint& endpoint, const GossipEndpoint& native, bool is_rpc_ready) {
+void DriverEvents::joined(const InetAddressAndPort& endpoint, const InetAddressAndPort& native, bool is_rpc_ready) {
   if (is_rpc_ready) {
     tell(endpoint, {DriverEvent::Kind::kNewNode, native});
   } else {
@@ -10,24 +10,24 @@ void DriverEvents::joined(const GossipEndpoint& endpoint, const GossipEndpoint& 
   }
 }
 
-void DriverEvents::left(const GossipEndpoint& endpoint, const GossipEndpoint& native) {
+void DriverEvents::left(const InetAddressAndPort& endpoint, const InetAddressAndPort& native) {
   tell(endpoint, {DriverEvent::Kind::kRemovedNode, native});
 }
 
-void DriverEvents::moved(const GossipEndpoint& endpoint, const GossipEndpoint& native) {
+void DriverEvents::moved(const InetAddressAndPort& endpoint, const InetAddressAndPort& native) {
   tell(endpoint, {DriverEvent::Kind::kMovedNode, native});
 }
 
-void DriverEvents::up(const GossipEndpoint& endpoint, const GossipEndpoint& native, bool is_rpc_ready) {
+void DriverEvents::up(const InetAddressAndPort& endpoint, const InetAddressAndPort& native, bool is_rpc_ready) {
   if (joined_but_not_ready_.erase(endpoint) > 0) joined(endpoint, native, is_rpc_ready);
   tell(endpoint, {DriverEvent::Kind::kUp, native});
 }
 
-void DriverEvents::down(const GossipEndpoint& endpoint, const GossipEndpoint& native) {
+void DriverEvents::down(const InetAddressAndPort& endpoint, const InetAddressAndPort& native) {
   tell(endpoint, {DriverEvent::Kind::kDown, native});
 }
 
-void DriverEvents::tell(const GossipEndpoint& endpoint, DriverEvent event) {
+void DriverEvents::tell(const InetAddressAndPort& endpoint, DriverEvent event) {
   Latest& latest = latest_[endpoint];
   if ((event.is_status() ? latest.status : latest.topology) == event.kind) return;
   if (event.is_status()) {

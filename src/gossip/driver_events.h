@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "gossip/gossip_endpoint.h"
+#include "messaging/wire/endpoint_codec.h"
 
 namespace cassandra_like {
 
 struct DriverEvent {
   enum class Kind { kNewNode, kRemovedNode, kMovedNode, kUp, kDown };
   Kind kind = Kind::kUp;
-  GossipEndpoint node;  // its address for clients
+  InetAddressAndPort node;  // its address for clients
 
   // STATUS_CHANGE; TOPOLOGY_CHANGE otherwise.
   bool is_status() const { return kind == Kind::kUp || kind == Kind::kDown; }
@@ -26,15 +26,15 @@ class DriverEvents {
  public:
   // Both of the local node. Another node with the local node's address for clients is never told of: it is one that was
   // told to listen on "localhost".
-  DriverEvents(const GossipEndpoint& local, const GossipEndpoint& local_native)
+  DriverEvents(const InetAddressAndPort& local, const InetAddressAndPort& local_native)
       : local_(local), local_native_(local_native) {}
 
   // NEW_NODE, or nothing until the node is up and ready.
-  void joined(const GossipEndpoint& endpoint, const GossipEndpoint& native, bool is_rpc_ready);
-  void left(const GossipEndpoint& endpoint, const GossipEndpoint& native);
-  void moved(const GossipEndpoint& endpoint, const GossipEndpoint& native);
-  void up(const GossipEndpoint& endpoint, const GossipEndpoint& native, bool is_rpc_ready);
-  void down(const GossipEndpoint& endpoint, const GossipEndpoint& native);
+  void joined(const InetAddressAndPort& endpoint, const InetAddressAndPort& native, bool is_rpc_ready);
+  void left(const InetAddressAndPort& endpoint, const InetAddressAndPort& native);
+  void moved(const InetAddressAndPort& endpoint, const InetAddressAndPort& native);
+  void up(const InetAddressAndPort& endpoint, const InetAddressAndPort& native, bool is_rpc_ready);
+  void down(const InetAddressAndPort& endpoint, const InetAddressAndPort& native);
   std::vector<DriverEvent> take() { return std::exchange(events_, {}); }
 
  private:
@@ -42,12 +42,12 @@ class DriverEvents {
     std::optional<DriverEvent::Kind> topology;
     std::optional<DriverEvent::Kind> status;
   };
-  void tell(const GossipEndpoint& endpoint, DriverEvent event);
+  void tell(const InetAddressAndPort& endpoint, DriverEvent event);
 
-  GossipEndpoint local_;
-  GossipEndpoint local_native_;
-  std::map<GossipEndpoint, Latest> latest_;
-  std::set<GossipEndpoint> joined_but_not_ready_;
+  InetAddressAndPort local_;
+  InetAddressAndPort local_native_;
+  std::map<InetAddressAndPort, Latest> latest_;
+  std::set<InetAddressAndPort> joined_but_not_ready_;
   std::vector<DriverEvent> events_;
 };
 

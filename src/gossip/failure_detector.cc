@@ -23,7 +23,7 @@ void FailureDetector::ArrivalWindow::add(int64_t interval) {
   sum += interval;
 }
 
-void FailureDetector::report(const GossipEndpoint& endpoint, int64_t now) {
+void FailureDetector::report(const InetAddressAndPort& endpoint, int64_t now) {
   auto [found, is_first] = windows_.try_emplace(endpoint);
   ArrivalWindow& window = found->second;
   if (is_first) {
@@ -34,7 +34,7 @@ void FailureDetector::report(const GossipEndpoint& endpoint, int64_t now) {
   window.last = now;
 }
 
-std::optional<double> FailureDetector::interpret(const GossipEndpoint& endpoint, int64_t now) {
+std::optional<double> FailureDetector::interpret(const InetAddressAndPort& endpoint, int64_t now) {
   auto found = windows_.find(endpoint);
   if (found == windows_.end()) return std::nullopt;
   const int64_t pause = now - last_interpreted_;
@@ -55,15 +55,15 @@ std::optional<double> FailureDetector::interpret(const GossipEndpoint& endpoint,
   return phi;
 }
 
-std::map<GossipEndpoint, double> FailureDetector::phi_values() const {
-  std::map<GossipEndpoint, double> out;
+std::map<InetAddressAndPort, double> FailureDetector::phi_values() const {
+  std::map<InetAddressAndPort, double> out;
   for (const auto& [endpoint, window] : windows_) {
     if (window.reported_phi) out[endpoint] = *window.reported_phi * kPhiFactor;
   }
   return out;
 }
 
-double FailureDetector::mean_interval(const GossipEndpoint& endpoint) const {
+double FailureDetector::mean_interval(const InetAddressAndPort& endpoint) const {
   auto found = windows_.find(endpoint);
   return found == windows_.end() ? 0 : found->second.mean();
 }

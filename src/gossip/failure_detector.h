@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "gossip/gossip_endpoint.h"
+#include "messaging/wire/endpoint_codec.h"
 
 namespace cassandra_like {
 
@@ -31,18 +31,18 @@ class FailureDetector {
   FailureDetector(Config config, int64_t now) : config_(config), last_interpreted_(now) {}
 
   // A heartbeat came.
-  void report(const GossipEndpoint& endpoint, int64_t now);
+  void report(const InetAddressAndPort& endpoint, int64_t now);
   // phi when the node has to be convicted now, nothing otherwise. A node that was never reported is not judged.
-  std::optional<double> interpret(const GossipEndpoint& endpoint, int64_t now);
-  void remove(const GossipEndpoint& endpoint) { windows_.erase(endpoint); }
-  bool knows(const GossipEndpoint& endpoint) const { return windows_.contains(endpoint); }
+  std::optional<double> interpret(const InetAddressAndPort& endpoint, int64_t now);
+  void remove(const InetAddressAndPort& endpoint) { windows_.erase(endpoint); }
+  bool knows(const InetAddressAndPort& endpoint) const { return windows_.contains(endpoint); }
 
   double phi_convict_threshold() const { return config_.phi_convict_threshold; }
   void set_phi_convict_threshold(double threshold) { config_.phi_convict_threshold = threshold; }
   // Each node's phi at its last interpretation, on the scale of phi_convict_threshold; for `nodetool failuredetector`.
-  std::map<GossipEndpoint, double> phi_values() const;
+  std::map<InetAddressAndPort, double> phi_values() const;
   // Nanoseconds; zero for a node that was never reported.
-  double mean_interval(const GossipEndpoint& endpoint) const;
+  double mean_interval(const InetAddressAndPort& endpoint) const;
 
  private:
   struct ArrivalWindow {
@@ -57,7 +57,7 @@ class FailureDetector {
   };
 
   Config config_;
-  std::map<GossipEndpoint, ArrivalWindow> windows_;
+  std::map<InetAddressAndPort, ArrivalWindow> windows_;
   int64_t last_interpreted_;
   std::optional<int64_t> last_pause_;
 };

@@ -14,7 +14,7 @@ Error malformed(const char* message) {
 void append_digests(Bytes& out, const GossipDigests& digests) {
   append_be<int32_t>(out, static_cast<int32_t>(digests.size()));
   for (const GossipDigest& digest : digests) {
-    append_gossip_endpoint(out, digest.endpoint);
+    append_endpoint(out, digest.endpoint);
     append_be<int32_t>(out, digest.generation);
     append_be<int32_t>(out, digest.max_version);
   }
@@ -34,7 +34,7 @@ void append_state(Bytes& out, const EndpointState& state) {
 void append_states(Bytes& out, const EndpointStates& states) {
   append_be<int32_t>(out, static_cast<int32_t>(states.size()));
   for (const auto& [endpoint, state] : states) {
-    append_gossip_endpoint(out, endpoint);
+    append_endpoint(out, endpoint);
     append_state(out, state);
   }
 }
@@ -50,7 +50,7 @@ GossipDigests read_digests(Reader& in) {
   GossipDigests out;
   for (int32_t left = read_count(in); left > 0 && !in.failed(); --left) {
     GossipDigest digest;
-    digest.endpoint = read_gossip_endpoint(in);
+    digest.endpoint = read_endpoint(in);
     digest.generation = in.i32();
     digest.max_version = in.i32();
     out.push_back(digest);
@@ -76,7 +76,7 @@ EndpointState read_state(Reader& in) {
 EndpointStates read_states(Reader& in) {
   EndpointStates out;
   for (int32_t left = read_count(in); left > 0 && !in.failed(); --left) {
-    const GossipEndpoint endpoint = read_gossip_endpoint(in);
+    const InetAddressAndPort endpoint = read_endpoint(in);
     out[endpoint] = read_state(in);
   }
   return out;

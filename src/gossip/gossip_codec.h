@@ -1,5 +1,5 @@
 // The payloads of gossip's messages, for messaging versions 12 (Cassandra 4.0) and 13 (5.0). Integers are big-endian;
-// endpoints are drawn in gossip/gossip_endpoint.h, strings in gossip/modified_utf8.h:
+// endpoints are drawn in messaging/wire/endpoint_codec.h, strings in gossip/modified_utf8.h:
 //
 //   GOSSIP_DIGEST_SYN  := cluster name:string, partitioner:string, digests
 //   GOSSIP_DIGEST_ACK  := digests, states
@@ -20,7 +20,7 @@
 
 #include "base/result.h"
 #include "gossip/endpoint_state.h"
-#include "gossip/gossip_endpoint.h"
+#include "messaging/wire/endpoint_codec.h"
 
 namespace cassandra_like {
 
@@ -29,13 +29,13 @@ inline constexpr int kGossipVersion50 = 13;
 
 // How much of an endpoint's state somebody has.
 struct GossipDigest {
-  GossipEndpoint endpoint;
+  InetAddressAndPort endpoint;
   int32_t generation = 0;
   int32_t max_version = 0;
   bool operator==(const GossipDigest&) const = default;
 };
 using GossipDigests = std::vector<GossipDigest>;
-using EndpointStates = std::map<GossipEndpoint, EndpointState>;
+using EndpointStates = std::map<InetAddressAndPort, EndpointState>;
 
 struct GossipDigestSyn {
   std::string cluster;

@@ -16,7 +16,7 @@ constexpr int64_t kUnknownGenerationAheadMillis = 60'000;
 // The greatest generation is followed by the smallest, Java lets it overflow.
 int32_t plus_one(int32_t generation) { return static_cast<int32_t>(static_cast<uint32_t>(generation) + 1); }
 
-Error still_alive(const GossipEndpoint& endpoint, const char* what) {
+Error still_alive(const InetAddressAndPort& endpoint, const char* what) {
   return Error(
       ErrorCode::kServerError,
       fmt::format("Endpoint still alive: {} {} changed while trying to assassinate it", endpoint.to_string(), what));
@@ -24,13 +24,13 @@ Error still_alive(const GossipEndpoint& endpoint, const char* what) {
 
 }  // namespace
 
-bool Gossiper::started_later(const GossipEndpoint& endpoint, const GossipEndpoint& than) const {
+bool Gossiper::started_later(const InetAddressAndPort& endpoint, const InetAddressAndPort& than) const {
   const EndpointState *a = state(endpoint), *b = state(than);
   if (a == nullptr || b == nullptr) return a != nullptr;
   return a->heart_beat.generation > b->heart_beat.generation;
 }
 
-Gossiper::Ticket Gossiper::begin_assassination(const GossipEndpoint& endpoint) const {
+Gossiper::Ticket Gossiper::begin_assassination(const InetAddressAndPort& endpoint) const {
   LOG_WARN("Assassinating {} via gossip", endpoint.to_string());
   const EndpointState* known = state(endpoint);
   if (known == nullptr) return {endpoint, {}, false, 0};
@@ -66,7 +66,7 @@ Status Gossiper::finish_assassination(const Ticket& ticket, std::span<const Toke
   return {};
 }
 
-Result<Gossiper::Ticket> Gossiper::begin_removal(const GossipEndpoint& endpoint) const {
+Result<Gossiper::Ticket> Gossiper::begin_removal(const InetAddressAndPort& endpoint) const {
   const EndpointState* known = state(endpoint);
   if (known == nullptr) return Error(ErrorCode::kServerError, endpoint.to_string() + " is not known to gossip");
   LOG_INFO("Sleeping for {}ms to ensure {} does not change", config_.ring_delay_ms, endpoint.to_string());
@@ -92,7 +92,7 @@ Status Gossiper::advertise_removing(const Ticket& ticket, const Uuid& host_id, c
   return {};
 }
 
-Status Gossiper::advertise_token_removed(const GossipEndpoint& endpoint, const Uuid& host_id, GossipTime now) {
+Status Gossiper::advertise_token_removed(const InetAddressAndPort& endpoint, const Uuid& host_id, GossipTime now) {
   now_ = now;
   StatePtr known = find(endpoint);
   if (!known) return Error(ErrorCode::kServerError, endpoint.to_string() + " is not known to gossip");
@@ -107,9 +107,9 @@ Status Gossiper::advertise_token_removed(const GossipEndpoint& endpoint, const U
   return {};
 }
 
-std::vector<GossipEndpoint> Gossiper::reload_seeds(std::span<const GossipEndpoint> seeds) {
-  std::set<GossipEndpoint> others;
-  for (const GossipEndpoint& seed : seeds) {
+std::vector<InetAddressAndPort> Gossiper::reload_seeds(std::span<const InetAddressAndPort> seeds) {
+  std::set<InetAddressAndPort> others;
+  for (const InetAddressAndPort& seed : seeds) {
     if (!is_local(seed)) others.insert(seed);
   }
   if (!others.empty()) {
@@ -126,7 +126,7 @@ bool Gossiper::seen_any_seed() const {
     const auto internal = known.has(ApplicationState::kInternalAddressAndPort)
                               ? ApplicationState::kInternalAddressAndPort
                               : ApplicationState::kInternalIp;
-    auto address = GossipEndpoint::parse(known.text(internal), config_.local.port);
+    auto address = InetAddressAndPort::parse(known.text(internal), config_.local.port);
     return address && seeds_.contains(*address);
   });
 }
@@ -134,7 +134,7 @@ bool Gossiper::seen_any_seed() const {
 std::string Gossiper::info(bool with_port) const {
   std::string out;
   for (const auto& [endpoint, known] : states_) {
-    out += "/" + (with_port ? endpoint.to_string() : endpoint.host()) + "\n";
+    out += "/" + (with_port ? endpoint.host_and_port() : endpoint.host()) + "\n";
     out += fmt::format("  generation:{}\n  heartbeat:{}\n", known->heart_beat.generation, known->heart_beat.version);
     for (const auto& [state, value] : known->states) {
       if (state == ApplicationState::kTokens) continue;

@@ -17,7 +17,7 @@ constexpr int64_t kFailedBootstrapFactor = 10;  // of what other nodes that are 
 double unit_interval(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1.0p-53; }
 
 template <class Keys>
-std::vector<GossipEndpoint> to_vector(const Keys& keys) {
+std::vector<InetAddressAndPort> to_vector(const Keys& keys) {
   return {keys.begin(), keys.end()};
 }
 
@@ -44,9 +44,9 @@ GossipDigests Gossiper::make_digests() const {
 }
 
 // To a random one of them. Returns whether it is a seed.
-bool Gossiper::send_syn(const GossipDigestSyn& syn, const std::vector<GossipEndpoint>& to, Random& random) {
+bool Gossiper::send_syn(const GossipDigestSyn& syn, const std::vector<InetAddressAndPort>& to, Random& random) {
   if (to.empty()) return false;
-  const GossipEndpoint& chosen = to[to.size() == 1 ? 0 : random.below(to.size())];
+  const InetAddressAndPort& chosen = to[to.size() == 1 ? 0 : random.below(to.size())];
   has_sent_syn_ = true;
   send(chosen, syn);
   return seeds_.contains(chosen);
@@ -56,7 +56,7 @@ void Gossiper::maybe_gossip_to_unreachable(const GossipDigestSyn& syn, Random& r
   if (unreachable_.empty()) return;
   const double probability = static_cast<double>(unreachable_.size()) / static_cast<double>(live_.size() + 1);
   if (unit_interval(random) >= probability) return;
-  std::vector<GossipEndpoint> to;
+  std::vector<InetAddressAndPort> to;
   for (const auto& [endpoint, since] : unreachable_) {
     const EndpointState* known = state(endpoint);
     if (known == nullptr || !is_dead_state(*known)) to.push_back(endpoint);
@@ -81,16 +81,16 @@ void Gossiper::check_status(size_t backlog) {
     LOG_WARN("Gossip stage has {} pending tasks; skipping status check (no nodes will be marked down)", backlog);
     return;
   }
-  std::vector<GossipEndpoint> endpoints;
+  std::vector<InetAddressAndPort> endpoints;
   for (const auto& [endpoint, known] : states_) endpoints.push_back(endpoint);
-  for (const GossipEndpoint& endpoint : endpoints) {
+  for (const InetAddressAndPort& endpoint : endpoints) {
     if (!is_local(endpoint)) check_status_of(endpoint);
   }
   std::erase_if(just_removed_,
                 [&](const auto& entry) { return now_.millis - entry.second > config_.quarantine_delay_ms; });
 }
 
-void Gossiper::check_status_of(const GossipEndpoint& endpoint) {
+void Gossiper::check_status_of(const InetAddressAndPort& endpoint) {
   if (auto phi = detector_.interpret(endpoint, now_.nanos)) convict(endpoint, *phi);
   const StatePtr known = find(endpoint);
   if (!known) return;
@@ -108,7 +108,7 @@ void Gossiper::check_status_of(const GossipEndpoint& endpoint) {
   if (!known->is_alive && is_expired && !subscriber_.is_member(endpoint)) evict(endpoint);
 }
 
-void Gossiper::evict(const GossipEndpoint& endpoint) {
+void Gossiper::evict(const InetAddressAndPort& endpoint) {
   echoes_.erase(endpoint);
   unreachable_.erase(endpoint);
   states_.erase(endpoint);
@@ -117,7 +117,7 @@ void Gossiper::evict(const GossipEndpoint& endpoint) {
   just_removed_[endpoint] = now_.millis;
 }
 
-void Gossiper::remove_endpoint(const GossipEndpoint& endpoint) {
+void Gossiper::remove_endpoint(const InetAddressAndPort& endpoint) {
   // The subscriber first: it may still ask about the endpoint.
   subscriber_.on_remove(endpoint);
   if (seeds_.erase(endpoint) > 0) {
@@ -132,13 +132,13 @@ void Gossiper::remove_endpoint(const GossipEndpoint& endpoint) {
   output_.disconnects.push_back(endpoint);
 }
 
-void Gossiper::replacement_quarantine(const GossipEndpoint& endpoint) {
+void Gossiper::replacement_quarantine(const InetAddressAndPort& endpoint) {
   just_removed_[endpoint] = now_.millis + config_.quarantine_delay_ms;
 }
 
 // --- The shadow round
 
-Gossiper::ShadowRound Gossiper::begin_shadow_round(std::span<const GossipEndpoint> peers, GossipTime now) {
+Gossiper::ShadowRound Gossiper::begin_shadow_round(std::span<const InetAddressAndPort> peers, GossipTime now) {
   now_ = now;
   build_seeds_list();
   seeds_in_shadow_round_.clear();
@@ -154,10 +154,10 @@ Gossiper::ShadowRound Gossiper::begin_shadow_round(std::span<const GossipEndpoin
 
 void Gossiper::send_shadow_syns() {
   const GossipDigestSyn syn{config_.cluster, config_.partitioner, {}};
-  for (const GossipEndpoint& seed : seeds_) send(seed, syn);
+  for (const InetAddressAndPort& seed : seeds_) send(seed, syn);
   // Others are asked when no seed has answered.
   if (asks_peers_) {
-    for (const GossipEndpoint& peer : shadow_peers_) send(peer, syn);
+    for (const InetAddressAndPort& peer : shadow_peers_) send(peer, syn);
   }
   asks_peers_ = true;
 }
@@ -182,7 +182,8 @@ bool Gossiper::are_sufficient_for_startup(const EndpointStates& states) const {
   return local == states.end() || is_dead_state(local->second) || local->second.has(ApplicationState::kHostId);
 }
 
-void Gossiper::maybe_finish_shadow_round(const GossipEndpoint& from, bool is_in_shadow_round, EndpointStates states) {
+void Gossiper::maybe_finish_shadow_round(const InetAddressAndPort& from, bool is_in_shadow_round,
+                                         EndpointStates states) {
   if (!is_in_shadow_round) {
     if (!are_sufficient_for_startup(states)) return;
     if (!seeds_.contains(from)) {

@@ -53,19 +53,19 @@ Gossiper::Gossiper(Config config, GossipSubscriber& subscriber, GossipTime now)
 }
 
 void Gossiper::build_seeds_list() {
-  for (const GossipEndpoint& seed : config_.seeds) {
+  for (const InetAddressAndPort& seed : config_.seeds) {
     if (!is_local(seed)) seeds_.insert(seed);
   }
 }
 
-Gossiper::StatePtr Gossiper::find(const GossipEndpoint& endpoint) const {
+Gossiper::StatePtr Gossiper::find(const InetAddressAndPort& endpoint) const {
   auto found = states_.find(endpoint);
   return found == states_.end() ? nullptr : found->second;
 }
 
-const EndpointState* Gossiper::state(const GossipEndpoint& endpoint) const { return find(endpoint).get(); }
+const EndpointState* Gossiper::state(const InetAddressAndPort& endpoint) const { return find(endpoint).get(); }
 
-bool Gossiper::is_alive(const GossipEndpoint& endpoint) const {
+bool Gossiper::is_alive(const InetAddressAndPort& endpoint) const {
   if (is_local(endpoint)) return true;
   const EndpointState* found = state(endpoint);
   return found != nullptr && found->is_alive;
@@ -95,7 +95,7 @@ void Gossiper::stop(bool has_joined, GossipTime now) {
     LOG_INFO("Announcing shutdown");
     const std::string value = state_values::shutdown(true);
     CHECK(set_local_states({{ApplicationState::kStatusWithPort, value}, {ApplicationState::kStatus, value}}, now).ok());
-    for (const GossipEndpoint& to : live_) send(to, GossipShutdown{*local});
+    for (const InetAddressAndPort& to : live_) send(to, GossipShutdown{*local});
   } else {
     LOG_WARN("No local state, state is in silent shutdown, or node hasn't joined, not announcing shutdown");
   }
@@ -120,7 +120,7 @@ Status Gossiper::set_local_states(const LocalStates& states, GossipTime now) {
   return {};
 }
 
-void Gossiper::add_saved_endpoint(const GossipEndpoint& endpoint, GossipTime now) {
+void Gossiper::add_saved_endpoint(const InetAddressAndPort& endpoint, GossipTime now) {
   if (is_local(endpoint)) return;
   now_ = now;
   StatePtr& state = states_[endpoint];
@@ -133,11 +133,11 @@ void Gossiper::add_saved_endpoint(const GossipEndpoint& endpoint, GossipTime now
 // --- Messages
 
 // A message in this node's own name is a stranger's.
-bool Gossiper::hears(const GossipEndpoint& from) const {
+bool Gossiper::hears(const InetAddressAndPort& from) const {
   return (is_enabled_ || is_in_shadow_round_) && !is_local(from);
 }
 
-bool Gossiper::accepts(const GossipEndpoint& from, const GossipDigestSyn& syn) {
+bool Gossiper::accepts(const InetAddressAndPort& from, const GossipDigestSyn& syn) {
   const bool same_cluster = syn.cluster == config_.cluster;
   if (same_cluster && syn.partitioner == config_.partitioner) return true;
   auto suffix = refusals_.take(now_.nanos);
@@ -149,7 +149,8 @@ bool Gossiper::accepts(const GossipEndpoint& from, const GossipDigestSyn& syn) {
   return false;
 }
 
-void Gossiper::on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now) {
+void Gossiper::on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn, int64_t created_millis,
+                      GossipTime now) {
   now_ = now;
   if (!hears(from)) return;
   if (!accepts(from, syn)) return;
@@ -172,7 +173,7 @@ void Gossiper::on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, in
   last_message_millis_ = created_millis;
 }
 
-void Gossiper::on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t created_millis, GossipTime now) {
+void Gossiper::on_ack(const InetAddressAndPort& from, GossipDigestAck ack, int64_t created_millis, GossipTime now) {
   now_ = now;
   if (!hears(from)) return;
   if (is_in_shadow_round_) {
@@ -196,7 +197,7 @@ void Gossiper::on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t c
   last_message_millis_ = created_millis;
 }
 
-void Gossiper::on_ack2(const GossipEndpoint& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now) {
+void Gossiper::on_ack2(const InetAddressAndPort& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now) {
   now_ = now;
   if (!is_enabled_ || !hears(from)) return;
   notify_failure_detector(ack2.states);
@@ -204,7 +205,7 @@ void Gossiper::on_ack2(const GossipEndpoint& from, GossipDigestAck2 ack2, int64_
   last_message_millis_ = created_millis;
 }
 
-void Gossiper::on_shutdown(const GossipEndpoint& from, GossipShutdown shutdown, GossipTime now) {
+void Gossiper::on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, GossipTime now) {
   now_ = now;
   StatePtr known = find(from);
   if (!is_enabled_ || !known || !hears(from)) return;
@@ -218,7 +219,7 @@ void Gossiper::on_shutdown(const GossipEndpoint& from, GossipShutdown shutdown, 
   }
 }
 
-void Gossiper::on_echo_answered(const GossipEndpoint& from, GossipTime now) {
+void Gossiper::on_echo_answered(const InetAddressAndPort& from, GossipTime now) {
   now_ = now;
   auto found = echoes_.find(from);
   if (found == echoes_.end()) return;
@@ -227,12 +228,12 @@ void Gossiper::on_echo_answered(const GossipEndpoint& from, GossipTime now) {
   really_mark_alive(from, state);
 }
 
-void Gossiper::on_echo_failed(const GossipEndpoint& from) { echoes_.erase(from); }
+void Gossiper::on_echo_failed(const InetAddressAndPort& from) { echoes_.erase(from); }
 
 // --- Examination and exchange of states
 
 void Gossiper::examine(const GossipDigests& digests, GossipDigestAck& answer) {
-  auto send_newer = [&](const GossipEndpoint& endpoint, int32_t version) {
+  auto send_newer = [&](const InetAddressAndPort& endpoint, int32_t version) {
     if (auto newer = newer_than(endpoint, version)) answer.states[endpoint] = std::move(*newer);
   };
   for (const GossipDigest& digest : digests) {
@@ -254,7 +255,7 @@ void Gossiper::examine(const GossipDigests& digests, GossipDigestAck& answer) {
   }
 }
 
-std::optional<EndpointState> Gossiper::newer_than(const GossipEndpoint& endpoint, int32_t version) const {
+std::optional<EndpointState> Gossiper::newer_than(const InetAddressAndPort& endpoint, int32_t version) const {
   StatePtr known = find(endpoint);
   if (!known) return std::nullopt;
   EndpointState out;
@@ -324,7 +325,7 @@ void Gossiper::apply(EndpointStates states) {
   }
 }
 
-void Gossiper::apply_one(const GossipEndpoint& endpoint, EndpointState remote, bool keep_legacy) {
+void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remote, bool keep_legacy) {
   StatePtr known = find(endpoint);
   if (!known) {
     if (states_.size() >= config_.max_endpoints) {
@@ -355,7 +356,7 @@ void Gossiper::apply_one(const GossipEndpoint& endpoint, EndpointState remote, b
   }
 }
 
-void Gossiper::apply_newer_values(const GossipEndpoint& endpoint, const StatePtr& local, EndpointState remote,
+void Gossiper::apply_newer_values(const InetAddressAndPort& endpoint, const StatePtr& local, EndpointState remote,
                                   bool keep_legacy) {
   std::vector<std::pair<ApplicationState, VersionedValue>> newer;
   for (auto& [state, value] : remote.states) {
@@ -385,7 +386,7 @@ void Gossiper::apply_newer_values(const GossipEndpoint& endpoint, const StatePtr
   }
 }
 
-void Gossiper::handle_major_state_change(const GossipEndpoint& endpoint, StatePtr state) {
+void Gossiper::handle_major_state_change(const InetAddressAndPort& endpoint, StatePtr state) {
   const StatePtr before = find(endpoint);
   if (!is_dead_state(*state)) {
     LOG_INFO("Node {} {}", endpoint.to_string(), before ? "has restarted, now UP" : "is now part of the cluster");
@@ -404,7 +405,7 @@ void Gossiper::handle_major_state_change(const GossipEndpoint& endpoint, StatePt
 
 // --- Liveness
 
-void Gossiper::mark_alive(const GossipEndpoint& endpoint, const StatePtr& state) {
+void Gossiper::mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state) {
   state->is_alive = false;
   StatePtr& waiting = echoes_[endpoint];
   if (waiting == state) return;
@@ -412,7 +413,7 @@ void Gossiper::mark_alive(const GossipEndpoint& endpoint, const StatePtr& state)
   send(endpoint, GossipEcho{});
 }
 
-void Gossiper::really_mark_alive(const GossipEndpoint& endpoint, const StatePtr& state) {
+void Gossiper::really_mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state) {
   state->is_alive = true;
   state->updated_at = now_.nanos;
   live_.insert(endpoint);
@@ -422,20 +423,20 @@ void Gossiper::really_mark_alive(const GossipEndpoint& endpoint, const StatePtr&
   subscriber_.on_alive(endpoint, *state);
 }
 
-void Gossiper::mark_dead(const GossipEndpoint& endpoint, const StatePtr& state) {
+void Gossiper::mark_dead(const InetAddressAndPort& endpoint, const StatePtr& state) {
   silently_mark_dead(endpoint, state);
   LOG_INFO("InetAddress {} is now DOWN", endpoint.to_string());
   subscriber_.on_dead(endpoint, *state);
 }
 
-void Gossiper::silently_mark_dead(const GossipEndpoint& endpoint, const StatePtr& state) {
+void Gossiper::silently_mark_dead(const InetAddressAndPort& endpoint, const StatePtr& state) {
   state->is_alive = false;
   echoes_.erase(endpoint);
   live_.erase(endpoint);
   unreachable_[endpoint] = now_.nanos;
 }
 
-void Gossiper::convict(const GossipEndpoint& endpoint, double phi) {
+void Gossiper::convict(const InetAddressAndPort& endpoint, double phi) {
   StatePtr state = find(endpoint);
   if (!state || !state->is_alive) return;
   LOG_DEBUG("Convicting {} with status {}, phi {}", endpoint.to_string(), state->status(), phi);
@@ -447,7 +448,7 @@ void Gossiper::convict(const GossipEndpoint& endpoint, double phi) {
 }
 
 // A node of version 12 said no more than that it stops: the rest is said in its name.
-void Gossiper::mark_as_shutdown(const GossipEndpoint& endpoint) {
+void Gossiper::mark_as_shutdown(const InetAddressAndPort& endpoint) {
   StatePtr state = find(endpoint);
   if (!state || state->states.empty()) return;
   add_state(*state, ApplicationState::kStatusWithPort, state_values::shutdown(true), next_version());
@@ -459,7 +460,7 @@ void Gossiper::mark_as_shutdown(const GossipEndpoint& endpoint) {
   subscriber_.on_change(endpoint, ApplicationState::kStatusWithPort, told);
 }
 
-void Gossiper::mark_as_shutdown(const GossipEndpoint& endpoint, EndpointState told) {
+void Gossiper::mark_as_shutdown(const InetAddressAndPort& endpoint, EndpointState told) {
   StatePtr known = find(endpoint);
   if (!known || known->states.empty()) return;
   const VersionedValue* status = told.find(ApplicationState::kStatusWithPort);

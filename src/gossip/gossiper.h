@@ -44,12 +44,12 @@ struct GossipTime {
 
 struct GossipEcho {};  // ECHO_REQ
 struct GossipSend {
-  GossipEndpoint to;
+  InetAddressAndPort to;
   std::variant<GossipDigestSyn, GossipDigestAck, GossipDigestAck2, GossipShutdown, GossipEcho> message;
 };
 struct GossipOutput {
   std::vector<GossipSend> sends;
-  std::vector<GossipEndpoint> disconnects;  // removed nodes: close what is open to them
+  std::vector<InetAddressAndPort> disconnects;  // removed nodes: close what is open to them
 };
 
 using LocalStates = std::vector<std::pair<ApplicationState, std::string>>;
@@ -60,18 +60,18 @@ class GossipSubscriber {
  public:
   virtual ~GossipSubscriber() = default;
   // A node, or a generation of it, that was not known before. Told before its echo is answered.
-  virtual void on_join(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
-  virtual void on_alive(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
-  virtual void on_dead(const GossipEndpoint& endpoint, const EndpointState& state) = 0;
-  virtual void on_remove(const GossipEndpoint& endpoint) = 0;
+  virtual void on_join(const InetAddressAndPort& endpoint, const EndpointState& state) = 0;
+  virtual void on_alive(const InetAddressAndPort& endpoint, const EndpointState& state) = 0;
+  virtual void on_dead(const InetAddressAndPort& endpoint, const EndpointState& state) = 0;
+  virtual void on_remove(const InetAddressAndPort& endpoint) = 0;
   // `before` is the state of the generation before.
-  virtual void on_restart(const GossipEndpoint& endpoint, const EndpointState& before) = 0;
+  virtual void on_restart(const InetAddressAndPort& endpoint, const EndpointState& before) = 0;
   // The local node is told of, too.
-  virtual void on_change(const GossipEndpoint& endpoint, ApplicationState state, const VersionedValue& value) = 0;
+  virtual void on_change(const InetAddressAndPort& endpoint, ApplicationState state, const VersionedValue& value) = 0;
   // It owns tokens or did when it was seen last.
-  virtual bool is_member(const GossipEndpoint& endpoint) const = 0;
+  virtual bool is_member(const InetAddressAndPort& endpoint) const = 0;
   // HOST_ID and TOKENS as system.peers has them, for a node in its shadow round.
-  virtual LocalStates saved_states(const GossipEndpoint& endpoint) const = 0;
+  virtual LocalStates saved_states(const InetAddressAndPort& endpoint) const = 0;
 };
 
 // The generation of a life that starts now: seconds since 1970, but above the one that was saved.
@@ -80,10 +80,10 @@ int32_t next_generation(std::optional<int32_t> saved, int64_t now_millis);
 class Gossiper {
  public:
   struct Config {
-    GossipEndpoint local;
+    InetAddressAndPort local;
     std::string cluster;
     std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
-    std::vector<GossipEndpoint> seeds;
+    std::vector<InetAddressAndPort> seeds;
     int64_t ring_delay_ms = 30'000;
     int64_t quarantine_delay_ms = 60'000;
     int64_t very_long_time_ms = 259'200'000;  // until LEFT and removed nodes are forgotten
@@ -112,21 +112,21 @@ class Gossiper {
   // second nobody is judged.
   void tick(GossipTime now, Random& random, size_t backlog = 0);
   // A node that the system tables remember, before start(). The subscriber may call it.
-  void add_saved_endpoint(const GossipEndpoint& endpoint, GossipTime now);
+  void add_saved_endpoint(const InetAddressAndPort& endpoint, GossipTime now);
 
   // --- Messages; created_millis is when the sender made them
-  void on_syn(const GossipEndpoint& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now);
-  void on_ack(const GossipEndpoint& from, GossipDigestAck ack, int64_t created_millis, GossipTime now);
-  void on_ack2(const GossipEndpoint& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now);
-  void on_shutdown(const GossipEndpoint& from, GossipShutdown shutdown, GossipTime now);
-  void on_echo_answered(const GossipEndpoint& from, GossipTime now);
-  void on_echo_failed(const GossipEndpoint& from);
+  void on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now);
+  void on_ack(const InetAddressAndPort& from, GossipDigestAck ack, int64_t created_millis, GossipTime now);
+  void on_ack2(const InetAddressAndPort& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now);
+  void on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, GossipTime now);
+  void on_echo_answered(const InetAddressAndPort& from, GossipTime now);
+  void on_echo_failed(const InetAddressAndPort& from);
   GossipOutput take_output() { return std::exchange(output_, {}); }
 
   // --- Shadow round: what is known of this node, before it says anything. Peers are asked, too, when no seed answers.
   enum class ShadowRound { kRunning, kDone, kFailed };
   // kDone at once when there is nobody to ask.
-  ShadowRound begin_shadow_round(std::span<const GossipEndpoint> peers, GossipTime now);
+  ShadowRound begin_shadow_round(std::span<const InetAddressAndPort> peers, GossipTime now);
   // Each second while it is running, or at once when is_in_shadow_round() has become false. kFailed: nobody answered in
   // time, and this node is no seed.
   ShadowRound shadow_tick(GossipTime now);
@@ -143,39 +143,39 @@ class Gossiper {
 
   // --- Orders of an operator
   struct Ticket {
-    GossipEndpoint endpoint;
+    InetAddressAndPort endpoint;
     HeartBeatState seen;
     bool is_known = true;
     int64_t wait_ms = 0;  // how long to wait before the second step
   };
-  Ticket begin_assassination(const GossipEndpoint& endpoint) const;
+  Ticket begin_assassination(const InetAddressAndPort& endpoint) const;
   // kServerError when the node gave a sign of life meanwhile. tokens: those of the ring; none: a random one is told.
   Status finish_assassination(const Ticket& ticket, std::span<const Token> tokens, GossipTime now, Random& random);
   // `removenode`: the states of the other node are told in its name.
-  Result<Ticket> begin_removal(const GossipEndpoint& endpoint) const;
+  Result<Ticket> begin_removal(const InetAddressAndPort& endpoint) const;
   Status advertise_removing(const Ticket& ticket, const Uuid& host_id, const Uuid& local_host_id, GossipTime now);
-  Status advertise_token_removed(const GossipEndpoint& endpoint, const Uuid& host_id, GossipTime now);
+  Status advertise_token_removed(const InetAddressAndPort& endpoint, const Uuid& host_id, GossipTime now);
   // Returns the seeds that count from now on; an empty list changes nothing.
-  std::vector<GossipEndpoint> reload_seeds(std::span<const GossipEndpoint> seeds);
+  std::vector<InetAddressAndPort> reload_seeds(std::span<const InetAddressAndPort> seeds);
 
   // --- For the subscriber, from within its calls
-  void remove_endpoint(const GossipEndpoint& endpoint);
-  void add_expire_time(const GossipEndpoint& endpoint, int64_t millis) { expire_times_[endpoint] = millis; }
-  void replacement_quarantine(const GossipEndpoint& endpoint);
+  void remove_endpoint(const InetAddressAndPort& endpoint);
+  void add_expire_time(const InetAddressAndPort& endpoint, int64_t millis) { expire_times_[endpoint] = millis; }
+  void replacement_quarantine(const InetAddressAndPort& endpoint);
   // Whether the first one started later than the second.
-  bool started_later(const GossipEndpoint& endpoint, const GossipEndpoint& than) const;
+  bool started_later(const InetAddressAndPort& endpoint, const InetAddressAndPort& than) const;
 
   // --- Questions
-  using StateMap = std::map<GossipEndpoint, std::shared_ptr<EndpointState>>;
+  using StateMap = std::map<InetAddressAndPort, std::shared_ptr<EndpointState>>;
   const StateMap& states() const { return states_; }
-  const EndpointState* state(const GossipEndpoint& endpoint) const;
+  const EndpointState* state(const InetAddressAndPort& endpoint) const;
   // FailureDetector.isAlive: the local node is.
-  bool is_alive(const GossipEndpoint& endpoint) const;
-  const std::set<GossipEndpoint>& live() const { return live_; }
+  bool is_alive(const InetAddressAndPort& endpoint) const;
+  const std::set<InetAddressAndPort>& live() const { return live_; }
   // With the monotonic time since when.
-  const std::map<GossipEndpoint, int64_t>& unreachable() const { return unreachable_; }
-  const std::set<GossipEndpoint>& seeds() const { return seeds_; }
-  bool is_quarantined(const GossipEndpoint& endpoint) const { return just_removed_.contains(endpoint); }
+  const std::map<InetAddressAndPort, int64_t>& unreachable() const { return unreachable_; }
+  const std::set<InetAddressAndPort>& seeds() const { return seeds_; }
+  bool is_quarantined(const InetAddressAndPort& endpoint) const { return just_removed_.contains(endpoint); }
   bool seen_any_seed() const;
   const Config& config() const { return config_; }
   FailureDetector& detector() { return detector_; }
@@ -187,10 +187,10 @@ class Gossiper {
   using StatePtr = std::shared_ptr<EndpointState>;
 
   int32_t next_version() { return ++last_version_; }
-  StatePtr find(const GossipEndpoint& endpoint) const;
-  bool is_local(const GossipEndpoint& endpoint) const { return endpoint == config_.local; }
+  StatePtr find(const InetAddressAndPort& endpoint) const;
+  bool is_local(const InetAddressAndPort& endpoint) const { return endpoint == config_.local; }
   template <class Message>
-  void send(const GossipEndpoint& to, Message message) {
+  void send(const InetAddressAndPort& to, Message message) {
     output_.sends.push_back({to, std::move(message)});
   }
   void build_seeds_list();
@@ -198,38 +198,38 @@ class Gossiper {
 
   // Rounds.
   GossipDigests make_digests() const;
-  bool send_syn(const GossipDigestSyn& syn, const std::vector<GossipEndpoint>& to, Random& random);
+  bool send_syn(const GossipDigestSyn& syn, const std::vector<InetAddressAndPort>& to, Random& random);
   void maybe_gossip_to_unreachable(const GossipDigestSyn& syn, Random& random);
   void maybe_gossip_to_seed(const GossipDigestSyn& syn, Random& random);
   void check_status(size_t backlog);
-  void check_status_of(const GossipEndpoint& endpoint);
+  void check_status_of(const InetAddressAndPort& endpoint);
 
   // Examination and exchange of states.
-  bool hears(const GossipEndpoint& from) const;
-  bool accepts(const GossipEndpoint& from, const GossipDigestSyn& syn);
+  bool hears(const InetAddressAndPort& from) const;
+  bool accepts(const InetAddressAndPort& from, const GossipDigestSyn& syn);
   void examine(const GossipDigests& digests, GossipDigestAck& answer);
   EndpointStates examine_shadow_state();
-  std::optional<EndpointState> newer_than(const GossipEndpoint& endpoint, int32_t version) const;
+  std::optional<EndpointState> newer_than(const InetAddressAndPort& endpoint, int32_t version) const;
   void notify_failure_detector(const EndpointStates& states);
   bool may_have_legacy_nodes();
   void apply(EndpointStates states);
-  void apply_one(const GossipEndpoint& endpoint, EndpointState remote, bool keep_legacy);
-  void apply_newer_values(const GossipEndpoint& endpoint, const StatePtr& local, EndpointState remote,
+  void apply_one(const InetAddressAndPort& endpoint, EndpointState remote, bool keep_legacy);
+  void apply_newer_values(const InetAddressAndPort& endpoint, const StatePtr& local, EndpointState remote,
                           bool keep_legacy);
-  void handle_major_state_change(const GossipEndpoint& endpoint, StatePtr state);
+  void handle_major_state_change(const InetAddressAndPort& endpoint, StatePtr state);
   bool are_sufficient_for_startup(const EndpointStates& states) const;
-  void maybe_finish_shadow_round(const GossipEndpoint& from, bool is_in_shadow_round, EndpointStates states);
+  void maybe_finish_shadow_round(const InetAddressAndPort& from, bool is_in_shadow_round, EndpointStates states);
   void send_shadow_syns();
 
   // Liveness.
-  void mark_alive(const GossipEndpoint& endpoint, const StatePtr& state);
-  void really_mark_alive(const GossipEndpoint& endpoint, const StatePtr& state);
-  void mark_dead(const GossipEndpoint& endpoint, const StatePtr& state);
-  void silently_mark_dead(const GossipEndpoint& endpoint, const StatePtr& state);
-  void convict(const GossipEndpoint& endpoint, double phi);
-  void mark_as_shutdown(const GossipEndpoint& endpoint);
-  void mark_as_shutdown(const GossipEndpoint& endpoint, EndpointState told);
-  void evict(const GossipEndpoint& endpoint);
+  void mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state);
+  void really_mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state);
+  void mark_dead(const InetAddressAndPort& endpoint, const StatePtr& state);
+  void silently_mark_dead(const InetAddressAndPort& endpoint, const StatePtr& state);
+  void convict(const InetAddressAndPort& endpoint, double phi);
+  void mark_as_shutdown(const InetAddressAndPort& endpoint);
+  void mark_as_shutdown(const InetAddressAndPort& endpoint, EndpointState told);
+  void evict(const InetAddressAndPort& endpoint);
 
   Config config_;
   GossipSubscriber& subscriber_;
@@ -244,18 +244,18 @@ class Gossiper {
   bool only_modern_nodes_ = false;
 
   StateMap states_;
-  std::set<GossipEndpoint> seeds_;
-  std::set<GossipEndpoint> live_;
-  std::map<GossipEndpoint, int64_t> unreachable_;
-  std::map<GossipEndpoint, StatePtr> echoes_;       // ECHO_REQs on their way
-  std::map<GossipEndpoint, int64_t> just_removed_;  // milliseconds since 1970
-  std::map<GossipEndpoint, int64_t> expire_times_;  // likewise
+  std::set<InetAddressAndPort> seeds_;
+  std::set<InetAddressAndPort> live_;
+  std::map<InetAddressAndPort, int64_t> unreachable_;
+  std::map<InetAddressAndPort, StatePtr> echoes_;       // ECHO_REQs on their way
+  std::map<InetAddressAndPort, int64_t> just_removed_;  // milliseconds since 1970
+  std::map<InetAddressAndPort, int64_t> expire_times_;  // likewise
 
   bool is_in_shadow_round_ = false;
   bool asks_peers_ = false;
   int64_t shadow_waited_ms_ = 0;
-  std::vector<GossipEndpoint> shadow_peers_;
-  std::set<GossipEndpoint> seeds_in_shadow_round_;
+  std::vector<InetAddressAndPort> shadow_peers_;
+  std::set<InetAddressAndPort> seeds_in_shadow_round_;
   EndpointStates shadow_states_;
 };
 

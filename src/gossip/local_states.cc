@@ -39,7 +39,7 @@ LocalStates bootstrapping_states(std::span<const Token> tokens) {
   return with_tokens(tokens, both_statuses(state_values::bootstrapping(tokens)));
 }
 
-LocalStates replacing_states(std::span<const Token> tokens, const GossipEndpoint& old_node) {
+LocalStates replacing_states(std::span<const Token> tokens, const InetAddressAndPort& old_node) {
   return with_tokens(tokens, {{ApplicationState::kStatusWithPort, state_values::boot_replacing_with_port(old_node)},
                               {ApplicationState::kStatus, state_values::boot_replacing(old_node)}});
 }

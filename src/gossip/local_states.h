@@ -15,8 +15,8 @@ namespace cassandra_like {
 
 struct LocalNode {
   Uuid host_id;
-  GossipEndpoint internal;  // where it listens for other nodes
-  GossipEndpoint native;    // where drivers reach it
+  InetAddressAndPort internal;  // where it listens for other nodes
+  InetAddressAndPort native;    // where drivers reach it
   NodeLocation location;
   std::string release_version;  // begins with the peers' major version, or they pull no schema
   int messaging_version = 0;
@@ -29,7 +29,7 @@ LocalStates starting_states(const LocalNode& node);
 
 // For Gossiper::set_local_states(). The tokens are not empty.
 LocalStates bootstrapping_states(std::span<const Token> tokens);
-LocalStates replacing_states(std::span<const Token> tokens, const GossipEndpoint& old_node);
+LocalStates replacing_states(std::span<const Token> tokens, const InetAddressAndPort& old_node);
 LocalStates normal_states(std::span<const Token> tokens);
 LocalStates leaving_states(std::span<const Token> tokens);
 LocalStates left_states(std::span<const Token> tokens, int64_t expire_time_ms);

@@ -9,7 +9,7 @@ namespace {
 
 using state_values::StatusWord;
 
-void erase_tokens_of(std::map<Token, GossipEndpoint>& tokens, const GossipEndpoint& endpoint) {
+void erase_tokens_of(std::map<Token, InetAddressAndPort>& tokens, const InetAddressAndPort& endpoint) {
   std::erase_if(tokens, [&](const auto& entry) { return entry.second == endpoint; });
 }
 
@@ -51,7 +51,7 @@ MembershipChanges Membership::take_changes() {
 
 // --- The ring's maps
 
-void Membership::set_normal_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& tokens) {
+void Membership::set_normal_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens) {
   if (tokens.empty()) return;
   erase_tokens_of(boot_tokens_, endpoint);
   erase_tokens_of(tokens_, endpoint);
@@ -71,8 +71,8 @@ void Membership::set_normal_tokens(const GossipEndpoint& endpoint, const std::ve
   ring_is_stale_ = changes_.ring = true;
 }
 
-bool Membership::add_boot_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& tokens,
-                                 const GossipEndpoint* replaced) {
+bool Membership::add_boot_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens,
+                                 const InetAddressAndPort* replaced) {
   if (tokens.empty()) {
     LOG_ERROR("Node {} bootstraps without tokens: ignored", endpoint.to_string());
     return false;
@@ -93,7 +93,7 @@ bool Membership::add_boot_tokens(const GossipEndpoint& endpoint, const std::vect
   return true;
 }
 
-bool Membership::set_host_id(const GossipEndpoint& endpoint, const Uuid& host_id) {
+bool Membership::set_host_id(const InetAddressAndPort& endpoint, const Uuid& host_id) {
   auto owner = endpoints_of_host_ids_.find(host_id);
   if (owner != endpoints_of_host_ids_.end() && owner->second != endpoint) {
     if (gossiper_->is_alive(owner->second)) {
@@ -115,7 +115,7 @@ bool Membership::set_host_id(const GossipEndpoint& endpoint, const Uuid& host_id
   return true;
 }
 
-void Membership::erase(const GossipEndpoint& endpoint) {
+void Membership::erase(const InetAddressAndPort& endpoint) {
   erase_tokens_of(boot_tokens_, endpoint);
   erase_tokens_of(tokens_, endpoint);
   members_.erase(endpoint);
@@ -132,7 +132,7 @@ void Membership::erase(const GossipEndpoint& endpoint) {
 
 // --- Statuses
 
-void Membership::handle_status(const GossipEndpoint& endpoint, const std::string& text) {
+void Membership::handle_status(const InetAddressAndPort& endpoint, const std::string& text) {
   auto status = state_values::parse_status(text, config_.local.port);
   if (!status.ok()) {
     LOG_ERROR("Node {}: {}", endpoint.to_string(), status.error().message());
@@ -163,7 +163,7 @@ void Membership::handle_status(const GossipEndpoint& endpoint, const std::string
   }
 }
 
-void Membership::handle_boot(const GossipEndpoint& endpoint) {
+void Membership::handle_boot(const InetAddressAndPort& endpoint) {
   auto host_id = gossiped_host_id(endpoint);
   if (!host_id) return;
   if (is_member(endpoint)) {
@@ -173,7 +173,7 @@ void Membership::handle_boot(const GossipEndpoint& endpoint) {
   if (add_boot_tokens(endpoint, gossiped_tokens(endpoint), nullptr)) set_host_id(endpoint, *host_id);
 }
 
-void Membership::handle_boot_replace(const GossipEndpoint& endpoint, const GossipEndpoint& old_node) {
+void Membership::handle_boot_replace(const InetAddressAndPort& endpoint, const InetAddressAndPort& old_node) {
   if (gossiper_->is_alive(old_node)) {
     LOG_ERROR("Node {} is trying to replace alive node {}.", endpoint.to_string(), old_node.to_string());
     return;
@@ -198,12 +198,12 @@ void Membership::handle_boot_replace(const GossipEndpoint& endpoint, const Gossi
   set_host_id(endpoint, *host_id);
 }
 
-void Membership::handle_normal(const GossipEndpoint& endpoint, bool is_normal) {
+void Membership::handle_normal(const InetAddressAndPort& endpoint, bool is_normal) {
   const std::vector<Token> wanted = gossiped_tokens(endpoint);
   if (wanted.empty() && is_normal) {
     LOG_ERROR("Node {} is in state normal but it has no tokens", endpoint.to_string());
   }
-  std::set<GossipEndpoint> to_remove;
+  std::set<InetAddressAndPort> to_remove;
   if (auto replaced = replacing_.find(endpoint); replaced != replacing_.end()) {
     LOG_INFO("Node {} will complete replacement of {}", endpoint.to_string(), replaced->second.to_string());
     if (gossiper_->is_alive(replaced->second)) {
@@ -226,8 +226,8 @@ void Membership::handle_normal(const GossipEndpoint& endpoint, bool is_normal) {
   }
 }
 
-void Membership::claim_host_id(const GossipEndpoint& endpoint, const Uuid& host_id,
-                               std::set<GossipEndpoint>& to_remove) {
+void Membership::claim_host_id(const InetAddressAndPort& endpoint, const Uuid& host_id,
+                               std::set<InetAddressAndPort>& to_remove) {
   const auto existing = endpoint_of(host_id);
   if (!existing || *existing == endpoint) {
     set_host_id(endpoint, host_id);
@@ -238,7 +238,7 @@ void Membership::claim_host_id(const GossipEndpoint& endpoint, const Uuid& host_
   } else if (gossiper_->started_later(endpoint, *existing)) {
     LOG_WARN("Host ID collision for {} between {} and {}; {} is the new owner", host_id.to_string(),
              existing->to_string(), endpoint.to_string(), endpoint.to_string());
-    const GossipEndpoint old = *existing;
+    const InetAddressAndPort old = *existing;
     erase(old);
     to_remove.insert(old);
     set_host_id(endpoint, host_id);
@@ -250,8 +250,8 @@ void Membership::claim_host_id(const GossipEndpoint& endpoint, const Uuid& host_
   }
 }
 
-void Membership::claim_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& wanted,
-                              std::set<GossipEndpoint> to_remove) {
+void Membership::claim_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& wanted,
+                              std::set<InetAddressAndPort> to_remove) {
   std::vector<Token> won;
   for (Token token : wanted) {
     auto owner = tokens_.find(token);
@@ -259,7 +259,7 @@ void Membership::claim_tokens(const GossipEndpoint& endpoint, const std::vector<
       won.push_back(token);
       continue;
     }
-    const GossipEndpoint current = owner->second;
+    const InetAddressAndPort current = owner->second;
     auto replaced = replacing_.find(endpoint);
     const bool replaces = replaced != replacing_.end() && replaced->second == current;
     if (replaces || gossiper_->started_later(endpoint, current)) {
@@ -274,13 +274,13 @@ void Membership::claim_tokens(const GossipEndpoint& endpoint, const std::vector<
     }
   }
   set_normal_tokens(endpoint, won);
-  for (const GossipEndpoint& gone : to_remove) {
+  for (const InetAddressAndPort& gone : to_remove) {
     if (!is_local(gone)) remove_from_cluster(gone);
   }
 }
 
 // A node that leaves or moves had its tokens before, whether or not this node has heard of it.
-void Membership::ensure_tokens(const GossipEndpoint& endpoint, std::string_view status) {
+void Membership::ensure_tokens(const InetAddressAndPort& endpoint, std::string_view status) {
   std::vector<Token> wanted = gossiped_tokens(endpoint);
   std::sort(wanted.begin(), wanted.end());
   if (!is_member(endpoint)) {
@@ -292,24 +292,24 @@ void Membership::ensure_tokens(const GossipEndpoint& endpoint, std::string_view 
   }
 }
 
-void Membership::handle_leaving(const GossipEndpoint& endpoint) {
+void Membership::handle_leaving(const InetAddressAndPort& endpoint) {
   ensure_tokens(endpoint, state_values::kLeaving);
   add_leaving(endpoint);
 }
 
-void Membership::handle_moving(const GossipEndpoint& endpoint, Token token) {
+void Membership::handle_moving(const InetAddressAndPort& endpoint, Token token) {
   ensure_tokens(endpoint, state_values::kMoving);
   moving_[endpoint] = token;
   ring_is_stale_ = changes_.ring = true;
 }
 
-void Membership::handle_left(const GossipEndpoint& endpoint, int64_t expire_time) {
+void Membership::handle_left(const InetAddressAndPort& endpoint, int64_t expire_time) {
   if (expire_time != 0) gossiper_->add_expire_time(endpoint, expire_time);
   for (Token token : gossiped_tokens(endpoint)) boot_tokens_.erase(token);
   excise(endpoint);
 }
 
-void Membership::handle_removing(const GossipEndpoint& endpoint, const state_values::ParsedStatus& status) {
+void Membership::handle_removing(const InetAddressAndPort& endpoint, const state_values::ParsedStatus& status) {
   if (is_local(endpoint)) {
     LOG_INFO("Received removenode gossip about myself. Is this node rejoining after an explicit removenode?");
     changes_.is_local_removed = true;
@@ -334,22 +334,22 @@ void Membership::handle_removing(const GossipEndpoint& endpoint, const state_val
   if (coordinator) changes_.replicas_to_restore.emplace_back(endpoint, *coordinator);
 }
 
-void Membership::add_leaving(const GossipEndpoint& endpoint) {
+void Membership::add_leaving(const InetAddressAndPort& endpoint) {
   if (!is_member(endpoint)) return;
   leaving_.insert(endpoint);
   ring_is_stale_ = changes_.ring = true;
 }
 
-void Membership::excise(const GossipEndpoint& endpoint) {
+void Membership::excise(const InetAddressAndPort& endpoint) {
   LOG_INFO("Removing tokens for {}", endpoint.to_string());
-  const GossipEndpoint native = native_address(endpoint);
+  const InetAddressAndPort native = native_address(endpoint);
   if (auto id = host_id(endpoint); id && is_member(endpoint)) changes_.left_host_ids.push_back(*id);
   remove_from_cluster(endpoint);
   erase(endpoint);
   driver_events_.left(endpoint, native);
 }
 
-void Membership::remove_from_cluster(const GossipEndpoint& endpoint) {
+void Membership::remove_from_cluster(const InetAddressAndPort& endpoint) {
   gossiper_->remove_endpoint(endpoint);
   saved_.erase(endpoint);
   changes_.peers_updated.erase(endpoint);
@@ -358,7 +358,7 @@ void Membership::remove_from_cluster(const GossipEndpoint& endpoint) {
 
 // --- GossipSubscriber
 
-void Membership::on_join(const GossipEndpoint& endpoint, const EndpointState& state) {
+void Membership::on_join(const InetAddressAndPort& endpoint, const EndpointState& state) {
   // on_change() may replace the state. The copy stays.
   const EndpointState joined = state;  // NOLINT(performance-unnecessary-copy-initialization)
   const auto status =
@@ -369,24 +369,24 @@ void Membership::on_join(const GossipEndpoint& endpoint, const EndpointState& st
   }
 }
 
-void Membership::on_alive(const GossipEndpoint& endpoint, const EndpointState&) {
+void Membership::on_alive(const InetAddressAndPort& endpoint, const EndpointState&) {
   liveness_is_stale_ = changes_.liveness = true;
   if (is_member(endpoint)) notify_up(endpoint);
 }
 
-void Membership::on_dead(const GossipEndpoint& endpoint, const EndpointState&) {
+void Membership::on_dead(const InetAddressAndPort& endpoint, const EndpointState&) {
   liveness_is_stale_ = changes_.liveness = true;
   notify_down(endpoint);
 }
 
-void Membership::on_remove(const GossipEndpoint& endpoint) { erase(endpoint); }
+void Membership::on_remove(const InetAddressAndPort& endpoint) { erase(endpoint); }
 
-void Membership::on_restart(const GossipEndpoint& endpoint, const EndpointState& before) {
+void Membership::on_restart(const InetAddressAndPort& endpoint, const EndpointState& before) {
   // Not seen down in between: everything that is open to it belongs to its life before.
   if (before.is_alive) on_dead(endpoint, before);
 }
 
-void Membership::on_change(const GossipEndpoint& endpoint, ApplicationState key, const VersionedValue& value) {
+void Membership::on_change(const InetAddressAndPort& endpoint, ApplicationState key, const VersionedValue& value) {
   if (key == ApplicationState::kStatus || key == ApplicationState::kStatusWithPort) {
     handle_status(endpoint, value.value);
     return;
@@ -396,7 +396,7 @@ void Membership::on_change(const GossipEndpoint& endpoint, ApplicationState key,
   handle_value(endpoint, key);
 }
 
-void Membership::handle_value(const GossipEndpoint& endpoint, ApplicationState key) {
+void Membership::handle_value(const InetAddressAndPort& endpoint, ApplicationState key) {
   if (key == ApplicationState::kRpcReady) {
     if (state(endpoint)->is_rpc_ready()) {
       notify_up(endpoint);
@@ -411,7 +411,7 @@ void Membership::handle_value(const GossipEndpoint& endpoint, ApplicationState k
   }
 }
 
-LocalStates Membership::saved_states(const GossipEndpoint& endpoint) const {
+LocalStates Membership::saved_states(const InetAddressAndPort& endpoint) const {
   LocalStates out;
   if (auto id = host_id(endpoint)) out.emplace_back(ApplicationState::kHostId, id->to_string());
   if (auto owned = tokens(endpoint); !owned.empty()) {
@@ -420,13 +420,13 @@ LocalStates Membership::saved_states(const GossipEndpoint& endpoint) const {
   return out;
 }
 
-void Membership::notify_up(const GossipEndpoint& endpoint) {
+void Membership::notify_up(const InetAddressAndPort& endpoint) {
   const EndpointState* known = state(endpoint);
   if (known == nullptr || !known->is_rpc_ready() || !known->is_alive || is_dead_state(*known)) return;
   driver_events_.up(endpoint, native_address(endpoint), true);
 }
 
-void Membership::notify_down(const GossipEndpoint& endpoint) {
+void Membership::notify_down(const InetAddressAndPort& endpoint) {
   driver_events_.down(endpoint, native_address(endpoint));
 }
 

@@ -33,8 +33,8 @@ namespace cassandra_like {
 
 // A whole row of system.peers_v2; drivers refuse half ones.
 struct PeerRow {
-  GossipEndpoint peer;
-  GossipEndpoint native;
+  InetAddressAndPort peer;
+  InetAddressAndPort native;
   Uuid host_id;
   NodeLocation location;
   std::string release_version;
@@ -44,22 +44,22 @@ struct PeerRow {
 };
 
 struct MembershipChanges {
-  bool ring = false;                       // topology() has another ring
-  bool liveness = false;                   // or others live
-  std::set<GossipEndpoint> peers_updated;  // ask peer_row() again
-  std::set<GossipEndpoint> peers_removed;  // from the system tables
+  bool ring = false;                           // topology() has another ring
+  bool liveness = false;                       // or others live
+  std::set<InetAddressAndPort> peers_updated;  // ask peer_row() again
+  std::set<InetAddressAndPort> peers_removed;  // from the system tables
   std::vector<DriverEvent> events;
   std::vector<Uuid> left_host_ids;  // nobody needs hints for them
   // Nodes that are being removed, each with who does it and waits for REPLICATION_DONE_REQ.
-  std::vector<std::pair<GossipEndpoint, GossipEndpoint>> replicas_to_restore;
+  std::vector<std::pair<InetAddressAndPort, InetAddressAndPort>> replicas_to_restore;
   bool is_local_removed = false;  // somebody removed this node from the ring: it has to drain
 };
 
 class Membership : public GossipSubscriber {
  public:
   struct Config {
-    GossipEndpoint local;
-    GossipEndpoint local_native;
+    InetAddressAndPort local;
+    InetAddressAndPort local_native;
     Uuid host_id;                 // of this node
     uint16_t native_port = 9042;  // of nodes that tell none
     Snitch snitch;                // none: what gossip says
@@ -75,65 +75,65 @@ class Membership : public GossipSubscriber {
   // The ring as it is now. The local node is always in it; as kLeft when it has no tokens and gets none.
   const TopologyPtr& topology();
   // Nothing while a part of the row is neither gossiped nor saved, or the node is no member.
-  std::optional<PeerRow> peer_row(const GossipEndpoint& endpoint) const;
+  std::optional<PeerRow> peer_row(const InetAddressAndPort& endpoint) const;
 
   // Questions. Tokens are sorted.
-  std::vector<Token> tokens(const GossipEndpoint& endpoint) const;
-  std::optional<GossipEndpoint> endpoint_of(const Uuid& host_id) const;
-  std::optional<Uuid> host_id(const GossipEndpoint& endpoint) const;
-  bool is_leaving(const GossipEndpoint& endpoint) const { return leaving_.contains(endpoint); }
-  NodeLocation location(const GossipEndpoint& endpoint) const;
+  std::vector<Token> tokens(const InetAddressAndPort& endpoint) const;
+  std::optional<InetAddressAndPort> endpoint_of(const Uuid& host_id) const;
+  std::optional<Uuid> host_id(const InetAddressAndPort& endpoint) const;
+  bool is_leaving(const InetAddressAndPort& endpoint) const { return leaving_.contains(endpoint); }
+  NodeLocation location(const InetAddressAndPort& endpoint) const;
 
   // `removenode`: kInvalid, in Cassandra's words, when the node may not be removed.
-  Result<GossipEndpoint> removable(const Uuid& host_id) const;
-  void add_leaving(const GossipEndpoint& endpoint);
+  Result<InetAddressAndPort> removable(const Uuid& host_id) const;
+  void add_leaving(const InetAddressAndPort& endpoint);
   // Its tokens go to others.
-  void excise(const GossipEndpoint& endpoint);
+  void excise(const InetAddressAndPort& endpoint);
 
   // --- GossipSubscriber
-  void on_join(const GossipEndpoint& endpoint, const EndpointState& state) override;
-  void on_alive(const GossipEndpoint& endpoint, const EndpointState& state) override;
-  void on_dead(const GossipEndpoint& endpoint, const EndpointState& state) override;
-  void on_remove(const GossipEndpoint& endpoint) override;
-  void on_restart(const GossipEndpoint& endpoint, const EndpointState& before) override;
-  void on_change(const GossipEndpoint& endpoint, ApplicationState state, const VersionedValue& value) override;
-  bool is_member(const GossipEndpoint& endpoint) const override { return members_.contains(endpoint); }
-  LocalStates saved_states(const GossipEndpoint& endpoint) const override;
+  void on_join(const InetAddressAndPort& endpoint, const EndpointState& state) override;
+  void on_alive(const InetAddressAndPort& endpoint, const EndpointState& state) override;
+  void on_dead(const InetAddressAndPort& endpoint, const EndpointState& state) override;
+  void on_remove(const InetAddressAndPort& endpoint) override;
+  void on_restart(const InetAddressAndPort& endpoint, const EndpointState& before) override;
+  void on_change(const InetAddressAndPort& endpoint, ApplicationState state, const VersionedValue& value) override;
+  bool is_member(const InetAddressAndPort& endpoint) const override { return members_.contains(endpoint); }
+  LocalStates saved_states(const InetAddressAndPort& endpoint) const override;
 
  private:
-  bool is_local(const GossipEndpoint& endpoint) const { return endpoint == config_.local; }
-  const EndpointState* state(const GossipEndpoint& endpoint) const { return gossiper_->state(endpoint); }
-  std::vector<Token> gossiped_tokens(const GossipEndpoint& endpoint) const;
-  GossipEndpoint native_address(const GossipEndpoint& endpoint) const;
-  std::optional<Uuid> gossiped_host_id(const GossipEndpoint& endpoint) const;
+  bool is_local(const InetAddressAndPort& endpoint) const { return endpoint == config_.local; }
+  const EndpointState* state(const InetAddressAndPort& endpoint) const { return gossiper_->state(endpoint); }
+  std::vector<Token> gossiped_tokens(const InetAddressAndPort& endpoint) const;
+  InetAddressAndPort native_address(const InetAddressAndPort& endpoint) const;
+  std::optional<Uuid> gossiped_host_id(const InetAddressAndPort& endpoint) const;
 
-  void handle_status(const GossipEndpoint& endpoint, const std::string& text);
-  void handle_boot(const GossipEndpoint& endpoint);
-  void handle_boot_replace(const GossipEndpoint& endpoint, const GossipEndpoint& old_node);
-  void handle_normal(const GossipEndpoint& endpoint, bool is_normal);
-  void handle_leaving(const GossipEndpoint& endpoint);
-  void handle_left(const GossipEndpoint& endpoint, int64_t expire_time);
-  void handle_moving(const GossipEndpoint& endpoint, Token token);
-  void handle_removing(const GossipEndpoint& endpoint, const state_values::ParsedStatus& status);
-  void handle_value(const GossipEndpoint& endpoint, ApplicationState state);
+  void handle_status(const InetAddressAndPort& endpoint, const std::string& text);
+  void handle_boot(const InetAddressAndPort& endpoint);
+  void handle_boot_replace(const InetAddressAndPort& endpoint, const InetAddressAndPort& old_node);
+  void handle_normal(const InetAddressAndPort& endpoint, bool is_normal);
+  void handle_leaving(const InetAddressAndPort& endpoint);
+  void handle_left(const InetAddressAndPort& endpoint, int64_t expire_time);
+  void handle_moving(const InetAddressAndPort& endpoint, Token token);
+  void handle_removing(const InetAddressAndPort& endpoint, const state_values::ParsedStatus& status);
+  void handle_value(const InetAddressAndPort& endpoint, ApplicationState state);
 
-  void claim_host_id(const GossipEndpoint& endpoint, const Uuid& host_id, std::set<GossipEndpoint>& to_remove);
+  void claim_host_id(const InetAddressAndPort& endpoint, const Uuid& host_id, std::set<InetAddressAndPort>& to_remove);
   // Claims tokens: those that nobody has, or that one has who started earlier.
-  void claim_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& tokens,
-                    std::set<GossipEndpoint> to_remove);
-  void ensure_tokens(const GossipEndpoint& endpoint, std::string_view status);
-  void remove_from_cluster(const GossipEndpoint& endpoint);
+  void claim_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens,
+                    std::set<InetAddressAndPort> to_remove);
+  void ensure_tokens(const InetAddressAndPort& endpoint, std::string_view status);
+  void remove_from_cluster(const InetAddressAndPort& endpoint);
 
   // locator.TokenMetadata.
-  void set_normal_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& tokens);
-  bool add_boot_tokens(const GossipEndpoint& endpoint, const std::vector<Token>& tokens,
-                       const GossipEndpoint* replaced);
-  bool set_host_id(const GossipEndpoint& endpoint, const Uuid& host_id);
-  void erase(const GossipEndpoint& endpoint);
+  void set_normal_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens);
+  bool add_boot_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens,
+                       const InetAddressAndPort* replaced);
+  bool set_host_id(const InetAddressAndPort& endpoint, const Uuid& host_id);
+  void erase(const InetAddressAndPort& endpoint);
 
-  void notify_up(const GossipEndpoint& endpoint);
-  void notify_down(const GossipEndpoint& endpoint);
-  Endpoint make_endpoint(const GossipEndpoint& endpoint) const;
+  void notify_up(const InetAddressAndPort& endpoint);
+  void notify_down(const InetAddressAndPort& endpoint);
+  Endpoint make_endpoint(const InetAddressAndPort& endpoint) const;
   std::vector<bool> liveness() const;
 
   Config config_;
@@ -141,19 +141,19 @@ class Membership : public GossipSubscriber {
   DriverEvents driver_events_;
   MembershipChanges changes_;
 
-  std::set<GossipEndpoint> members_;
-  std::map<Token, GossipEndpoint> tokens_;
-  std::map<Token, GossipEndpoint> boot_tokens_;
-  std::map<GossipEndpoint, Uuid> host_ids_;
-  std::map<Uuid, GossipEndpoint> endpoints_of_host_ids_;
-  std::set<GossipEndpoint> leaving_;
-  std::map<GossipEndpoint, Token> moving_;
-  std::map<GossipEndpoint, GossipEndpoint> replacing_;  // who replaces whom
-  std::map<GossipEndpoint, PeerRow> saved_;
+  std::set<InetAddressAndPort> members_;
+  std::map<Token, InetAddressAndPort> tokens_;
+  std::map<Token, InetAddressAndPort> boot_tokens_;
+  std::map<InetAddressAndPort, Uuid> host_ids_;
+  std::map<Uuid, InetAddressAndPort> endpoints_of_host_ids_;
+  std::set<InetAddressAndPort> leaving_;
+  std::map<InetAddressAndPort, Token> moving_;
+  std::map<InetAddressAndPort, InetAddressAndPort> replacing_;  // who replaces whom
+  std::map<InetAddressAndPort, PeerRow> saved_;
 
   bool ring_is_stale_ = true;
   bool liveness_is_stale_ = true;
-  std::vector<GossipEndpoint> snapshot_endpoints_;  // by the snapshot's indexes
+  std::vector<InetAddressAndPort> snapshot_endpoints_;  // by the snapshot's indexes
   TopologyPtr topology_;
 };
 

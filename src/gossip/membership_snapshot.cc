@@ -6,7 +6,7 @@
 
 namespace cassandra_like {
 
-std::vector<Token> Membership::tokens(const GossipEndpoint& endpoint) const {
+std::vector<Token> Membership::tokens(const InetAddressAndPort& endpoint) const {
   std::vector<Token> out;
   for (const auto& [token, owner] : tokens_) {
     if (owner == endpoint) out.push_back(token);
@@ -14,19 +14,19 @@ std::vector<Token> Membership::tokens(const GossipEndpoint& endpoint) const {
   return out;
 }
 
-std::optional<GossipEndpoint> Membership::endpoint_of(const Uuid& host_id) const {
+std::optional<InetAddressAndPort> Membership::endpoint_of(const Uuid& host_id) const {
   auto found = endpoints_of_host_ids_.find(host_id);
   if (found == endpoints_of_host_ids_.end()) return std::nullopt;
   return found->second;
 }
 
-std::optional<Uuid> Membership::host_id(const GossipEndpoint& endpoint) const {
+std::optional<Uuid> Membership::host_id(const InetAddressAndPort& endpoint) const {
   auto found = host_ids_.find(endpoint);
   if (found == host_ids_.end()) return std::nullopt;
   return found->second;
 }
 
-std::vector<Token> Membership::gossiped_tokens(const GossipEndpoint& endpoint) const {
+std::vector<Token> Membership::gossiped_tokens(const InetAddressAndPort& endpoint) const {
   const EndpointState* known = state(endpoint);
   const VersionedValue* value = known == nullptr ? nullptr : known->find(ApplicationState::kTokens);
   if (value == nullptr) return {};
@@ -36,14 +36,14 @@ std::vector<Token> Membership::gossiped_tokens(const GossipEndpoint& endpoint) c
   return {};
 }
 
-std::optional<Uuid> Membership::gossiped_host_id(const GossipEndpoint& endpoint) const {
+std::optional<Uuid> Membership::gossiped_host_id(const InetAddressAndPort& endpoint) const {
   const EndpointState* known = state(endpoint);
   auto id = Uuid::parse(known == nullptr ? std::string_view() : known->text(ApplicationState::kHostId));
   if (!id) LOG_ERROR("Node {} tells no host ID: its status is ignored", endpoint.to_string());
   return id;
 }
 
-NodeLocation Membership::location(const GossipEndpoint& endpoint) const {
+NodeLocation Membership::location(const InetAddressAndPort& endpoint) const {
   NodeLocation out;
   const EndpointState* known = state(endpoint);
   auto saved = saved_.find(endpoint);
@@ -55,21 +55,21 @@ NodeLocation Membership::location(const GossipEndpoint& endpoint) const {
   return config_.snitch ? config_.snitch(endpoint, out) : out;
 }
 
-GossipEndpoint Membership::native_address(const GossipEndpoint& endpoint) const {
+InetAddressAndPort Membership::native_address(const InetAddressAndPort& endpoint) const {
   if (is_local(endpoint)) return config_.local_native;
   const EndpointState* known = state(endpoint);
   if (known != nullptr) {
-    auto native = GossipEndpoint::parse(known->text(ApplicationState::kNativeAddressAndPort), config_.native_port);
-    if (!native) native = GossipEndpoint::parse(known->text(ApplicationState::kRpcAddress), config_.native_port);
+    auto native = InetAddressAndPort::parse(known->text(ApplicationState::kNativeAddressAndPort), config_.native_port);
+    if (!native) native = InetAddressAndPort::parse(known->text(ApplicationState::kRpcAddress), config_.native_port);
     if (native) return *native;
   }
   if (auto saved = saved_.find(endpoint); saved != saved_.end()) return saved->second.native;
-  GossipEndpoint out = endpoint;
+  InetAddressAndPort out = endpoint;
   out.port = config_.native_port;
   return out;
 }
 
-std::optional<PeerRow> Membership::peer_row(const GossipEndpoint& endpoint) const {
+std::optional<PeerRow> Membership::peer_row(const InetAddressAndPort& endpoint) const {
   const EndpointState* known = state(endpoint);
   if (is_local(endpoint) || known == nullptr || !is_member(endpoint)) return std::nullopt;
   auto saved = saved_.find(endpoint);
@@ -93,13 +93,13 @@ std::optional<PeerRow> Membership::peer_row(const GossipEndpoint& endpoint) cons
   return row;
 }
 
-Result<GossipEndpoint> Membership::removable(const Uuid& host_id) const {
+Result<InetAddressAndPort> Membership::removable(const Uuid& host_id) const {
   auto endpoint = endpoint_of(host_id);
   if (!endpoint) return invalid("Host ID not found.");
   if (!is_member(*endpoint)) return invalid("Node to be removed is not a member of the token ring");
   if (is_local(*endpoint)) return invalid("Cannot remove self");
   if (gossiper_->live().contains(*endpoint)) {
-    return invalid("Node /" + endpoint->to_string() +
+    return invalid("Node " + endpoint->to_string() +
                    " is alive and owns this ID. Use decommission command to remove it from the ring");
   }
   return *endpoint;
@@ -107,7 +107,7 @@ Result<GossipEndpoint> Membership::removable(const Uuid& host_id) const {
 
 // --- The snapshot
 
-Endpoint Membership::make_endpoint(const GossipEndpoint& endpoint) const {
+Endpoint Membership::make_endpoint(const InetAddressAndPort& endpoint) const {
   Endpoint out;
   if (auto id = host_id(endpoint)) out.host_id = *id;
   out.address = endpoint.host();
@@ -115,7 +115,7 @@ Endpoint Membership::make_endpoint(const GossipEndpoint& endpoint) const {
   const NodeLocation where = location(endpoint);
   out.datacenter = where.datacenter;
   out.rack = where.rack;
-  const GossipEndpoint native = native_address(endpoint);
+  const InetAddressAndPort native = native_address(endpoint);
   out.native_address = native.host();
   out.native_port = native.port;
   if (is_member(endpoint)) {
@@ -136,23 +136,23 @@ Endpoint Membership::make_endpoint(const GossipEndpoint& endpoint) const {
 
 std::vector<bool> Membership::liveness() const {
   std::vector<bool> out;
-  for (const GossipEndpoint& endpoint : snapshot_endpoints_) out.push_back(gossiper_->is_alive(endpoint));
+  for (const InetAddressAndPort& endpoint : snapshot_endpoints_) out.push_back(gossiper_->is_alive(endpoint));
   return out;
 }
 
 const TopologyPtr& Membership::topology() {
   if (topology_ && !ring_is_stale_ && !liveness_is_stale_) return topology_;
   if (!topology_ || ring_is_stale_) {
-    std::set<GossipEndpoint> all = members_;
+    std::set<InetAddressAndPort> all = members_;
     all.insert(config_.local);
     for (const auto& [token, owner] : boot_tokens_) all.insert(owner);
     snapshot_endpoints_.assign(all.begin(), all.end());
     // A ring gives a token that two endpoints have to the first: in the future that a replacement is placed in, it has
     // the tokens of the one that it replaces.
     std::stable_partition(snapshot_endpoints_.begin(), snapshot_endpoints_.end(),
-                          [&](const GossipEndpoint& e) { return replacing_.contains(e); });
+                          [&](const InetAddressAndPort& e) { return replacing_.contains(e); });
     std::vector<Endpoint> endpoints;
-    for (const GossipEndpoint& endpoint : snapshot_endpoints_) endpoints.push_back(make_endpoint(endpoint));
+    for (const InetAddressAndPort& endpoint : snapshot_endpoints_) endpoints.push_back(make_endpoint(endpoint));
     auto local = std::find(snapshot_endpoints_.begin(), snapshot_endpoints_.end(), config_.local);
     auto ring = std::make_shared<TokenRing>(std::move(endpoints),
                                             static_cast<EndpointIndex>(local - snapshot_endpoints_.begin()));

@@ -127,7 +127,7 @@ Result<RackDcProperties> parse_rackdc(std::string_view text) {
   return out;
 }
 
-Result<TopologyProperties> TopologyProperties::parse(std::string_view text, const GossipEndpoint& local) {
+Result<TopologyProperties> TopologyProperties::parse(std::string_view text, const InetAddressAndPort& local) {
   ASSIGN_OR_RETURN(auto properties, parse_properties(text));
   TopologyProperties out;
   for (const auto& [key, value] : properties) {
@@ -137,7 +137,7 @@ Result<TopologyProperties> TopologyProperties::parse(std::string_view text, cons
     }
     std::string host = key;
     std::erase(host, '/');
-    auto endpoint = GossipEndpoint::parse(host, local.port);
+    auto endpoint = InetAddressAndPort::parse(host, local.port);
     if (!endpoint) return config_error("Unknown host " + host + " in cassandra-topology.properties");
     out.locations_[*endpoint] = parse_location(value);
   }
@@ -150,34 +150,34 @@ Result<TopologyProperties> TopologyProperties::parse(std::string_view text, cons
   return out;
 }
 
-std::optional<NodeLocation> TopologyProperties::location(const GossipEndpoint& endpoint) const {
+std::optional<NodeLocation> TopologyProperties::location(const InetAddressAndPort& endpoint) const {
   auto found = locations_.find(endpoint);
   return found == locations_.end() ? default_ : found->second;
 }
 
 NodeLocation simple_location() { return {"datacenter1", "rack1"}; }
 
-NodeLocation inferred_location(const GossipEndpoint& endpoint) {
-  return {std::to_string(endpoint.address[1]), std::to_string(endpoint.address[2])};
+NodeLocation inferred_location(const InetAddressAndPort& endpoint) {
+  return {std::to_string(endpoint.bytes[1]), std::to_string(endpoint.bytes[2])};
 }
 
 Snitch simple_snitch() {
-  return [](const GossipEndpoint&, const NodeLocation&) { return simple_location(); };
+  return [](const InetAddressAndPort&, const NodeLocation&) { return simple_location(); };
 }
 
 Snitch rack_inferring_snitch() {
-  return [](const GossipEndpoint& endpoint, const NodeLocation&) { return inferred_location(endpoint); };
+  return [](const InetAddressAndPort& endpoint, const NodeLocation&) { return inferred_location(endpoint); };
 }
 
 Snitch property_file_snitch(TopologyProperties file) {
-  return [file = std::move(file)](const GossipEndpoint& endpoint, const NodeLocation&) {
+  return [file = std::move(file)](const InetAddressAndPort& endpoint, const NodeLocation&) {
     return file.location(endpoint).value_or(NodeLocation{kUnknownDatacenter, kUnknownRack});
   };
 }
 
-Snitch gossiping_property_file_snitch(const GossipEndpoint& local, RackDcProperties own,
+Snitch gossiping_property_file_snitch(const InetAddressAndPort& local, RackDcProperties own,
                                       std::optional<TopologyProperties> file) {
-  return [local, own = std::move(own.location), file = std::move(file)](const GossipEndpoint& endpoint,
+  return [local, own = std::move(own.location), file = std::move(file)](const InetAddressAndPort& endpoint,
                                                                         const NodeLocation& gossiped) {
     if (endpoint == local) return own;
     NodeLocation out = gossiped;

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "gossip/gossip_endpoint.h"
+#include "messaging/wire/endpoint_codec.h"
 
 namespace cassandra_like {
 
@@ -27,7 +27,7 @@ struct NodeLocation {
 };
 
 // Where a node is, given what gossip says of it.
-using Snitch = std::function<NodeLocation(const GossipEndpoint&, const NodeLocation& gossiped)>;
+using Snitch = std::function<NodeLocation(const InetAddressAndPort&, const NodeLocation& gossiped)>;
 
 inline constexpr const char* kUnknownDatacenter = "UNKNOWN_DC";
 inline constexpr const char* kUnknownRack = "UNKNOWN_RACK";
@@ -47,23 +47,23 @@ Result<RackDcProperties> parse_rackdc(std::string_view text);
 class TopologyProperties {
  public:
   // kConfigError for a host that is no numeric address, and when neither `local` nor a default is there.
-  static Result<TopologyProperties> parse(std::string_view text, const GossipEndpoint& local);
+  static Result<TopologyProperties> parse(std::string_view text, const InetAddressAndPort& local);
   // Nothing for a node that is not there, without a default.
-  std::optional<NodeLocation> location(const GossipEndpoint& endpoint) const;
+  std::optional<NodeLocation> location(const InetAddressAndPort& endpoint) const;
 
  private:
-  std::map<GossipEndpoint, NodeLocation> locations_;
+  std::map<InetAddressAndPort, NodeLocation> locations_;
   std::optional<NodeLocation> default_;
 };
 
 NodeLocation simple_location();
-NodeLocation inferred_location(const GossipEndpoint& endpoint);
+NodeLocation inferred_location(const InetAddressAndPort& endpoint);
 
 Snitch simple_snitch();
 Snitch rack_inferring_snitch();
 // A node that the file does not name is in UNKNOWN_DC, UNKNOWN_RACK.
 Snitch property_file_snitch(TopologyProperties file);
-Snitch gossiping_property_file_snitch(const GossipEndpoint& local, RackDcProperties own,
+Snitch gossiping_property_file_snitch(const InetAddressAndPort& local, RackDcProperties own,
                                       std::optional<TopologyProperties> file);
 
 }  // namespace cassandra_like

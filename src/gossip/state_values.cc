@@ -86,9 +86,9 @@ std::optional<Bytes> latin_bytes(std::string_view text) {
 }  // namespace
 
 std::string bootstrapping(std::span<const Token> tokens) { return with_token(kBoot, tokens); }
-std::string boot_replacing(const GossipEndpoint& old_node) { return join(kBootReplace, old_node.host()); }
-std::string boot_replacing_with_port(const GossipEndpoint& old_node) {
-  return join(kBootReplace, old_node.to_string());
+std::string boot_replacing(const InetAddressAndPort& old_node) { return join(kBootReplace, old_node.host()); }
+std::string boot_replacing_with_port(const InetAddressAndPort& old_node) {
+  return join(kBootReplace, old_node.host_and_port());
 }
 std::string normal(std::span<const Token> tokens) { return with_token(kNormal, tokens); }
 std::string leaving(std::span<const Token> tokens) { return with_token(kLeaving, tokens); }
@@ -122,8 +122,8 @@ std::string tokens(std::span<const Token> tokens) {
 std::string removal_coordinator(const Uuid& host_id) { return join(kRemover, host_id.to_string()); }
 std::string boolean(bool value) { return value ? "true" : "false"; }
 std::string number(double value) { return double_to_text(value); }
-std::string address(const GossipEndpoint& endpoint) { return endpoint.host(); }
-std::string address_and_port(const GossipEndpoint& endpoint) { return endpoint.to_string(); }
+std::string address(const InetAddressAndPort& endpoint) { return endpoint.host(); }
+std::string address_and_port(const InetAddressAndPort& endpoint) { return endpoint.host_and_port(); }
 
 std::string sstable_versions(std::span<const std::string> versions) {
   std::string out;
@@ -152,7 +152,7 @@ Result<ParsedStatus> parse_status(std::string_view text, uint16_t default_port) 
       out.token = parse_int64(piece(1));
       break;
     case StatusWord::kBootReplace:
-      out.replaced = GossipEndpoint::parse(piece(1), default_port);
+      out.replaced = InetAddressAndPort::parse(piece(1), default_port);
       break;
     case StatusWord::kRemoved:
       out.expire_time = parse_int64(piece(2));

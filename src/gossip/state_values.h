@@ -24,7 +24,7 @@
 
 #include "base/result.h"
 #include "base/uuid.h"
-#include "gossip/gossip_endpoint.h"
+#include "messaging/wire/endpoint_codec.h"
 #include "model/key.h"
 
 namespace cassandra_like::state_values {
@@ -44,8 +44,8 @@ inline constexpr std::string_view kRemover = "REMOVER";
 
 // The tokens of a node that has some: the first one is shown.
 std::string bootstrapping(std::span<const Token> tokens);
-std::string boot_replacing(const GossipEndpoint& old_node);            // STATUS
-std::string boot_replacing_with_port(const GossipEndpoint& old_node);  // STATUS_WITH_PORT
+std::string boot_replacing(const InetAddressAndPort& old_node);            // STATUS
+std::string boot_replacing_with_port(const InetAddressAndPort& old_node);  // STATUS_WITH_PORT
 std::string normal(std::span<const Token> tokens);
 std::string leaving(std::span<const Token> tokens);
 std::string left(std::span<const Token> tokens, int64_t expire_time_ms);
@@ -59,8 +59,8 @@ std::string tokens(std::span<const Token> tokens);
 std::string removal_coordinator(const Uuid& host_id);
 std::string boolean(bool value);
 std::string number(double value);  // LOAD, SEVERITY
-std::string address(const GossipEndpoint& endpoint);
-std::string address_and_port(const GossipEndpoint& endpoint);
+std::string address(const InetAddressAndPort& endpoint);
+std::string address_and_port(const InetAddressAndPort& endpoint);
 std::string sstable_versions(std::span<const std::string> versions);
 
 enum class StatusWord {
@@ -79,10 +79,10 @@ enum class StatusWord {
 };
 struct ParsedStatus {
   StatusWord status = StatusWord::kNone;
-  std::optional<Token> token;              // BOOT, NORMAL, LEAVING, LEFT, MOVING
-  std::optional<GossipEndpoint> replaced;  // BOOT_REPLACE
-  std::optional<Uuid> host_id;             // removing, removed
-  std::optional<int64_t> expire_time;      // LEFT, removed
+  std::optional<Token> token;                  // BOOT, NORMAL, LEAVING, LEFT, MOVING
+  std::optional<InetAddressAndPort> replaced;  // BOOT_REPLACE
+  std::optional<Uuid> host_id;                 // removing, removed
+  std::optional<int64_t> expire_time;          // LEFT, removed
 
   bool operator==(const ParsedStatus&) const = default;
 };

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "gossip/gossip_endpoint.h"
 #include "gossip/modified_utf8.h"
+#include "messaging/wire/endpoint_codec.h"
 #include "tests/gossip/gossip_testing.h"
 
 namespace cassandra_like {
@@ -19,8 +19,8 @@ using state_values::StatusWord;
 constexpr int64_t kExpires = 1'700'000'000'123;
 const std::vector<Token> kTokens = {-9223372036854775807, -1, 0, 1, 255, 4611686018427387904};
 const Uuid kHost = *Uuid::parse("12345678-9abc-4def-8123-456789abcdef");
-const GossipEndpoint kOld = *GossipEndpoint::parse("10.0.0.7:7010");
-const GossipEndpoint kOld6 = *GossipEndpoint::parse("[fd00::7]:7010");
+const InetAddressAndPort kOld = *InetAddressAndPort::parse("10.0.0.7:7010");
+const InetAddressAndPort kOld6 = *InetAddressAndPort::parse("[fd00::7]:7010");
 
 TEST(StateValues, AreThoseThatCassandraMakes) {
   const std::map<std::string, std::string> ours = {
@@ -44,7 +44,7 @@ TEST(StateValues, AreThoseThatCassandraMakes) {
       {"SEVERITY", state_values::number(0.0)},
       {"INTERNAL_IP", state_values::address(kOld6)},
       {"INTERNAL_ADDRESS_AND_PORT", state_values::address_and_port(kOld6)},
-      {"NATIVE_ADDRESS_AND_PORT", state_values::address_and_port(*GossipEndpoint::parse("10.0.0.7:9042"))},
+      {"NATIVE_ADDRESS_AND_PORT", state_values::address_and_port(*InetAddressAndPort::parse("10.0.0.7:9042"))},
   };
   EXPECT_EQ(ours, oracle().values);
 }
@@ -52,7 +52,7 @@ TEST(StateValues, AreThoseThatCassandraMakes) {
 TEST(StateValues, StatusesThatCassandraMakesAreParsed) {
   auto parsed = [](const char* name) { return *state_values::parse_status(oracle().values.at(name)); };
   const Token first = kTokens[0];
-  GossipEndpoint old_without_port = kOld;
+  InetAddressAndPort old_without_port = kOld;
   old_without_port.port = kDefaultStoragePort;
   EXPECT_EQ(parsed("BOOT"), (ParsedStatus{StatusWord::kBoot, first, {}, {}, {}}));
   EXPECT_EQ(parsed("BOOT_REPLACE"), (ParsedStatus{StatusWord::kBootReplace, {}, old_without_port, {}, {}}));
@@ -145,23 +145,23 @@ TEST(EndpointState, WhoIsDeadWhoIsSilentWhoJoins) {
   }
 }
 
-TEST(GossipEndpoint, SortsAsInCassandra) {
-  std::vector<GossipEndpoint> endpoints;
-  for (const std::string& text : oracle().order) endpoints.push_back(*GossipEndpoint::parse(text));
+TEST(InetAddressAndPort, SortsAsInCassandra) {
+  std::vector<InetAddressAndPort> endpoints;
+  for (const std::string& text : oracle().order) endpoints.push_back(*InetAddressAndPort::parse(text));
   std::reverse(endpoints.begin(), endpoints.end());
   std::sort(endpoints.begin(), endpoints.end());
   std::vector<std::string> sorted;
-  for (const GossipEndpoint& endpoint : endpoints) sorted.push_back(endpoint.to_string());
+  for (const InetAddressAndPort& endpoint : endpoints) sorted.push_back(endpoint.host_and_port());
   EXPECT_EQ(sorted, oracle().order);
 }
 
-TEST(GossipEndpoint, ParsesAddressesWithAndWithoutPorts) {
-  EXPECT_EQ(GossipEndpoint::parse("10.0.0.1", 7001)->to_string(), "10.0.0.1:7001");
-  EXPECT_EQ(GossipEndpoint::parse("10.0.0.1:99", 7001)->to_string(), "10.0.0.1:99");
-  EXPECT_EQ(GossipEndpoint::parse("::1", 7001)->to_string(), "[0:0:0:0:0:0:0:1]:7001");
-  EXPECT_EQ(GossipEndpoint::parse("[::1]:99", 7001)->to_string(), "[0:0:0:0:0:0:0:1]:99");
+TEST(InetAddressAndPort, ParsesAddressesWithAndWithoutPorts) {
+  EXPECT_EQ(InetAddressAndPort::parse("10.0.0.1", 7001)->host_and_port(), "10.0.0.1:7001");
+  EXPECT_EQ(InetAddressAndPort::parse("10.0.0.1:99", 7001)->host_and_port(), "10.0.0.1:99");
+  EXPECT_EQ(InetAddressAndPort::parse("::1", 7001)->host_and_port(), "[0:0:0:0:0:0:0:1]:7001");
+  EXPECT_EQ(InetAddressAndPort::parse("[::1]:99", 7001)->host_and_port(), "[0:0:0:0:0:0:0:1]:99");
   for (const char* text : {"", "seed.example", "10.0.0.1:", "10.0.0.1:70000", "[::1", "[::1]x", "10.0.0.x"}) {
-    EXPECT_FALSE(GossipEndpoint::parse(text).has_value()) << text;
+    EXPECT_FALSE(InetAddressAndPort::parse(text).has_value()) << text;
   }
 }
 

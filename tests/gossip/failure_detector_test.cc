@@ -9,7 +9,7 @@ namespace {
 
 using namespace gossip_testing;
 
-const GossipEndpoint kPeer = node(2);
+const InetAddressAndPort kPeer = node(2);
 
 // A detector that has seen a heartbeat each second, the last at the returned time.
 int64_t beat(FailureDetector& detector, int64_t from, int count) {

@@ -43,7 +43,7 @@ class Liar {
     }
     return out;
   }
-  GossipEndpoint endpoint() { return node(1 + static_cast<int>(random_.below(kNodes))); }
+  InetAddressAndPort endpoint() { return node(1 + static_cast<int>(random_.below(kNodes))); }
   uint64_t below(uint64_t bound) { return random_.below(bound); }
 
  private:
@@ -93,7 +93,7 @@ class Liar {
 void hear_lies(uint64_t seed) {
   Liar liar(seed);
   SeededRandom random(seed);
-  GossipEndpoint native = node(1);
+  InetAddressAndPort native = node(1);
   native.port = 9042;
   Membership membership({node(1), native, host_id_of(1), 9042, nullptr});
   Gossiper::Config config{node(1), "c", "p", {node(2)}};
@@ -105,7 +105,7 @@ void hear_lies(uint64_t seed) {
   ASSERT_TRUE(gossiper.set_local_states(cassandra_like::normal_states(own), at(0)).ok());
   for (int second = 1; second < 400; ++second) {
     const GossipTime now = at(second);
-    const GossipEndpoint from = liar.endpoint();
+    const InetAddressAndPort from = liar.endpoint();
     switch (liar.below(8)) {
       case 0:
         gossiper.on_syn(from, {"c", "p", liar.digests()}, now.millis, now);
@@ -148,7 +148,7 @@ void hear_lies(uint64_t seed) {
     }
     std::sort(claimed.begin(), claimed.end());
     ASSERT_EQ(std::adjacent_find(claimed.begin(), claimed.end()), claimed.end()) << "seed " << seed;
-    for (const GossipEndpoint& peer : membership.take_changes().peers_updated) {
+    for (const InetAddressAndPort& peer : membership.take_changes().peers_updated) {
       auto row = membership.peer_row(peer);
       ASSERT_FALSE(row && (row->tokens.empty() || row->release_version.empty())) << "seed " << seed;
     }

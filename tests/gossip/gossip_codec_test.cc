@@ -10,13 +10,13 @@ namespace {
 
 using namespace gossip_testing;
 
-const GossipEndpoint kNode1 = *GossipEndpoint::parse("10.0.0.1:7000");
-const GossipEndpoint kNode7 = *GossipEndpoint::parse("[fd00::7]:7010");
+const InetAddressAndPort kNode1 = *InetAddressAndPort::parse("10.0.0.1:7000");
+const InetAddressAndPort kNode7 = *InetAddressAndPort::parse("[fd00::7]:7010");
 constexpr int32_t kMax = std::numeric_limits<int32_t>::max();
 const std::string kZurich = std::string("Z\u00fcrich\0\u20ac\U0001F600", 15);
 
 GossipDigests oracle_digests() {
-  return {{kNode1, 1'700'000'000, 42}, {kNode7, 0, -1}, {*GossipEndpoint::parse("10.0.0.255:65535"), kMax, kMax}};
+  return {{kNode1, 1'700'000'000, 42}, {kNode7, 0, -1}, {*InetAddressAndPort::parse("10.0.0.255:65535"), kMax, kMax}};
 }
 
 EndpointStates oracle_states() {

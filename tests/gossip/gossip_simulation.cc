@@ -17,8 +17,7 @@ constexpr const char* kPartitioner = "org.apache.cassandra.dht.Murmur3Partitione
 GossipSimulation::GossipSimulation(Config config) : config_(config), random_(config.seed) {
   for (int i = 0; i < config_.nodes; ++i) {
     auto node = std::make_unique<Node>();
-    const std::array<char, 4> address = {10, 0, static_cast<char>(i / 250), static_cast<char>(i % 250 + 1)};
-    node->endpoint = *GossipEndpoint::from_bytes(BytesView(address.data(), 4), kDefaultStoragePort);
+    node->endpoint.bytes = {10, 0, static_cast<uint8_t>(i / 250), static_cast<uint8_t>(i % 250 + 1)};
     node->host_id = host_id_of(i + 1);
     for (size_t t = 0; t < config_.tokens; ++t) node->tokens.push_back(static_cast<Token>(random_.next()));
     std::sort(node->tokens.begin(), node->tokens.end());
@@ -44,14 +43,14 @@ void GossipSimulation::later(int n, int64_t nanos, std::function<void()> what) {
   });
 }
 
-int GossipSimulation::index_of(const GossipEndpoint& endpoint) const { return indexes_.at(endpoint); }
+int GossipSimulation::index_of(const InetAddressAndPort& endpoint) const { return indexes_.at(endpoint); }
 
 // --- Lives
 
 void GossipSimulation::begin_life(int n) {
   Node& node = at(n);
   ++node.number_of_life;
-  GossipEndpoint native = node.endpoint;
+  InetAddressAndPort native = node.endpoint;
   native.port = 9042;
   node.membership =
       std::make_unique<Membership>(Membership::Config{node.endpoint, native, node.host_id, 9042, nullptr});
@@ -76,7 +75,7 @@ void GossipSimulation::start(int n) {
   begin_life(n);
   Node& node = at(n);
   node.life = Life::kShadow;
-  std::vector<GossipEndpoint> peers;
+  std::vector<InetAddressAndPort> peers;
   for (const PeerRow& row : node.saved_peers) peers.push_back(row.peer);
   const auto state = node.gossiper->begin_shadow_round(peers, time_of(node));
   flush(n);
@@ -116,7 +115,7 @@ void GossipSimulation::join(int n) {
   const int32_t generation =
       config_.bug == Bug::kGenerationFromClock ? from_clock : next_generation(node.saved_generation, now.millis);
   node.saved_generation = generation;
-  GossipEndpoint native = node.endpoint;
+  InetAddressAndPort native = node.endpoint;
   native.port = 9042;
   const LocalNode local{
       node.host_id, node.endpoint, native, {"datacenter1", "rack1"}, "5.0.9", config_.messaging_version,
@@ -227,7 +226,7 @@ void GossipSimulation::deliver(int to, Packet packet) {
 void GossipSimulation::receive(int to, const Packet& packet) {
   Gossiper& gossiper = *at(to).gossiper;
   const GossipTime now = time_of(at(to));
-  const GossipEndpoint& from = at(packet.from).endpoint;
+  const InetAddressAndPort& from = at(packet.from).endpoint;
   switch (packet.kind) {
     case Kind::kSyn:
       gossiper.on_syn(from, *decode_syn(packet.payload), packet.created_ms, now);
@@ -308,7 +307,7 @@ void GossipSimulation::check() {
   for (int a = 0; a < config_.nodes; ++a) {
     Node& node = at(a);
     if (node.life != Life::kUp) continue;
-    auto fault = [&](const std::string& what, const GossipEndpoint& about) {
+    auto fault = [&](const std::string& what, const InetAddressAndPort& about) {
       faults_.push_back("second " + std::to_string(now_ / kSecond) + ", node " + std::to_string(a) + ": " + what + " " +
                         about.to_string());
     };

@@ -80,7 +80,7 @@ class GossipSimulation {
     int64_t sent_at;
   };
   struct Node {
-    GossipEndpoint endpoint;
+    InetAddressAndPort endpoint;
     Uuid host_id;
     std::vector<Token> tokens;
     int64_t clock_offset_ms = 0;
@@ -91,9 +91,9 @@ class GossipSimulation {
     bool is_removed = false;
     std::unique_ptr<Membership> membership;
     std::unique_ptr<Gossiper> gossiper;
-    std::deque<Packet> waiting;                     // while it is paused
-    std::map<GossipEndpoint, int32_t> generations;  // that it has seen
-    std::set<GossipEndpoint> accepted_removals;
+    std::deque<Packet> waiting;                         // while it is paused
+    std::map<InetAddressAndPort, int32_t> generations;  // that it has seen
+    std::set<InetAddressAndPort> accepted_removals;
   };
 
   Node& at(int n) { return *nodes_[static_cast<size_t>(n)]; }
@@ -110,14 +110,14 @@ class GossipSimulation {
   void deliver(int to, Packet packet);
   void receive(int to, const Packet& packet);
   bool is_cut(int a, int b) const;
-  int index_of(const GossipEndpoint& endpoint) const;
+  int index_of(const InetAddressAndPort& endpoint) const;
   void check();
   std::string difference_of(int a, int b);
 
   Config config_;
   SeededRandom random_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::map<GossipEndpoint, int> indexes_;
+  std::map<InetAddressAndPort, int> indexes_;
   std::vector<std::set<int>> groups_;
   int64_t now_ = 0;
   uint64_t next_event_ = 0;

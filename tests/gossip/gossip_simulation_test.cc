@@ -190,7 +190,7 @@ TEST(GossipSimulation, AnAssassinatedNodeDoesNotComeBackThoughItLives) {
 }
 
 TEST(GossipSimulation, TheCheckerFindsThatRemovedNodesAreForgottenTooSoon) {
-  EXPECT_THAT(assassinate_a_paused_node(Bug::kForgetsAtOnce), ::testing::Contains(HasSubstr("takes back 10.0.0.5")));
+  EXPECT_THAT(assassinate_a_paused_node(Bug::kForgetsAtOnce), ::testing::Contains(HasSubstr("takes back /10.0.0.5")));
 }
 
 // --- Echo

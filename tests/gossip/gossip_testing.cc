@@ -44,12 +44,12 @@ OracleLines read_lines() {
 
 }  // namespace
 
-GossipEndpoint node(int n) { return *GossipEndpoint::parse("10.0.0." + std::to_string(n)); }
+InetAddressAndPort node(int n) { return *InetAddressAndPort::parse("10.0.0." + std::to_string(n)); }
 
 Uuid host_id_of(int n) { return Uuid::random(0x1000, static_cast<uint64_t>(n)); }
 
 LocalStates normal_states(int n, const std::vector<Token>& tokens) {
-  GossipEndpoint native = node(n);
+  InetAddressAndPort native = node(n);
   native.port = 9042;
   return {{ApplicationState::kHostId, host_id_of(n).to_string()},
           {ApplicationState::kDc, "dc1"},
@@ -77,18 +77,18 @@ void SeededRandom::fill(char* out, size_t size) {
   for (size_t i = 0; i < size; ++i) out[i] = static_cast<char>(next());
 }
 
-void WritingSubscriber::on_change(const GossipEndpoint& e, ApplicationState state, const VersionedValue& value) {
+void WritingSubscriber::on_change(const InetAddressAndPort& e, ApplicationState state, const VersionedValue& value) {
   write("change", e);
   written_.back() += " " + std::string(application_state_name(state)) + "=" + value.value;
 }
 
-LocalStates WritingSubscriber::saved_states(const GossipEndpoint& e) const {
+LocalStates WritingSubscriber::saved_states(const InetAddressAndPort& e) const {
   auto found = saved.find(e);
   return found == saved.end() ? LocalStates{} : found->second;
 }
 
-void WritingSubscriber::write(const std::string& what, const GossipEndpoint& e) {
-  written_.push_back(what + " " + std::to_string(e.address[3]));
+void WritingSubscriber::write(const std::string& what, const InetAddressAndPort& e) {
+  written_.push_back(what + " " + std::to_string(e.bytes[3]));
 }
 
 const OracleLines& oracle() {

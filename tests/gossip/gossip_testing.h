@@ -14,7 +14,7 @@
 namespace cassandra_like::gossip_testing {
 
 // 10.0.0.n:7000.
-GossipEndpoint node(int n);
+InetAddressAndPort node(int n);
 Uuid host_id_of(int n);
 // The states of a node in the ring: STATUS_WITH_PORT NORMAL, TOKENS, HOST_ID, DC dc1, RACK r1, RELEASE_VERSION 5.0.9,
 // SCHEMA, NATIVE_ADDRESS_AND_PORT, RPC_READY.
@@ -41,22 +41,22 @@ class SeededRandom : public Random {
 // "join 2", "alive 2", "dead 2", "remove 2", "restart 2", "change 2 LOAD=1.0".
 class WritingSubscriber : public GossipSubscriber {
  public:
-  void on_join(const GossipEndpoint& e, const EndpointState&) override { write("join", e); }
-  void on_alive(const GossipEndpoint& e, const EndpointState&) override { write("alive", e); }
-  void on_dead(const GossipEndpoint& e, const EndpointState&) override { write("dead", e); }
-  void on_remove(const GossipEndpoint& e) override { write("remove", e); }
-  void on_restart(const GossipEndpoint& e, const EndpointState&) override { write("restart", e); }
-  void on_change(const GossipEndpoint& e, ApplicationState state, const VersionedValue& value) override;
-  bool is_member(const GossipEndpoint& e) const override { return members.contains(e); }
-  LocalStates saved_states(const GossipEndpoint& e) const override;
+  void on_join(const InetAddressAndPort& e, const EndpointState&) override { write("join", e); }
+  void on_alive(const InetAddressAndPort& e, const EndpointState&) override { write("alive", e); }
+  void on_dead(const InetAddressAndPort& e, const EndpointState&) override { write("dead", e); }
+  void on_remove(const InetAddressAndPort& e) override { write("remove", e); }
+  void on_restart(const InetAddressAndPort& e, const EndpointState&) override { write("restart", e); }
+  void on_change(const InetAddressAndPort& e, ApplicationState state, const VersionedValue& value) override;
+  bool is_member(const InetAddressAndPort& e) const override { return members.contains(e); }
+  LocalStates saved_states(const InetAddressAndPort& e) const override;
 
   std::vector<std::string> take() { return std::exchange(written_, {}); }
 
-  std::set<GossipEndpoint> members;
-  std::map<GossipEndpoint, LocalStates> saved;
+  std::set<InetAddressAndPort> members;
+  std::map<InetAddressAndPort, LocalStates> saved;
 
  private:
-  void write(const std::string& what, const GossipEndpoint& e);
+  void write(const std::string& what, const InetAddressAndPort& e);
   std::vector<std::string> written_;
 };
 

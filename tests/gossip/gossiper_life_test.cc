@@ -160,7 +160,7 @@ TEST(ShadowRound, ASeedThatAsksIsInItsOwn) {
 }
 
 // The second in which it ends, and what it sent at which second.
-std::pair<int, std::string> lonely_round(Rig& rig, std::vector<GossipEndpoint> peers, ShadowRound end) {
+std::pair<int, std::string> lonely_round(Rig& rig, std::vector<InetAddressAndPort> peers, ShadowRound end) {
   std::string said;
   ShadowRound state = rig.gossiper.begin_shadow_round(peers, at(0));
   for (int second = 1;; ++second) {
@@ -211,7 +211,7 @@ std::string start_after(const EndpointState& known_of_this, Gossiper::StartupChe
 }
 
 const std::string kTaken =
-    "A node with address 10.0.0.1:7000 already exists, cancelling join. Use cassandra.replace_address if you want to "
+    "A node with address /10.0.0.1:7000 already exists, cancelling join. Use cassandra.replace_address if you want to "
     "replace this node.";
 
 EndpointState with_status(const char* status) {
@@ -278,11 +278,11 @@ TEST(Assassination, OfANodeThatGivesASignOfLifeIsRefused) {
   auto ticket = rig.gossiper.begin_assassination(node(3));
   rig.beat(3, 50, at(5));
   EXPECT_EQ(rig.gossiper.finish_assassination(ticket, {}, at(31), rig.random).error().message(),
-            "Endpoint still alive: 10.0.0.3:7000 heartbeat changed while trying to assassinate it");
+            "Endpoint still alive: /10.0.0.3:7000 heartbeat changed while trying to assassinate it");
   ticket = rig.gossiper.begin_assassination(node(3));
   rig.hear(3, state_of(generation_at(6), 50, {}), at(6));
   EXPECT_EQ(rig.gossiper.finish_assassination(ticket, {}, at(31), rig.random).error().message(),
-            "Endpoint still alive: 10.0.0.3:7000 generation changed while trying to assassinate it");
+            "Endpoint still alive: /10.0.0.3:7000 generation changed while trying to assassinate it");
 }
 
 TEST(Assassination, OfANodeThatNobodyKnowsNeedsNoWait) {
@@ -322,7 +322,7 @@ TEST(Removal, OfANodeThatRestartedMeanwhileIsRefused) {
 
 TEST(Seeds, AReloadReplacesThemUnlessNoneIsLeft) {
   Rig rig({2, 3});
-  const std::vector<GossipEndpoint> others = {node(1), node(4)}, none = {node(1)};
+  const std::vector<InetAddressAndPort> others = {node(1), node(4)}, none = {node(1)};
   EXPECT_THAT(rig.gossiper.reload_seeds(others), ElementsAre(node(4)));
   EXPECT_THAT(rig.gossiper.reload_seeds(none), ElementsAre(node(4)));
 }

@@ -23,7 +23,7 @@ std::vector<std::string> Rig::sends() {
   static constexpr const char* kNames[] = {"SYN", "ACK", "ACK2", "SHUTDOWN", "ECHO"};
   std::vector<std::string> out;
   for (const GossipSend& send : gossiper.take_output().sends) {
-    out.push_back(std::to_string(send.to.address[3]) + " " + kNames[send.message.index()]);
+    out.push_back(std::to_string(send.to.bytes[3]) + " " + kNames[send.message.index()]);
   }
   std::sort(out.begin(), out.end());
   return out;

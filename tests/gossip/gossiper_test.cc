@@ -83,8 +83,8 @@ TEST_F(Examination, AnotherClusterOrPartitionerIsRefusedWithALineThatNamesThePee
   rig.gossiper.on_syn(node(2), {"Other", kMurmur3, {{node(5), 1, 1}}}, 0, at(1));
   rig.gossiper.on_syn(node(2), {"Test Cluster", "RandomPartitioner", {}}, 0, at(1));
   EXPECT_THAT(rig.sends(), IsEmpty());
-  EXPECT_THAT(log.lines, ElementsAre("ClusterName mismatch from 10.0.0.2:7000 Other!=Test Cluster",
-                                     "Partitioner mismatch from 10.0.0.2:7000 RandomPartitioner!=" + kMurmur3));
+  EXPECT_THAT(log.lines, ElementsAre("ClusterName mismatch from /10.0.0.2:7000 Other!=Test Cluster",
+                                     "Partitioner mismatch from /10.0.0.2:7000 RandomPartitioner!=" + kMurmur3));
 }
 
 TEST_F(Examination, AFloodOfRefusedPeersDoesNotFloodTheLog) {

@@ -24,7 +24,7 @@ std::vector<std::string> told(const LocalStates& states) {
 using Told = std::vector<std::string>;
 
 TEST(LocalStates, AStartingNodeTellsAllThatAPeerMustSee) {
-  GossipEndpoint native = node(1);
+  InetAddressAndPort native = node(1);
   native.port = 9042;
   const LocalNode local{host_id_of(1),        node(1),       native, {"dc1", "r1"}, "5.0.9", 12,
                         {"big-nb", "bti-da"}, host_id_of(2), 1234.5};

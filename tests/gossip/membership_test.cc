@@ -14,8 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-GossipEndpoint native(int n) {
-  GossipEndpoint out = node(n);
+InetAddressAndPort native(int n) {
+  InetAddressAndPort out = node(n);
   out.port = 9042;
   return out;
 }
@@ -67,7 +67,7 @@ struct MembershipTest : ::testing::Test {
     std::vector<std::string> out;
     changes = membership.take_changes();
     for (const DriverEvent& event : changes.events) {
-      out.push_back(std::string(kind_name(event.kind)) + " " + event.node.to_string());
+      out.push_back(std::string(kind_name(event.kind)) + " " + event.node.host_and_port());
     }
     return out;
   }
@@ -169,7 +169,7 @@ TEST_F(MembershipTest, ABootstrappingNodeMustNotHaveATokenOfAnother) {
   meet(3, with_status(normal_states(3, {200}), "BOOT,200"));
   EXPECT_THAT(ring(), ElementsAre("1 normal 100 alive", "2 normal 200 alive"));
   EXPECT_THAT(log.lines,
-              ElementsAre("Bootstrap Token collision between 10.0.0.2:7000 and 10.0.0.3:7000 (token 200): ignored"));
+              ElementsAre("Bootstrap Token collision between /10.0.0.2:7000 and /10.0.0.3:7000 (token 200): ignored"));
 }
 
 TEST_F(MembershipTest, AReplacementGetsTheWritesOfTheDeadNodeAndThenItsPlace) {
@@ -195,7 +195,7 @@ TEST_F(MembershipTest, ALiveNodeIsNotReplaced) {
   KeptLog log;
   meet(3, with_status(normal_states(3, {200}), "BOOT_REPLACE,10.0.0.2:7000"));
   EXPECT_THAT(ring(), ElementsAre("1 normal 100 alive", "2 normal 200 alive"));
-  EXPECT_THAT(log.lines, ElementsAre("Node 10.0.0.3:7000 is trying to replace alive node 10.0.0.2:7000."));
+  EXPECT_THAT(log.lines, ElementsAre("Node /10.0.0.3:7000 is trying to replace alive node /10.0.0.2:7000."));
 }
 
 // --- Leaving
@@ -259,7 +259,7 @@ TEST_F(MembershipTest, WhoMayBeRemoved) {
   die(3);
   auto words = [&](int n) {
     auto removable = membership.removable(host_id_of(n));
-    return removable.ok() ? removable->to_string() : removable.error().message();
+    return removable.ok() ? removable->host_and_port() : removable.error().message();
   };
   EXPECT_EQ(words(3), "10.0.0.3:7000");
   EXPECT_EQ(words(77), "Host ID not found.");
@@ -295,7 +295,7 @@ TEST_F(MembershipTest, OfTwoNodesWithOneHostIdTheOneThatStartedEarlierIsRemoved)
   EXPECT_THAT(events(), IsEmpty());
   EXPECT_TRUE(gossiper.is_quarantined(node(4)));
   EXPECT_THAT(log.lines, ElementsAre("Host ID collision for " + host_id_of(3).to_string() +
-                                     " between 10.0.0.3:7000 and 10.0.0.4:7000; ignored 10.0.0.4:7000"));
+                                     " between /10.0.0.3:7000 and /10.0.0.4:7000; ignored /10.0.0.4:7000"));
 }
 
 TEST_F(MembershipTest, ANodeWithTheHostIdOfThisOneIsRemoved) {
@@ -305,7 +305,7 @@ TEST_F(MembershipTest, ANodeWithTheHostIdOfThisOneIsRemoved) {
   EXPECT_THAT(ring(), ElementsAre("1 normal 100 alive"));
   EXPECT_TRUE(gossiper.is_quarantined(node(4)));
   EXPECT_THAT(log.lines, ElementsAre("Not updating host ID " + host_id_of(1).to_string() +
-                                     " for 10.0.0.4:7000 because it's mine"));
+                                     " for /10.0.0.4:7000 because it's mine"));
 }
 
 TEST_F(MembershipTest, ATokenIsOfTheNodeThatStartedLater) {
@@ -344,10 +344,10 @@ TEST_F(MembershipTest, MalformedStatesChangeNothingAndAreNamed) {
   hear(4, with(normal_states(4, {400}), ApplicationState::kTokens, "\x01"));
   hear(5, with(normal_states(5, {500}), ApplicationState::kHostId, "nobody"));
   EXPECT_THAT(ring(), ElementsAre("1 normal 100 alive", "3 normal 300 alive"));
-  EXPECT_THAT(log.lines, ElementsAre("Node 10.0.0.3:7000: Malformed status in gossip: 'LEFT,300'",
-                                     "Node 10.0.0.4:7000: Malformed tokens in gossip: they end too early",
-                                     "Node 10.0.0.4:7000 is in state normal but it has no tokens",
-                                     "Node 10.0.0.5:7000 tells no host ID: its status is ignored"));
+  EXPECT_THAT(log.lines, ElementsAre("Node /10.0.0.3:7000: Malformed status in gossip: 'LEFT,300'",
+                                     "Node /10.0.0.4:7000: Malformed tokens in gossip: they end too early",
+                                     "Node /10.0.0.4:7000 is in state normal but it has no tokens",
+                                     "Node /10.0.0.5:7000 tells no host ID: its status is ignored"));
 }
 
 TEST_F(MembershipTest, ThisNodeHasToDrainWhenItFindsItselfRemoved) {
@@ -407,8 +407,8 @@ TEST_F(MembershipTest, SavedPeersAreInTheRingBeforeGossipStarts) {
 
 TEST(MembershipSnitch, DecidesWhereANodeIs) {
   Membership membership(
-      {node(1), native(1), host_id_of(1), 9042, [](const GossipEndpoint& e, const NodeLocation& gossiped) {
-         return NodeLocation{std::to_string(e.address[3]), gossiped.rack};
+      {node(1), native(1), host_id_of(1), 9042, [](const InetAddressAndPort& e, const NodeLocation& gossiped) {
+         return NodeLocation{std::to_string(e.bytes[3]), gossiped.rack};
        }});
   Gossiper gossiper({node(1), "c", "p", {}}, membership, at(0));
   membership.attach(gossiper);

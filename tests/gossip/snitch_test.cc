@@ -63,17 +63,17 @@ TEST(TopologyFile, NamesNodesAndADefault) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->location(node(1)), (NodeLocation{"DC1", "RAC1"}));
   EXPECT_EQ(file->location(node(2)), (NodeLocation{"DC2", "RAC2"}));
-  EXPECT_EQ(file->location(*GossipEndpoint::parse("10.0.0.3:7010")), (NodeLocation{"DC3", "RAC3"}));
+  EXPECT_EQ(file->location(*InetAddressAndPort::parse("10.0.0.3:7010")), (NodeLocation{"DC3", "RAC3"}));
   EXPECT_EQ(file->location(node(3)), (NodeLocation{"DC9", "r9"}));
   EXPECT_EQ(file->location(node(4)), (NodeLocation{"default", "default"}));
   EXPECT_EQ(file->location(node(5)), (NodeLocation{"default", "default"}));
-  EXPECT_EQ(file->location(*GossipEndpoint::parse("fd00::7")), (NodeLocation{"DC7", "RAC7"}));
+  EXPECT_EQ(file->location(*InetAddressAndPort::parse("fd00::7")), (NodeLocation{"DC7", "RAC7"}));
 }
 
 TEST(TopologyFile, HasToNameThisNodeOrADefault) {
   EXPECT_EQ(TopologyProperties::parse("10.0.0.2=DC1:RAC1\n", node(1)).error().message(),
             "Snitch definitions at cassandra-topology.properties do not define a location for this node's broadcast "
-            "address 10.0.0.1:7000, nor does it provides a default");
+            "address /10.0.0.1:7000, nor does it provides a default");
   EXPECT_EQ(TopologyProperties::parse("seed.example=DC1:RAC1\n", node(1)).error().message(),
             "Unknown host seed.example in cassandra-topology.properties");
   auto without_default = TopologyProperties::parse("10.0.0.1=DC1:RAC1\n", node(1));
@@ -82,7 +82,7 @@ TEST(TopologyFile, HasToNameThisNodeOrADefault) {
 
 TEST(Snitches, DecideWhereANodeIs) {
   EXPECT_EQ(simple_snitch()(node(2), kGossiped), (NodeLocation{"datacenter1", "rack1"}));
-  EXPECT_EQ(rack_inferring_snitch()(*GossipEndpoint::parse("10.200.30.4"), kGossiped), (NodeLocation{"200", "30"}));
+  EXPECT_EQ(rack_inferring_snitch()(*InetAddressAndPort::parse("10.200.30.4"), kGossiped), (NodeLocation{"200", "30"}));
   auto by_file = property_file_snitch(*TopologyProperties::parse("10.0.0.1=DC1:RAC1\n", node(1)));
   EXPECT_EQ(by_file(node(1), kGossiped), (NodeLocation{"DC1", "RAC1"}));
   EXPECT_EQ(by_file(node(2), kGossiped), kNothingGossiped);

@@ -13,16 +13,19 @@
 
 namespace cassandra_like {
 
+inline constexpr uint16_t kDefaultStoragePort = 7000;
+
 struct InetAddressAndPort {
   std::array<uint8_t, 16> bytes{};  // an IPv4 address is the first four
   bool is_ipv6 = false;
-  uint16_t port = 0;
+  uint16_t port = kDefaultStoragePort;
 
-  // A numeric address without brackets; nullopt when it is none.
-  static std::optional<InetAddressAndPort> parse(std::string_view host, uint16_t port);
+  // A numeric address, with a port or without; then an IPv6 address may have brackets. nullopt when it is none.
+  static std::optional<InetAddressAndPort> parse(std::string_view text, uint16_t default_port = kDefaultStoragePort);
   BytesView address() const { return BytesView(reinterpret_cast<const char*>(bytes.data()), is_ipv6 ? 16 : 4); }
-  std::string host() const;       // 127.0.0.1, 0:0:0:0:0:0:0:1
-  std::string to_string() const;  // /127.0.0.1:7000, /[0:0:0:0:0:0:0:1]:7000: as Cassandra logs it
+  std::string host() const;                                        // 127.0.0.1, 0:0:0:0:0:0:0:1
+  std::string host_and_port() const;                               // 127.0.0.1:7000, [0:0:0:0:0:0:0:1]:7000
+  std::string to_string() const { return "/" + host_and_port(); }  // in logs
   // Cassandra's order: the address as unsigned bytes (the shorter first), then the port.
   std::strong_ordering operator<=>(const InetAddressAndPort& o) const;
   bool operator==(const InetAddressAndPort& o) const = default;

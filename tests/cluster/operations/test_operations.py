@@ -389,7 +389,8 @@ def supported(address, port, source_port):
 def wait_for_all_shards(node):
     """The first one that listens answers already."""
     deadline = time.time() + 10
-    while "Startup complete" not in (node.home / "logs" / "system.log").read_text():
+    log = node.home / "logs" / "system.log"
+    while not log.exists() or "Startup complete" not in log.read_text():
         assert time.time() < deadline
         time.sleep(0.01)
 
