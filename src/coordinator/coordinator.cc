@@ -2,62 +2,14 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "absl/container/flat_hash_map.h"
 #include "base/dcheck.h"
 #include "base/log.h"
 #include "coordinator/pending_writes.h"
-#include "model/values.h"
+#include "coordinator/quorum/request_errors.h"
 
 namespace cassandra_like {
 namespace {
-
-Error unavailable(Consistency consistency, int required, int alive, const std::string& where = "") {
-  ErrorInfo info;
-  info.code = ErrorCode::kUnavailable;
-  info.message = "Cannot achieve consistency level " + std::string(consistency_name(consistency)) + where;
-  info.consistency = static_cast<uint16_t>(consistency);
-  info.required = required;
-  info.received = alive;
-  return Error(std::move(info));
-}
-
-// The client's error for a read that its replica gave up (ReadFailureException). The replica logs the details.
-Error read_failure(Consistency consistency, int required, const Endpoint& replica) {
-  constexpr uint16_t kReadTooManyTombstones = 1;  // RequestFailureReason
-  ErrorInfo info;
-  info.code = ErrorCode::kReadFailure;
-  info.message =
-      fmt::format("Operation failed - received 0 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from /{}:{}",
-                  replica.address, replica.storage_port);
-  info.consistency = static_cast<uint16_t>(consistency);
-  info.required = required;
-  info.failures = 1;
-  if (auto address = parse_inet(replica.address); address.ok()) {
-    info.failure_reasons.emplace_back(std::move(*address), kReadTooManyTombstones);
-  }
-  return Error(std::move(info));
-}
-
-Error read_timeout(Consistency consistency, int required) {
-  ErrorInfo info;
-  info.code = ErrorCode::kReadTimeout;
-  info.message = "Operation timed out - received only 0 responses.";
-  info.consistency = static_cast<uint16_t>(consistency);
-  info.required = required;
-  return Error(std::move(info));
-}
-
-Error write_timeout(Consistency consistency, int required, WriteType type) {
-  ErrorInfo info;
-  info.code = ErrorCode::kWriteTimeout;
-  info.message = "Operation timed out - received only 0 responses.";
-  info.consistency = static_cast<uint16_t>(consistency);
-  info.required = required;
-  info.write_type = write_type_name(type);
-  return Error(std::move(info));
-}
 
 Status to_status(Result<SerializedMutation> written) {
   return written.ok() ? Status() : Status(std::move(written.error()));
@@ -221,7 +173,7 @@ int CoordinatorImpl::required(const TableMetadata& table, Consistency consistenc
 // Enough of a token's replicas live (ReplicaPlans.assureSufficientLiveReplicas). Writes also wait for those to come.
 Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token token, Consistency consistency,
                                        bool is_write) {
-  if (replicas == nullptr) return unavailable(consistency, 1, 0);
+  if (replicas == nullptr) return unavailable_error(consistency, 1, 0);
   const ReplicationStrategy& strategy = replicas->strategy;
   LiveReplicas live = count_live(topology(), replicas->natural.replicas(token));
   if (consistency == Consistency::kEachQuorum && strategy.is_network_topology()) {
@@ -229,7 +181,7 @@ Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token t
       const int quorum = factor / 2 + 1;
       // Cassandra counts no replica as alive here.
       if (live.by_datacenter[datacenter] < quorum) {
-        return unavailable(consistency, quorum, 0, " in DC " + datacenter);
+        return unavailable_error(consistency, quorum, 0, datacenter);
       }
     }
     return {};
@@ -248,7 +200,7 @@ Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token t
   DCHECK(live.all <= static_cast<int>(replicas->natural.replicas(token).size() + replicas->pending.of(token).size()));
   const int counted = is_local ? live.by_datacenter[local_datacenter()] : live.all;
   if (counted >= needed) return {};
-  return unavailable(consistency, needed, counted);
+  return unavailable_error(consistency, needed, counted);
 }
 
 Status CoordinatorImpl::check_available(const TableMetadata& table, Token token, Consistency consistency,
@@ -339,7 +291,7 @@ Task<Status> CoordinatorImpl::finish_later(Task<std::optional<Status>> pending, 
   if (ended) {
     status = std::move(*ended);
   } else {
-    status = write_timeout(consistency, required(*mutations[0].updates[0].table, consistency), type);
+    status = write_timeout_error({consistency, 0, required(*mutations[0].updates[0].table, consistency)}, type);
   }
   count_write(status, mutations, began);
   co_return status;
@@ -356,7 +308,7 @@ Task<Status> CoordinatorImpl::write_batch(std::span<const Mutation> mutations, C
   if (stored) {
     status = std::move(*stored);
   } else {
-    status = write_timeout(Consistency::kOne, 1, WriteType::kBatchLog);
+    status = write_timeout_error({Consistency::kOne, 0, 1}, WriteType::kBatchLog);
   }
   if (!status.ok()) {
     count_write(status, mutations, began);
@@ -437,8 +389,10 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
   const int needed = required(table, consistency);
-  return in_time ? read_failure(consistency, needed, replica_.topology().current()->local())
-                 : read_timeout(consistency, needed);
+  const Received none{consistency, 0, needed};
+  if (!in_time) return read_timeout_error(none, false);
+  const TokenRing& ring = *replica_.topology().current()->ring();
+  return read_failure_error(none, false, {{ring.local(), RequestFailureReason::kReadTooManyTombstones}}, ring);
 }
 
 }  // namespace
