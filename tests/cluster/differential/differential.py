@@ -226,7 +226,7 @@ def main():
     parser.add_argument("--case", type=int, help="only this one")
     parser.add_argument("--case-size", type=int, default=250)
     parser.add_argument("--parallel", type=int, default=24, help="cases at the same time")
-    parser.add_argument("--address", default=os.environ.get("CASSANDRA_LIKE_ADDRESS", "127.0.0.49"), help="of our node")
+    parser.add_argument("--address", default=os.environ.get("CASSANDRA_LIKE_ADDRESS", "127.0.0.66"), help="of our node")
     parser.add_argument("--restart-cassandra", action="store_true")
     parser.add_argument("--minimise", action="store_true", help="look for a short run that shows the difference")
     parser.add_argument("--show-explained", action="store_true", help="the differences that are Cassandra's, too")
