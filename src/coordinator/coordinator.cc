@@ -5,8 +5,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/dcheck.h"
 #include "base/log.h"
+#include "coordinator/context/request_context.h"
 #include "coordinator/pending_writes.h"
 #include "coordinator/quorum/request_errors.h"
+#include "coordinator/read/replicated_reads.h"
+#include "coordinator/write/replicated_writes.h"
 
 namespace cassandra_like {
 namespace {
@@ -57,33 +60,38 @@ struct LevelState {
 struct TableState {
   std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
   TableLatencies* latencies = nullptr;
+  bool is_local = true;  // no other node has keys of it
   // Nothing: tokens differ in their replicas.
   std::optional<std::array<LevelState, kConsistencyLevels>> levels;
 };
 
 class CoordinatorImpl : public Coordinator {
  public:
-  CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options)
+  CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options, CoordinatorPeers peers)
       : runtime_(runtime),
         replica_(replica),
         local_(replica),
         options_(options),
+        context_(runtime, replica, peers.messenger, peers.hints, options_, statistics_),
+        replicated_writes_(ReplicatedWrites::create(context_)),
+        replicated_reads_(ReplicatedReads::create(context_)),
         batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
     // Tables of an old snapshot must not be found by their address.
     replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
-    replica_.topology().add_listener([this](const TopologyPtr&) {
+    replica_.topology().add_listener([this](const TopologyPtr& topology) {
       tables_.clear();
-      replica_maps_.clear();
+      context_.use(topology);
     });
   }
 
   Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
   Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override;
-  Task<Status> truncate(TablePtr table) override { return local_.truncate(std::move(table)); }
+  Task<Status> truncate(TablePtr table) override;
   Batchlog& batchlog() override { return batchlog_; }
+  ReplicatedWrites& replicated_writes() override { return *replicated_writes_; }
   Task<void> stop() override;
 
   Replica& replica() override { return replica_; }
@@ -97,6 +105,10 @@ class CoordinatorImpl : public Coordinator {
 
  private:
   const TableState& state(const TableMetadata& table);
+  bool is_uniformly_local(const KeyspaceReplicas& replicas);
+  bool is_local(const TableMetadata& table, Token token);
+  bool is_local(const ReadCommand& command, Consistency consistency);
+  bool is_alone() { return context_.messenger == nullptr || topology().ring()->endpoints().size() == 1; }
   void forget_tables(const SchemaDiff& diff);
   const Topology& topology() { return *replica_.topology().current(); }
   const std::string& local_datacenter() { return topology().local().datacenter; }
@@ -115,18 +127,27 @@ class CoordinatorImpl : public Coordinator {
                                           bool is_range, int64_t began);
   Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const TableMetadata& table, Consistency consistency,
                                      bool is_range, int64_t began);
+  bool is_local(std::span<const Mutation> mutations, WriteType type);
+  void count_partitions(size_t partitions, WriteType type);
+  Task<Status> finish_replicated(Task<Status> write, std::span<const Mutation> mutations, WriteType type,
+                                 int64_t began);
+  Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table, bool is_range,
+                                                 int64_t began);
+  void count_read(const TableMetadata& table, bool is_range, int64_t began);
   void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
 
   ShardRuntime& runtime_;
   Replica& replica_;
-  Verbs& local_;  // this node as a replica: the only one that is asked
+  Verbs& local_;  // this node as a replica: the only one that is asked for keys that nobody else has
   CoordinatorOptions options_;
+  CoordinatorStatistics statistics_;
+  RequestContext context_;
+  std::unique_ptr<ReplicatedWrites> replicated_writes_;
+  std::unique_ptr<ReplicatedReads> replicated_reads_;
   Batchlog batchlog_;
   PendingWrites writes_, counter_writes_;
-  CoordinatorStatistics statistics_;
-  ReplicaMaps replica_maps_;
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
   std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
@@ -137,10 +158,9 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
   auto it = tables_.find(&table);
   if (it != tables_.end()) return it->second;
   TableState state;
-  if (KeyspacePtr keyspace = schema().current()->keyspace(table.keyspace)) {
-    state.replicas = replica_maps_.of(topology(), keyspace->replication);
-  }
+  state.replicas = context_.replicas_of(table.keyspace);
   const KeyspaceReplicas* replicas = state.replicas.get();
+  state.is_local = table.is_virtual || replicas == nullptr || is_uniformly_local(*replicas);
   if (replicas == nullptr || (replicas->natural.is_uniform() && replicas->pending.empty())) {
     state.levels.emplace();
     for (size_t level = 0; level < kConsistencyLevels; ++level) {
@@ -155,6 +175,43 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
   if (latencies == nullptr) latencies = std::make_unique<TableLatencies>();
   state.latencies = latencies.get();
   return tables_.emplace(&table, std::move(state)).first->second;
+}
+
+bool CoordinatorImpl::is_uniformly_local(const KeyspaceReplicas& replicas) {
+  if (context_.messenger == nullptr) return true;
+  if (!replicas.natural.is_uniform() || !replicas.pending.empty()) return false;
+  std::span<const EndpointIndex> all = replicas.natural.replicas(kMinimumToken);
+  return all.size() == 1 && all[0] == topology().ring()->local();
+}
+
+// This node is the only replica of the token.
+bool CoordinatorImpl::is_local(const TableMetadata& table, Token token) {
+  const TableState& known = state(table);
+  if (known.is_local) return true;
+  std::span<const EndpointIndex> natural = known.replicas->natural.replicas(token);
+  return natural.size() == 1 && natural[0] == topology().ring()->local() && known.replicas->pending.of(token).empty();
+}
+
+// The read needs no other node: nobody else has the keys, or one replica is enough and this node is one. Dynamic snitches
+// aside, this node is its own nearest replica.
+bool CoordinatorImpl::is_local(const ReadCommand& command, Consistency consistency) {
+  if (is_alone()) return true;
+  const TableState& known = state(*command.table);
+  if (known.is_local) return true;
+  const bool one_is_enough = consistency == Consistency::kOne || consistency == Consistency::kLocalOne ||
+                             consistency == Consistency::kNodeLocal;
+  const ReplicaMap& natural = known.replicas->natural;
+  const EndpointIndex local = topology().ring()->local();
+  auto has = [&](Token token) {
+    std::span<const EndpointIndex> replicas = natural.replicas(token);
+    return std::find(replicas.begin(), replicas.end(), local) != replicas.end();
+  };
+  if (command.range) return one_is_enough && natural.is_uniform() && has(kMinimumToken);
+  for (const DecoratedKey& key : command.keys) {
+    if (is_local(*command.table, key.token)) continue;
+    if (!one_is_enough || !has(key.token)) return false;
+  }
+  return true;
 }
 
 void CoordinatorImpl::forget_tables(const SchemaDiff& diff) {
@@ -232,11 +289,48 @@ void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation
   ++(status.error().code() == ErrorCode::kWriteTimeout ? statistics_.timeouts : statistics_.failures);
 }
 
+// No other node gets a part of the write. A logged batch is kept by other nodes if there are any.
+bool CoordinatorImpl::is_local(std::span<const Mutation> mutations, WriteType type) {
+  if (is_alone()) return true;
+  if (type == WriteType::kBatch && mutations.size() > 1) return false;
+  return std::all_of(mutations.begin(), mutations.end(), [this](const Mutation& mutation) {
+    return is_local(*mutation.updates[0].table, mutation.key.token);
+  });
+}
+
+void CoordinatorImpl::count_partitions(size_t partitions, WriteType type) {
+  if (type == WriteType::kBatch) statistics_.partitions_per_logged_batch.record(partitions);
+  if (type == WriteType::kUnloggedBatch) statistics_.partitions_per_unlogged_batch.record(partitions);
+  if (type == WriteType::kCounter && partitions > 1) statistics_.partitions_per_counter_batch.record(partitions);
+}
+
+Task<Status> CoordinatorImpl::finish_replicated(Task<Status> write, std::span<const Mutation> mutations, WriteType type,
+                                                int64_t began) {
+  count_partitions(mutations.size(), type);
+  Status status = co_await write;
+  if (!status.ok() && status.error().code() == ErrorCode::kUnavailable) {
+    ++statistics_.unavailables;
+  } else {
+    count_write(status, mutations, began);
+  }
+  co_return status;
+}
+
+Task<Status> CoordinatorImpl::truncate(TablePtr table) {
+  if (is_alone()) return local_.truncate(std::move(table));
+  return replicated_writes_->truncate(std::move(table));
+}
+
 Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
   int64_t began = now();
+  if (!is_local(mutations, type)) {
+    const bool is_logged = type == WriteType::kBatch && mutations.size() > 1;
+    return finish_replicated(is_logged ? replicated_writes_->write_logged_batch(mutations, consistency)
+                                       : replicated_writes_->write(mutations, consistency, type),
+                             mutations, type, began);
+  }
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
-  if (type == WriteType::kBatch) statistics_.partitions_per_logged_batch.record(mutations.size());
-  if (type == WriteType::kUnloggedBatch) statistics_.partitions_per_unlogged_batch.record(mutations.size());
+  count_partitions(mutations.size(), type);
   if (type == WriteType::kBatch && mutations.size() > 1) return write_batch(mutations, consistency, began);
   if (mutations.size() == 1) {
     Task<Status> write = local_.mutate(mutations[0]);
@@ -254,8 +348,12 @@ Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consist
 
 Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
   int64_t began = now();
+  if (!is_local(mutations, WriteType::kCounter)) {
+    return finish_replicated(replicated_writes_->write_counters(mutations, consistency), mutations, WriteType::kCounter,
+                             began);
+  }
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
-  if (mutations.size() > 1) statistics_.partitions_per_counter_batch.record(mutations.size());
+  count_partitions(mutations.size(), WriteType::kCounter);
   Writes writes;
   for (const Mutation& mutation : mutations) {
     Task<Result<SerializedMutation>> write = local_.mutate_counter(mutation);
@@ -340,6 +438,7 @@ Task<void> CoordinatorImpl::stop() {
   co_await batchlog_.stop();
   co_await writes_.stop();
   co_await counter_writes_.stop();
+  co_await context_.running.close();
 }
 
 // ---- Reads
@@ -359,6 +458,10 @@ Status CoordinatorImpl::check_readable(const ReadCommand& command, Consistency c
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
+  if (!is_local(command, consistency)) {
+    return finish_replicated(replicated_reads_->read(command, consistency, sink), command.table,
+                             command.range.has_value(), began);
+  }
   if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
@@ -367,6 +470,25 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, C
   Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
   if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
   return finish_read(task.take(), *command.table, consistency, is_range, began);
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table,
+                                                                bool is_range, int64_t began) {
+  Result<ReadStatistics> result = co_await read;
+  if (!result.ok() && result.error().code() == ErrorCode::kUnavailable) {
+    ++statistics_.unavailables;
+    co_return result;
+  }
+  count_read(*table, is_range, began);
+  if (!result.ok()) ++(result.error().code() == ErrorCode::kReadTimeout ? statistics_.timeouts : statistics_.failures);
+  co_return result;
+}
+
+void CoordinatorImpl::count_read(const TableMetadata& table, bool is_range, int64_t began) {
+  const uint64_t micros = micros_since(began);
+  (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
+  TableLatencies& of_table = *state(table).latencies;
+  (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, TablePtr table,
@@ -378,10 +500,7 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatist
 
 Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const TableMetadata& table,
                                                     Consistency consistency, bool is_range, int64_t began) {
-  const uint64_t micros = micros_since(began);
-  (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
-  TableLatencies& of_table = *state(table).latencies;
-  (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
+  count_read(table, is_range, began);
   if (result.ok()) return result;
   const ErrorCode code = result.error().code();
   if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;
@@ -397,8 +516,9 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
 
 }  // namespace
 
-std::unique_ptr<Coordinator> Coordinator::create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options) {
-  return std::make_unique<CoordinatorImpl>(runtime, replica, options);
+std::unique_ptr<Coordinator> Coordinator::create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options,
+                                                 CoordinatorPeers peers) {
+  return std::make_unique<CoordinatorImpl>(runtime, replica, options, peers);
 }
 
 }  // namespace cassandra_like

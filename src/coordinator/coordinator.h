@@ -12,6 +12,7 @@
 #include <string>
 
 #include "coordinator/batchlog.h"
+#include "coordinator/context/options.h"
 #include "coordinator/quorum/consistency.h"
 #include "model/mutation.h"
 #include "read/read_command.h"
@@ -19,30 +20,25 @@
 
 namespace cassandra_like {
 
-struct CoordinatorOptions {
-  Duration read_timeout = std::chrono::seconds(5);
-  Duration range_timeout = std::chrono::seconds(10);
-  Duration write_timeout = std::chrono::seconds(2);
-  Duration counter_write_timeout = std::chrono::seconds(5);
-  Duration truncate_timeout = std::chrono::seconds(60);
-  uint64_t batchlog_replay_bytes_per_second = 1024 * 1024;  // 0: no limit
-};
-
-// Latencies seen by clients' requests, for proxyhistograms and metrics.
-struct CoordinatorStatistics {
-  Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
-  Histogram partitions_per_logged_batch, partitions_per_unlogged_batch, partitions_per_counter_batch;
-  uint64_t unavailables = 0, timeouts = 0, failures = 0;
-};
-
 // Latencies of the requests to one table.
 struct TableLatencies {
   Histogram read_micros, range_micros, write_micros;
 };
 
+class Hints;
+class Messenger;
+class ReplicatedWrites;
+
+// The way to other nodes. Both are null in a node that is alone for ever.
+struct CoordinatorPeers {
+  Messenger* messenger = nullptr;
+  Hints* hints = nullptr;
+};
+
 class Coordinator {
  public:
-  static std::unique_ptr<Coordinator> create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options);
+  static std::unique_ptr<Coordinator> create(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options,
+                                             CoordinatorPeers peers = {});
   virtual ~Coordinator() = default;
 
   // Mutations are borrowed until the Task completes, which the timeout bounds. kBatch (a logged batch of several
@@ -52,6 +48,8 @@ class Coordinator {
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
   virtual Task<Status> truncate(TablePtr table) = 0;
   virtual Batchlog& batchlog() = 0;
+  // For the requests of other nodes.
+  virtual ReplicatedWrites& replicated_writes() = 0;
   // Ends the rounds of the batchlog and waits for all writes that are under way, also those that nobody waits for any
   // more. Afterwards a write that has to wait is refused.
   virtual Task<void> stop() = 0;

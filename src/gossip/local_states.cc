@@ -17,7 +17,7 @@ LocalStates both_statuses(const std::string& status) {
 
 }  // namespace
 
-LocalStates starting_states(const LocalNode& node) {
+LocalStates starting_states(const AdvertisedNode& node) {
   using S = ApplicationState;
   return {{S::kNetVersion, std::to_string(node.messaging_version)},
           {S::kHostId, node.host_id.to_string()},

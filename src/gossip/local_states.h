@@ -13,7 +13,7 @@
 
 namespace cassandra_like {
 
-struct LocalNode {
+struct AdvertisedNode {
   Uuid host_id;
   InetAddressAndPort internal;  // where it listens for other nodes
   InetAddressAndPort native;    // where drivers reach it
@@ -25,7 +25,7 @@ struct LocalNode {
   double load = 0;  // bytes
 };
 // For Gossiper::start(). Enough for a node that owns no tokens and takes none.
-LocalStates starting_states(const LocalNode& node);
+LocalStates starting_states(const AdvertisedNode& node);
 
 // For Gossiper::set_local_states(). The tokens are not empty.
 LocalStates bootstrapping_states(std::span<const Token> tokens);

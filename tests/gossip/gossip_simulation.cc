@@ -117,7 +117,7 @@ void GossipSimulation::join(int n) {
   node.saved_generation = generation;
   InetAddressAndPort native = node.endpoint;
   native.port = 9042;
-  const LocalNode local{
+  const AdvertisedNode local{
       node.host_id, node.endpoint, native, {"datacenter1", "rack1"}, "5.0.9", config_.messaging_version,
       {"big-nb"},   host_id_of(0), 123456};
   CHECK(node.gossiper->start(generation, starting_states(local), now).ok());

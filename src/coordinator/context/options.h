@@ -1,0 +1,35 @@
+// The settings and the counters of a shard's coordinator.
+#pragma once
+
+#include <chrono>
+
+#include "base/histogram.h"
+#include "coordinator/quorum/batchlog_endpoints.h"
+#include "runtime/executor.h"
+
+namespace cassandra_like {
+
+struct CoordinatorOptions {
+  Duration read_timeout = std::chrono::seconds(5);
+  Duration range_timeout = std::chrono::seconds(10);
+  Duration write_timeout = std::chrono::seconds(2);
+  Duration counter_write_timeout = std::chrono::seconds(5);
+  Duration truncate_timeout = std::chrono::seconds(60);
+  uint64_t batchlog_replay_bytes_per_second = 1024 * 1024;  // 0: no limit
+  BatchlogStrategy batchlog_strategy;
+  bool dynamic_snitch = true;
+  double dynamic_snitch_badness = 1.0;  // dynamic_snitch_badness_threshold
+  Duration dynamic_snitch_update = std::chrono::milliseconds(100);
+  Duration dynamic_snitch_reset = std::chrono::minutes(10);
+};
+
+// Latencies seen by clients' requests, for proxyhistograms and metrics.
+struct CoordinatorStatistics {
+  Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
+  Histogram partitions_per_logged_batch, partitions_per_unlogged_batch, partitions_per_counter_batch;
+  uint64_t unavailables = 0, timeouts = 0, failures = 0;
+  uint64_t read_repairs_blocking = 0, read_repairs_attempted = 0;  // ReadRepair metrics
+  uint64_t speculative_retries = 0, speculative_insufficient_replicas = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,80 @@
+// This node among the others: runs the gossip of gossip/gossiper.h over messages and timers, and tells its node what follows:
+// the topology to all shards, rows of system.peers, events for drivers, who came and went for hints.
+//
+// Start: messages flow already; a shadow round asks the seeds whether this node may start; then gossip begins, and the node
+// joins the ring with its tokens, or stays without (join_ring = false). Lives on shard 0.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossip/gossiper.h"
+#include "gossip/local_states.h"
+#include "gossip/membership.h"
+#include "messaging/link/messenger.h"
+#include "replica/replica.h"
+
+namespace cassandra_like {
+
+struct MembershipOptions {
+  Gossiper::Config gossip;
+  Membership::Config membership;
+  AdvertisedNode advertised;
+  std::vector<Token> tokens;
+  bool join_ring = true;
+  bool auto_bootstrap = true;
+  // The native transport answers: RPC_READY.
+  bool is_rpc_ready = false;
+};
+
+// A node and what became of it.
+struct NodeChange {
+  enum class Kind { kUp, kDown, kLeft };
+  Kind kind = Kind::kUp;
+  Uuid host_id;
+  InetAddressAndPort address;
+};
+
+// Called on shard 0.
+struct MembershipListener {
+  std::function<void(const NodeChange&)> on_node;
+  std::function<void(const DriverEvent&)> on_driver_event;
+  // A peer has told its schema version, or lives again.
+  std::function<void(const InetAddressAndPort&, const Uuid&)> on_schema_version;
+  // Somebody removed this node from the ring.
+  std::function<void()> on_removed;
+};
+
+class MembershipService {
+ public:
+  static std::unique_ptr<MembershipService> create(Runtime& runtime, std::vector<Replica*> replicas,
+                                                   Messenger& messenger, MembershipOptions options,
+                                                   MembershipListener listener);
+  virtual ~MembershipService() = default;
+
+  // Takes the gossip verbs. Before the messenger listens.
+  virtual void handle_verbs() = 0;
+  // Shadow round, then gossip and the ring. kConfigError, in Cassandra's words, when other nodes forbid the start.
+  virtual Task<Status> start() = 0;
+  // Told of by drain and stop: announces the shutdown and ends the rounds.
+  virtual Task<void> stop() = 0;
+
+  // --- Orders (nodetool)
+  virtual Task<Status> enable_gossip() = 0;
+  virtual Task<Status> disable_gossip() = 0;
+  virtual Task<Status> assassinate(InetAddressAndPort endpoint) = 0;
+  virtual Task<Status> join_ring() = 0;
+  virtual std::vector<InetAddressAndPort> reload_seeds(std::vector<InetAddressAndPort> seeds) = 0;
+  virtual void set_rpc_ready(bool ready) = 0;
+  virtual void set_schema_version(const Uuid& version) = 0;
+
+  // --- Questions
+  virtual bool is_gossip_running() const = 0;
+  virtual bool has_joined() const = 0;
+  virtual const Gossiper& gossiper() const = 0;
+  virtual const Membership& membership() const = 0;
+};
+
+}  // namespace cassandra_like
