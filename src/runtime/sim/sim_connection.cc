@@ -12,9 +12,11 @@ constexpr int kMaxPieces = 4;
 constexpr Duration kLinger = std::chrono::seconds(10);
 }  // namespace
 
-int64_t SimConnection::delivery_time() {
+int64_t SimConnection::delivery_time(size_t bytes) {
   SimScheduler& s = fabric_.scheduler();
-  last_delivery_ = std::max(last_delivery_, s.now() + s.draw_up_to(host_.faults->max_network_delay.count()));
+  int64_t time = s.now() + s.draw_up_to(host_.faults->max_network_delay.count());
+  if (auto* link = fabric_.find_link(host_.machine, peer_machine_)) time = fabric_.arrival(*link, time, bytes);
+  last_delivery_ = std::max(last_delivery_, time);
   return last_delivery_;
 }
 
@@ -30,6 +32,11 @@ void SimConnection::send_output() {
   if (peer == nullptr) {
     output_.clear();  // lost; the news of the peer's end are on their way
   } else if (!output_.empty()) {
+    auto* link = fabric_.find_link(host_.machine, peer_machine_);
+    if (link != nullptr && link->settings.cut == SimLink::Cut::kReset) {
+      output_.clear();
+      return fabric_.break_up(*this);
+    }
     if (fabric_.scheduler().chance(host_.faults->reset_ppm)) return fabric_.reset(*this);
     size_t n = std::min(output_.size(), kWindow - std::min(in_flight_, kWindow));
     if (n > 0) {
@@ -56,10 +63,11 @@ void SimConnection::send_chunk(SimConnection& peer, Bytes chunk) {
     Bytes piece = chunk.substr(0, n);
     chunk.erase(0, n);
     uint64_t payload = static_cast<uint64_t>(n) << 32 | crc32(piece);
-    s.at(delivery_time(), &peer.executor_, SimEvent::kReceive, payload,
-         [fabric = &fabric_, id = peer_, piece = std::move(piece)]() mutable {
-           if (SimConnection* c = fabric->find(id)) c->receive(std::move(piece));
-         });
+    auto arrive = [fabric = &fabric_, id = peer_, piece = std::move(piece)]() mutable {
+      if (SimConnection* c = fabric->find(id)) c->receive(std::move(piece));
+    };
+    fabric_.carry(host_.machine, peer_machine_,
+                  {delivery_time(n), &peer.executor_, SimEvent::kReceive, payload, std::move(arrive)});
   }
 }
 
@@ -91,9 +99,10 @@ void SimConnection::read(BytesView bytes) {
   if (!peer->blocked_) return;
   SimScheduler& s = fabric_.scheduler();
   int64_t time = s.now() + s.draw_up_to(host_.faults->max_network_delay.count());
-  s.at(time, &peer->executor_, SimEvent::kWritable, 0, [fabric = &fabric_, id = peer_] {
+  auto arrive = [fabric = &fabric_, id = peer_] {
     if (SimConnection* c = fabric->find(id)) c->window_opened();
-  });
+  };
+  fabric_.carry(host_.machine, peer_machine_, {time, &peer->executor_, SimEvent::kWritable, 0, std::move(arrive)});
 }
 
 void SimConnection::offer() {

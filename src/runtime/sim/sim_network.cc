@@ -7,6 +7,9 @@ namespace cassandra_like {
 
 namespace {
 
+constexpr Duration kRetransmission = std::chrono::milliseconds(200);
+constexpr int kMaxLosses = 10;
+
 bool is_any(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 bool is_loopback(const std::string& host) { return host == "127.0.0.1" || host == "::1"; }
 
@@ -97,6 +100,12 @@ SimListener* SimFabric::pick_listener(const SimHost& from, uint16_t from_port, c
 }
 
 void SimFabric::arrive(Request request) {
+  const auto target = machines_.find(request.address.host);
+  const uint32_t from = request.host->machine;
+  const uint32_t to = target == machines_.end() ? from : target->second;
+  const SimLink::Cut cut = cut_between(from, to);
+  if (cut == SimLink::Cut::kSilent) return hold_attempt(from, to, std::move(request));
+  if (cut == SimLink::Cut::kReset) return refuse(request);
   const uint16_t port = request.host->next_port++;
   SimListener* listener = pick_listener(*request.host, port, request.address);
   if (listener == nullptr) return refuse(request);
@@ -105,10 +114,16 @@ void SimFabric::arrive(Request request) {
   SimConnection& server = add(listener->executor_, listener->host_, request.address, client_address);
   client.peer_ = server.id_;
   server.peer_ = client.id_;
+  client.peer_machine_ = listener->host_.machine;
+  server.peer_machine_ = request.host->machine;
   client.on_connected_ = std::move(request.on_connected);
   client.connecting_ = request.done;
   scheduler_.at(scheduler_.now(), &listener->executor_, SimEvent::kAccept, server.id_,
                 [this, c = client.id_, s = server.id_, acceptor = listener->acceptor_] { accept(c, s, acceptor); });
+  if (!listener->executor_.life().paused) return;
+  // The kernel answers for a process that is stopped.
+  scheduler_.at(server.delivery_time(), &client.executor_, SimEvent::kConnected, server.id_,
+                [this, c = client.id_] { established(c); });
 }
 
 void SimFabric::refuse(Request& request) {
@@ -122,8 +137,9 @@ void SimFabric::accept(uint64_t client_id, uint64_t server_id, const std::shared
   SimConnection* server = find(server_id);
   SimConnection* client = find(client_id);
   if (server == nullptr || server->closed_ || client == nullptr) return;
-  scheduler_.at(server->delivery_time(), &client->executor_, SimEvent::kConnected, server_id,
-                [this, client_id] { established(client_id); });
+  carry(server->host_.machine, server->peer_machine_,
+        {server->delivery_time(), &client->executor_, SimEvent::kConnected, server_id,
+         [this, client_id] { established(client_id); }});
   server->handler_ = (*acceptor)(*server);
   if (server->handler_ == nullptr) server->close_now();
 }
@@ -138,27 +154,116 @@ void SimFabric::established(uint64_t client_id) {
   done->set(Status());
 }
 
+// ---- links
+
+SimFabric::LinkState* SimFabric::find_link(uint32_t from, uint32_t to) {
+  if (links_.empty()) return nullptr;
+  auto it = links_.find({from, to});
+  return it == links_.end() ? nullptr : &it->second;
+}
+
+SimLink SimFabric::link(uint32_t from, uint32_t to) const {
+  auto it = links_.find({from, to});
+  return it == links_.end() ? SimLink() : it->second.settings;
+}
+
+// A connection is made of messages in both directions.
+SimLink::Cut SimFabric::cut_between(uint32_t one, uint32_t other) const {
+  if (links_.empty()) return SimLink::Cut::kNone;
+  const SimLink::Cut there = link(one, other).cut, back = link(other, one).cut;
+  if (there == SimLink::Cut::kSilent || back == SimLink::Cut::kSilent) return SimLink::Cut::kSilent;
+  return there == SimLink::Cut::kNone ? back : there;
+}
+
+void SimFabric::carry(uint32_t from, uint32_t to, Parcel parcel) {
+  LinkState* link = find_link(from, to);
+  if (link != nullptr && link->settings.cut == SimLink::Cut::kSilent) {
+    link->held.push_back(std::move(parcel));
+  } else {
+    scheduler_.at(parcel.time, parcel.owner, parcel.kind, parcel.payload, std::move(parcel.fn));
+  }
+}
+
+int64_t SimFabric::arrival(LinkState& link, int64_t sent, size_t bytes) {
+  int64_t time = sent;
+  if (const uint64_t rate = link.settings.bytes_per_second; rate != 0) {
+    link.busy_until = std::max(link.busy_until, time) + static_cast<int64_t>(bytes * 1'000'000'000 / rate);
+    time = link.busy_until;
+  }
+  for (int i = 0; i < kMaxLosses && scheduler_.chance(link.settings.loss_ppm); ++i) time += kRetransmission.count();
+  return time + link.settings.delay.count();
+}
+
+void SimFabric::hold_attempt(uint32_t from, uint32_t to, Request request) {
+  const uint64_t attempt = next_attempt_++;
+  SimExecutor* owner = request.executor;
+  attempts_.emplace(attempt, std::move(request));
+  auto again = [this, attempt] {
+    auto node = attempts_.extract(attempt);
+    if (!node.empty()) arrive(std::move(node.mapped()));
+  };
+  auto give_up = [this, attempt] {
+    auto node = attempts_.extract(attempt);
+    if (node.empty()) return;
+    node.mapped().done->set(address_error("connect to", node.mapped().address, "Connection timed out"));
+  };
+  const bool is_cut_there = link(from, to).cut == SimLink::Cut::kSilent;
+  LinkState* link = is_cut_there ? find_link(from, to) : find_link(to, from);
+  link->held.push_back({scheduler_.now(), owner, SimEvent::kConnect, 0, std::move(again)});
+  scheduler_.at(scheduler_.now() + SimLink::kConnectTimeout.count(), owner, SimEvent::kConnectTimeout, attempt,
+                std::move(give_up));
+}
+
+void SimFabric::set_link(uint32_t from, uint32_t to, const SimLink& settings) {
+  LinkState& link = links_[{from, to}];
+  const SimLink::Cut before = std::exchange(link.settings, settings).cut;
+  scheduler_.fold(SimEvent::kLink, from, static_cast<uint64_t>(to) << 8 | static_cast<uint64_t>(settings.cut));
+  if (settings.cut == SimLink::Cut::kReset && before != SimLink::Cut::kReset) {
+    for (auto& [id, c] : connections_) {
+      if (c->host_.machine == from && c->peer_machine_ == to) break_up(*c);
+    }
+  }
+  if (settings.cut == SimLink::Cut::kSilent) return;
+  for (Parcel& parcel : std::exchange(link.held, {})) {
+    scheduler_.at(std::max(parcel.time, scheduler_.now()), parcel.owner, parcel.kind, parcel.payload,
+                  std::move(parcel.fn));
+  }
+}
+
 // ---- ends
+
+void SimFabric::hear_end(uint64_t id, bool clean) {
+  SimConnection* c = find(id);
+  if (c == nullptr) return;
+  if (c->connecting_ != nullptr) {
+    Promise<Status>* done = std::exchange(c->connecting_, nullptr);
+    SocketAddress address = c->remote_;
+    erase(id);
+    return done->set(address_error("connect to", address, "Connection reset by peer"));
+  }
+  if (clean) {
+    c->end_of_stream();
+  } else {
+    c->finish(Error(ErrorCode::kClosed, "receive: Connection reset by peer"));
+  }
+}
 
 void SimFabric::notify_peer(SimConnection& connection, bool clean) {
   SimConnection* peer = find(connection.peer_);
   if (peer == nullptr) return;
   SimEvent kind = clean ? SimEvent::kEndOfStream : SimEvent::kReset;
-  scheduler_.at(connection.delivery_time(), &peer->executor_, kind, 0, [this, id = connection.peer_, clean] {
-    SimConnection* c = find(id);
-    if (c == nullptr) return;
-    if (c->connecting_ != nullptr) {
-      Promise<Status>* done = std::exchange(c->connecting_, nullptr);
-      SocketAddress address = c->remote_;
-      erase(id);
-      return done->set(address_error("connect to", address, "Connection reset by peer"));
-    }
-    if (clean) {
-      c->end_of_stream();
-    } else {
-      c->finish(Error(ErrorCode::kClosed, "receive: Connection reset by peer"));
-    }
-  });
+  carry(connection.host_.machine, connection.peer_machine_,
+        {connection.delivery_time(), &peer->executor_, kind, 0,
+         [this, id = connection.peer_, clean] { hear_end(id, clean); }});
+}
+
+// Both ends hear of it, whatever the links are.
+void SimFabric::break_up(SimConnection& connection) {
+  for (SimConnection* end : {&connection, find(connection.peer_)}) {
+    if (end == nullptr) continue;
+    scheduler_.at(scheduler_.now(), &end->executor_, SimEvent::kReset, 0,
+                  [this, id = end->id_] { hear_end(id, false); });
+  }
 }
 
 void SimFabric::reset(SimConnection& connection) {
@@ -168,12 +273,22 @@ void SimFabric::reset(SimConnection& connection) {
   connection.finish(Error(ErrorCode::kClosed, "send: Connection reset by peer"));
 }
 
-void SimFabric::end_life(const SimLife& life, bool clean) {
+void SimFabric::end_life(const SimLife& life, End end) {
+  auto is_of_life = [&life](const SimExecutor* executor) { return &executor->life() == &life; };
+  std::erase_if(attempts_, [&](const auto& attempt) { return is_of_life(attempt.second.executor); });
+  for (auto& [ends, link] : links_) {
+    // A machine without power sends nothing again.
+    const bool is_lost = end == End::kReset && ends.first == life.machine;
+    std::erase_if(link.held, [&](const Parcel& parcel) { return is_lost || is_of_life(parcel.owner); });
+  }
   std::vector<uint64_t> ended;
   for (auto& [id, c] : connections_) {
-    if (&c->executor_.life() == &life) ended.push_back(id);
+    if (is_of_life(&c->executor_)) ended.push_back(id);
   }
-  for (uint64_t id : ended) notify_peer(*connections_[id], clean);
+  for (uint64_t id : ended) {
+    const bool clean = end == End::kClean || (end == End::kEither && scheduler_.draw() % 2 == 0);
+    notify_peer(*connections_[id], clean);
+  }
   for (uint64_t id : ended) erase(id);
 }
 

@@ -2,7 +2,8 @@
 //
 // A stream delivers in order; each chunk is delayed, split and reset as the sender's SimFaults say. At most kWindow
 // bytes are on their way or wait at a paused reader: what is more stays in the sender's output(), as with a real socket.
-// Connections are found by number, so an event for one that is gone does nothing.
+// Connections are found by number, so an event for one that is gone does nothing. What crosses from one machine to another
+// goes through SimFabric::carry(), which keeps it while the link is cut.
 #pragma once
 
 #include <map>
@@ -56,11 +57,12 @@ class SimConnection final : public Connection {
   void window_opened();
   void end_of_stream();
   void finish(Status reason);
-  int64_t delivery_time();
+  int64_t delivery_time(size_t bytes = 0);
 
   SimFabric& fabric_;
   const uint64_t id_;
   uint64_t peer_ = 0;
+  uint32_t peer_machine_ = 0;
   SimExecutor& executor_;
   SimHost& host_;
   SocketAddress local_;
@@ -103,6 +105,8 @@ class SimListener final : public Listener {
 
 class SimFabric {
  public:
+  enum class End : uint8_t { kReset, kClean, kEither };
+
   explicit SimFabric(SimScheduler& scheduler) : scheduler_(scheduler) {}
 
   SimScheduler& scheduler() { return scheduler_; }
@@ -110,8 +114,11 @@ class SimFabric {
                                            Acceptor acceptor, Spread spread);
   void connect(SimExecutor& executor, SimHost& host, SocketAddress address, Acceptor on_connected,
                Promise<Status>* done);
-  // Ends all connections and listeners of a life; their peers see a reset, or the end of the stream after a clean stop.
-  void end_life(const SimLife& life, bool clean);
+  // Ends all connections and listeners of a life; their peers see a reset, the end of the stream, or one of them.
+  void end_life(const SimLife& life, End end);
+  void add_host(const SimHost& host) { machines_[host.address] = host.machine; }
+  void set_link(uint32_t from, uint32_t to, const SimLink& settings);
+  SimLink link(uint32_t from, uint32_t to) const;
 
  private:
   friend class SimConnection;
@@ -125,7 +132,28 @@ class SimFabric {
     Promise<Status>* done;
   };
 
+  // On its way; waits here while the link is cut.
+  struct Parcel {
+    int64_t time;  // when it arrives, at the earliest
+    SimExecutor* owner;
+    SimEvent kind;
+    uint64_t payload;
+    Callback fn;
+  };
+  struct LinkState {
+    SimLink settings;
+    int64_t busy_until = 0;
+    std::vector<Parcel> held;
+  };
+
   SimConnection* find(uint64_t id);
+  LinkState* find_link(uint32_t from, uint32_t to);
+  SimLink::Cut cut_between(uint32_t one, uint32_t other) const;
+  void carry(uint32_t from, uint32_t to, Parcel parcel);
+  int64_t arrival(LinkState& link, int64_t sent, size_t bytes);
+  void hold_attempt(uint32_t from, uint32_t to, Request request);
+  void break_up(SimConnection& connection);
+  void hear_end(uint64_t id, bool clean);
   SimListener* pick_listener(const SimHost& from, uint16_t from_port, const SocketAddress& address);
   void arrive(Request request);
   void accept(uint64_t client, uint64_t server, const std::shared_ptr<Acceptor>& acceptor);
@@ -139,7 +167,11 @@ class SimFabric {
   SimScheduler& scheduler_;
   uint64_t next_id_ = 1;
   std::map<uint64_t, std::unique_ptr<SimConnection>> connections_;
-  std::vector<SimListener*> listeners_;  // in the order of their making
+  std::vector<SimListener*> listeners_;       // in the order of their making
+  std::map<std::string, uint32_t> machines_;  // by address
+  std::map<std::pair<uint32_t, uint32_t>, LinkState> links_;
+  std::map<uint64_t, Request> attempts_;  // to connect, that wait at a cut
+  uint64_t next_attempt_ = 1;
 };
 
 class SimNetwork final : public Network {

@@ -25,6 +25,26 @@ struct SimFaults {
   Duration max_blocking{60'000'000};    // ns; each work of Blocking takes up to this
 };
 
+// One direction between two machines. TCP hides what a wire loses: bytes that do not get through come later or never.
+struct SimLink {
+  enum class Cut : uint8_t {
+    kNone,
+    // Nothing gets through, and nobody is told. Bytes, news of an end and attempts to connect wait at the cut, and go on when it
+    // is mended: an open connection hangs, an attempt to connect hangs and is given up after kConnectTimeout. A connection needs
+    // both directions to be made, and the reader's direction for a writer's window to open again.
+    kSilent,
+    // A firewall that answers: open connections of the two machines are reset, bytes that are sent reset theirs, attempts to
+    // connect are refused.
+    kReset,
+  };
+  static constexpr Duration kConnectTimeout = std::chrono::seconds(130);  // Linux's, about
+
+  Cut cut = Cut::kNone;
+  Duration delay{0};              // of each chunk, beside the sender's max_network_delay
+  uint64_t bytes_per_second = 0;  // all connections share them; 0: no limit
+  uint32_t loss_ppm = 0;  // a chunk and what follows it on the connection come 200 ms later, each loss after the other
+};
+
 class SimWorld;
 
 // One machine: its disk outlives crashes, its shards do not. Ports, locks and callbacks of a life end with it; call
@@ -40,6 +60,13 @@ class SimMachine {
   virtual void crash() = 0;
   // A clean stop: nothing on the disk is lost.
   virtual void shut_down() = 0;
+  // SIGKILL: the disk has all that was written, synced or not. Peers see the end of a stream, or a reset.
+  virtual void kill() = 0;
+  // SIGSTOP and SIGCONT: no callback runs in between, while clocks go on. Connections stay open and new ones are made, bytes pile
+  // up. Timers that were due meanwhile are late. The end of a life ends its pause.
+  virtual void pause() = 0;
+  virtual void resume() = 0;
+  virtual bool is_paused() const = 0;
   virtual SimFaults& faults() = 0;
   // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.
   virtual void set_disk_capacity(uint64_t bytes) = 0;
@@ -53,6 +80,9 @@ class SimWorld {
   virtual ~SimWorld() = default;
   // address is the host that its listeners use.
   virtual SimMachine& add_machine(const std::string& address) = 0;
+  // What `from` sends to `to`. All links are whole at first.
+  virtual void set_link(SimMachine& from, SimMachine& to, const SimLink& link) = 0;
+  virtual SimLink link(SimMachine& from, SimMachine& to) const = 0;
   virtual Clock& clock() = 0;
   virtual Random& random() = 0;
   // Runs the next event; false when none is left.

@@ -24,12 +24,28 @@ void SimScheduler::at(int64_t time, SimExecutor* owner, SimEvent kind, uint64_t 
 }
 
 void SimScheduler::drop_events_of(const SimLife& life) {
-  auto dead = std::partition(events_.begin(), events_.end(),
-                             [&](const Event& e) { return e.owner == nullptr || &e.owner->life() != &life; });
+  auto lives_on = [&](const Event& e) { return e.owner == nullptr || &e.owner->life() != &life; };
+  auto dead = std::partition(events_.begin(), events_.end(), lives_on);
   // Destroyed only after the heap is whole again: captured state may make events as it goes.
   std::vector<Event> dropped(std::make_move_iterator(dead), std::make_move_iterator(events_.end()));
   events_.erase(dead, events_.end());
   std::make_heap(events_.begin(), events_.end(), later);
+  auto parked = std::stable_partition(parked_.begin(), parked_.end(), lives_on);
+  dropped.insert(dropped.end(), std::make_move_iterator(parked), std::make_move_iterator(parked_.end()));
+  parked_.erase(parked, parked_.end());
+}
+
+void SimScheduler::resume(SimLife& life) {
+  life.paused = false;
+  std::vector<Event> others;
+  for (Event& event : std::exchange(parked_, {})) {
+    if (&event.owner->life() == &life) {
+      at(now_, event.owner, event.kind, event.payload, std::move(event.fn));
+    } else {
+      others.push_back(std::move(event));
+    }
+  }
+  parked_ = std::move(others);
 }
 
 bool SimScheduler::step(int64_t limit) {
@@ -40,6 +56,10 @@ bool SimScheduler::step(int64_t limit) {
     std::pop_heap(events_.begin(), events_.end(), later);
     Event event = std::move(events_.back());
     events_.pop_back();
+    if (event.owner != nullptr && event.owner->life().paused) {
+      parked_.push_back(std::move(event));
+      continue;
+    }
     if (event.owner != nullptr && event.owner->held_up_until() > event.time) {
       event.time = event.owner->held_up_until();
       events_.push_back(std::move(event));

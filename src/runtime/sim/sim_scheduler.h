@@ -37,6 +37,11 @@ enum class SimEvent : uint8_t {
   kDiskAppend,
   kDiskNames,
   kCrash,
+  kKill,
+  kPause,
+  kContinue,
+  kLink,
+  kConnectTimeout,
 };
 
 // One life of a machine, from boot() to crash() or shut_down().
@@ -44,6 +49,7 @@ struct SimLife {
   uint32_t machine = 0;
   uint32_t number = 0;  // counts the lives of all machines
   bool alive = true;
+  bool paused = false;
 };
 
 class SimExecutor;
@@ -63,6 +69,8 @@ class SimScheduler {
   // Drops fn at once if the owner's life has ended.
   void at(int64_t time, SimExecutor* owner, SimEvent kind, uint64_t payload, Callback fn);
   void drop_events_of(const SimLife& life);
+  // Events of a paused life wait, and are due when it goes on, in the order in which they would have run.
+  void resume(SimLife& life);
   // False when nothing is left that is due by limit; the clock moves only with an event.
   bool step(int64_t limit);
   void advance_to(int64_t time) { now_ = std::max(now_, time); }
@@ -101,6 +109,7 @@ class SimScheduler {
   uint64_t next_order_ = 0;
   uint64_t steps_ = 0;
   std::vector<Event> events_;  // a heap by later()
+  std::vector<Event> parked_;  // of paused lives, in the order of their times
   SimExecutor* current_ = nullptr;
   bool running_ = false;
   std::vector<std::shared_ptr<void>> graveyard_;

@@ -49,11 +49,12 @@ class SimMachineImpl final : public SimMachine {
     host_.machine = index;
     host_.address = std::move(address);
     host_.faults = &faults_;
+    fabric_.add_host(host_);
   }
 
   Runtime& boot(unsigned shards) override {
     CHECK(shards >= 1 && shards <= 64);
-    CHECK(boots_.empty() || !boots_.back()->life.alive);
+    CHECK(!is_alive());
     auto boot = std::make_unique<SimBoot>();
     boot->life.machine = host_.machine;
     boot->life.number = (*lives_)++;
@@ -66,27 +67,51 @@ class SimMachineImpl final : public SimMachine {
   }
 
   void crash() override {
-    if (!end_life(false)) return;
+    if (!end_life(SimFabric::End::kReset)) return;
     scheduler_.fold(SimEvent::kCrash, host_.machine, 0);
     disk_.crash();
   }
 
   void shut_down() override {
-    if (end_life(true)) disk_.locks().clear();
+    if (end_life(SimFabric::End::kClean)) disk_.locks().clear();
   }
+
+  void kill() override {
+    if (!end_life(SimFabric::End::kEither)) return;
+    scheduler_.fold(SimEvent::kKill, host_.machine, 0);
+    disk_.locks().clear();
+  }
+
+  void pause() override {
+    if (!is_alive() || is_paused()) return;
+    scheduler_.fold(SimEvent::kPause, host_.machine, 0);
+    boots_.back()->life.paused = true;
+  }
+
+  void resume() override {
+    if (!is_paused()) return;
+    scheduler_.fold(SimEvent::kContinue, host_.machine, 0);
+    scheduler_.resume(boots_.back()->life);
+  }
+
+  bool is_paused() const override { return is_alive() && boots_.back()->life.paused; }
 
   SimFaults& faults() override { return faults_; }
   void set_disk_capacity(uint64_t bytes) override { disk_.set_capacity(bytes); }
   void shift_wall_clock(Duration by) override {
     clock_offset_ += std::chrono::duration_cast<std::chrono::microseconds>(by).count();
   }
+  uint32_t index() const { return host_.machine; }
 
  private:
-  bool end_life(bool clean) {
-    if (boots_.empty() || !boots_.back()->life.alive) return false;
+  bool is_alive() const { return !boots_.empty() && boots_.back()->life.alive; }
+
+  bool end_life(SimFabric::End end) {
+    if (!is_alive()) return false;
     SimBoot& boot = *boots_.back();
     boot.life.alive = false;
-    fabric_.end_life(boot.life, clean);
+    boot.life.paused = false;
+    fabric_.end_life(boot.life, end);
     scheduler_.drop_events_of(boot.life);
     for (auto& s : boot.shards) s->executor.drop_timers();
     return true;
@@ -116,6 +141,10 @@ class SimWorldImpl final : public SimWorld {
     machines_.push_back(std::make_unique<SimMachineImpl>(scheduler_, fabric_, index, &lives_, address));
     return *machines_.back();
   }
+  void set_link(SimMachine& from, SimMachine& to, const SimLink& link) override {
+    fabric_.set_link(index_of(from), index_of(to), link);
+  }
+  SimLink link(SimMachine& from, SimMachine& to) const override { return fabric_.link(index_of(from), index_of(to)); }
   Clock& clock() override { return clock_; }
   Random& random() override { return random_; }
 
@@ -139,6 +168,8 @@ class SimWorldImpl final : public SimWorld {
   uint64_t trace_hash() const override { return scheduler_.trace_hash(); }
 
  private:
+  static uint32_t index_of(SimMachine& machine) { return static_cast<SimMachineImpl&>(machine).index(); }
+
   SimScheduler scheduler_;
   SimFabric fabric_;
   SimClock clock_;
