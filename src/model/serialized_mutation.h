@@ -26,6 +26,8 @@ class SerializedMutation {
   Token token() const { return token_; }
   // Valid while somebody holds this mutation.
   BytesView view() const { return bytes_.view(); }
+  // The bytes for others that hold them: messages, hints.
+  const SharedBytes& shared() const { return bytes_; }
 
  private:
   Token token_ = kMinimumToken;
