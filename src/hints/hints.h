@@ -7,10 +7,11 @@
 // receiver.
 //
 // Files are those of Cassandra, in hints_directory; hints/hints_file.h has their layout. A hint is in the file when write()
-// completes, so that kill -9 loses none.
+// completes, so that kill -9 loses none; it is on the disk when its file is complete, and after sync().
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct HintsOptions {
   uint64_t max_bytes_per_host = 0;                   // max_hints_size_per_host; 0: no limit
   bool window_persistent = true;                     // hint_window_persistent_enabled
   bool auto_cleanup = false;                         // auto_hints_cleanup_enabled
+  // The version of the files that are written: 2 in storage_compatibility_mode CASSANDRA_4, 3 otherwise.
+  int32_t file_version = 2;
 };
 
 // The settings that nodetool may change while the node runs. Shared by all shards.
@@ -51,6 +54,8 @@ struct HintsStatistics {
   uint64_t failed = 0;      // HintsFailed
   uint64_t timed_out = 0;   // HintsTimedOut
   uint64_t overflowed = 0;  // not kept: window, size or disk
+  uint64_t expired = 0;     // not sent: older than their tables' gc_grace_seconds
+  uint64_t damaged = 0;     // not sent: the checksum in their file is wrong
 };
 
 class Hints {
@@ -60,9 +65,10 @@ class Hints {
                                        std::shared_ptr<HintsControl> control);
   virtual ~Hints() = default;
 
-  // Finds the files of earlier lives. Shard 0 takes those of other shard counts.
+  // Finds the files of earlier lives; a node's files belong to the shard that its host id chooses. On all shards before any
+  // of them writes.
   virtual Task<Status> open() = 0;
-  // Ends sending, brings what is written to the disk.
+  // Ends sending, brings what is written to the disk. Before the messenger closes. Once.
   virtual Task<Status> stop() = 0;
 
   // --- Membership, told to every shard. A node that is told for the first time, and lives, gets its hints, too.
@@ -77,12 +83,16 @@ class Hints {
   // to be written; kIo, kDiskFull: they were not kept, and a line in the log says so.
   virtual Task<Status> write(std::vector<Uuid> host_ids, SerializedMutation mutation, int64_t created_millis,
                              int32_t gc_grace_seconds) = 0;
+  // Brings the hints of these nodes to the disk, for a caller that removes the other copy of a mutation (batchlog replay).
+  virtual Task<Status> sync(std::vector<Uuid> host_ids) = 0;
 
   // --- Orders of an operator, each for this shard.
-  // nullopt: of all nodes.
+  // nullopt: of all nodes. Files that are being sent or written to go, too.
   virtual Task<Status> remove_all(std::optional<Uuid> host_id) = 0;
   virtual std::vector<PendingHints> pending() const = 0;
   virtual const HintsStatistics& statistics() const = 0;
+  // Hints that wait to be written (TotalHintsInProgress).
+  virtual size_t in_progress() const = 0;
 };
 
 std::shared_ptr<HintsControl> make_hints_control(HintsOptions options, unsigned shards);
