@@ -80,6 +80,7 @@ int main(int argc, char** argv) {
     return error.empty() ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
   }
   options.install_logging = true;
+  options.serve_peers = true;
   umask(umask(077) | 027);  // of the log files; nobody else reads what clients wrote
   try {
     return run(options, pid_file);

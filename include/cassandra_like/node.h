@@ -23,6 +23,8 @@ struct NodeOptions {
   std::string config_file;
   // Overrides the configuration when it is not 0.
   unsigned shards = 0;
+  // Speaks with other nodes on storage_port, as the daemon does. Off: the node is alone, and that port stays free.
+  bool serve_peers = false;
   // Writes system.log and standard output as the daemon does. Off: the program's own log sink (base/log.h) gets the lines.
   bool install_logging = false;
 };

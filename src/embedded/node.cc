@@ -112,7 +112,8 @@ T block_on(LinuxRuntime& runtime, Task<T> (*make)(void*), void* argument) {
 
 class NodeImpl : public Node {
  public:
-  explicit NodeImpl(Config config) : config_(std::move(config)), runtime_(LinuxRuntime::create(config_.shards)) {}
+  NodeImpl(Config config, bool serve_peers)
+      : config_(std::move(config)), serve_peers_(serve_peers), runtime_(LinuxRuntime::create(config_.shards)) {}
   ~NodeImpl() override { stop(); }
 
   Status open() {
@@ -154,6 +155,7 @@ class NodeImpl : public Node {
       if (!reason.ok()) LOG_ERROR("{}", reason.error().message());
       node->finish(reason.ok());
     };
+    hooks.serve_peers = node->serve_peers_;
     return ClusterNode::start(node->runtime_.get(), node->config_, std::move(hooks));
   }
   static Task<Status> stop_task(void* self) { return stop_and_destroy(static_cast<NodeImpl*>(self)); }
@@ -167,6 +169,7 @@ class NodeImpl : public Node {
   }
 
   Config config_;
+  const bool serve_peers_;
   std::unique_ptr<LinuxRuntime> runtime_;
   std::unique_ptr<ClusterNode> node_;
   uint16_t native_port_ = 0, admin_port_ = 0;
@@ -209,7 +212,7 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
   if (Status status = check_address_space(*config); !status.ok()) {
     return fail(StartFailure::kConfig, status.error().message());
   }
-  auto node = std::make_unique<NodeImpl>(std::move(*config));
+  auto node = std::make_unique<NodeImpl>(std::move(*config), options.serve_peers);
   if (Status status = node->open(); !status.ok()) {
     ErrorCode code = status.error().code();
     bool config_error = code == ErrorCode::kConfigError || code == ErrorCode::kIo;

@@ -9,6 +9,7 @@
 #include "cql/auth/roles.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
+#include "peers/peer_requests.h"
 #include "replica/size_estimates.h"
 #include "runtime/gather.h"
 #include "storage/table/directory_check.h"
@@ -20,9 +21,13 @@ constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
 // Cassandra's times: first when the node has come to rest, then every five minutes.
 constexpr Duration kFirstSizeEstimates = std::chrono::seconds(30);
 constexpr Duration kSizeEstimatesPeriod = std::chrono::minutes(5);
+// Cassandra's superuser setup delay.
+constexpr Duration kRoleSetupDelay = std::chrono::seconds(10);
 
 // The parts that one shard owns above its replica. Made, used and destroyed there.
 struct ShardParts {
+  std::unique_ptr<Messenger> messenger;
+  std::unique_ptr<Hints> hints;
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<QueryProcessor> processor;
   std::unique_ptr<Server> server;
@@ -42,20 +47,27 @@ class ClusterNodeImpl : public ClusterNode {
   Replica& replica(unsigned shard) override { return replicas_->shard(shard); }
   QueryProcessor& processor(unsigned shard) override { return *parts_[shard].processor; }
   Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
+  Messenger* messenger(unsigned shard) override { return parts_[shard].messenger.get(); }
+  Hints* hints(unsigned shard) override { return parts_[shard].hints.get(); }
+  std::shared_ptr<HintsControl> hints_control() override { return hints_control_; }
+  MembershipService* membership() override { return membership_.get(); }
+  SchemaSync* schema_sync() override { return schema_sync_.get(); }
 
   Task<Status> refresh_size_estimates() override;
   Task<Status> replay_batchlog() override;
   Task<Status> enable_binary() override;
   Task<Status> disable_binary() override;
   bool binary_running() const override { return parts_[0].server->running(); }
-  const char* operation_mode() const override { return drained_ ? "DRAINED" : draining_ ? "DRAINING" : "NORMAL"; }
+  const char* operation_mode() const override;
   Task<Status> drain() override;
   Task<Status> stop() override;
   Task<void> halt() override;
 
   Status make_parts(unsigned shard);
   void connect_parts(unsigned shard);
-  void destroy_parts(unsigned shard) { parts_[shard] = {}; }
+  Task<Status> open_peers(unsigned shard);
+  Status listen_to_peers(unsigned shard);
+  void destroy_parts(unsigned shard);
 
  private:
   Executor& home() { return runtime_.shard(0).executor; }
@@ -66,7 +78,13 @@ class ClusterNodeImpl : public ClusterNode {
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
+  Task<Status> join_cluster();
+  MembershipListener membership_listener();
+  void tell_hints(const NodeChange& change);
+  void tell_drivers(const DriverEvent& event);
+  Task<void> make_default_role();
   Task<void> stop_coordinators();
+  Task<void> stop_peers(bool announces);
   Task<void> close();
   void schedule_snapshot_cleanup();
   void schedule_size_estimates(Duration delay);
@@ -79,12 +97,24 @@ class ClusterNodeImpl : public ClusterNode {
   std::vector<std::string> made_directories_;
   std::vector<std::unique_ptr<DirectoryLock>> locks_;
   std::unique_ptr<ShardedReplica> replicas_;
+  std::unique_ptr<MessengerGroup> messengers_;  // null: the node is alone
+  std::shared_ptr<HintsControl> hints_control_;
   std::vector<ShardParts> parts_;
+  std::unique_ptr<MembershipService> membership_;
+  std::unique_ptr<SchemaSync> schema_sync_;
   std::unique_ptr<AdminServer> admin_;
-  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0;
+  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0;
   Gate background_;
-  bool draining_ = false, drained_ = false;
+  bool started_ = false, draining_ = false, drained_ = false;
+  bool peers_stopped_ = false;
 };
+
+const char* ClusterNodeImpl::operation_mode() const {
+  if (drained_) return "DRAINED";
+  if (draining_) return "DRAINING";
+  if (!started_) return "STARTING";
+  return membership_ == nullptr || membership_->has_joined() ? "NORMAL" : "STARTING";
+}
 
 Task<Status> ClusterNodeImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
   auto statuses = co_await gather<Status>(runtime_, home(), std::move(work));
@@ -147,6 +177,7 @@ LocalNode ClusterNodeImpl::local_node() const {
   node.storage_port = config_.storage_port;
   node.native_port = config_.native_transport_port;
   node.tokens.assign(config_.initial_token.begin(), config_.initial_token.end());
+  node.takes_tokens = config_.join_ring;
   const CqlOptions cql = cql_options(config_);
   node.system_keyspaces = {cql.default_compaction, cql.default_keyspace_rf};
   node.cdc_enabled = config_.cdc_enabled;
@@ -155,21 +186,29 @@ LocalNode ClusterNodeImpl::local_node() const {
 
 Status ClusterNodeImpl::make_parts(unsigned shard) {
   ShardRuntime& runtime = runtime_.shard(shard);
-  CoordinatorOptions coordinator_options;
-  coordinator_options.read_timeout = config_.read_request_timeout;
-  coordinator_options.range_timeout = config_.range_request_timeout;
-  coordinator_options.write_timeout = config_.write_request_timeout;
-  coordinator_options.counter_write_timeout = config_.counter_write_request_timeout;
-  coordinator_options.truncate_timeout = config_.truncate_request_timeout;
-  coordinator_options.batchlog_replay_bytes_per_second = config_.batchlog_replay_throttle;
   ShardParts& parts = parts_[shard];
   Replica& replica = replicas_->shard(shard);
-  parts.coordinator = Coordinator::create(runtime, replica, coordinator_options);
+  if (messengers_ != nullptr) {
+    parts.messenger = std::make_unique<Messenger>(*messengers_, shard);
+    parts.hints = Hints::create(runtime, shard, *parts.messenger, hints_control_);
+  }
+  const CoordinatorPeers peers{parts.messenger.get(), parts.hints.get()};
+  parts.coordinator = Coordinator::create(runtime, replica, coordinator_options(config_), peers);
   parts.processor = QueryProcessor::create(runtime, *parts.coordinator, cql_options_);
   TransportOptions options = transport_options(config_);
   options.shards = runtime_.shard_count();
   parts.server = Server::create(runtime, *parts.processor, replica.schema(), std::move(options));
   return {};
+}
+
+// Each refers to those above it.
+void ClusterNodeImpl::destroy_parts(unsigned shard) {
+  ShardParts& parts = parts_[shard];
+  parts.server.reset();
+  parts.processor.reset();
+  parts.coordinator.reset();
+  parts.hints.reset();
+  parts.messenger.reset();
 }
 
 void ClusterNodeImpl::connect_parts(unsigned shard) {
@@ -182,6 +221,93 @@ void ClusterNodeImpl::connect_parts(unsigned shard) {
   parts_[shard].processor->set_peers(std::move(processors));
   parts_[shard].server->set_peers(std::move(servers));
   add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+}
+
+// Handlers first: a peer may connect as soon as somebody listens.
+Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
+  ShardParts& parts = parts_[shard];
+  membership_->handle_verbs(*parts.messenger);
+  schema_sync_->handle_verbs(*parts.messenger);
+  handle_peer_requests(*parts.messenger, runtime_.shard(shard), *parts.coordinator);
+  Task<Status> opening = parts.hints->open();
+  co_return co_await opening;
+}
+
+Status ClusterNodeImpl::listen_to_peers(unsigned shard) {
+  return parts_[shard].messenger->listen({config_.listen_address, config_.storage_port});
+}
+
+MembershipListener ClusterNodeImpl::membership_listener() {
+  MembershipListener listener;
+  listener.on_node = [this](const NodeChange& change) { tell_hints(change); };
+  listener.on_driver_event = [this](const DriverEvent& event) { tell_drivers(event); };
+  listener.on_schema_version = [this](const InetAddressAndPort& peer, const Uuid& version) {
+    schema_sync_->on_version(peer, version);
+  };
+  listener.on_removed = [this] {
+    if (hooks_.on_stop_requested) {
+      hooks_.on_stop_requested(Error(ErrorCode::kInvalid, "Another node has removed this one from the ring"));
+    }
+  };
+  return listener;
+}
+
+void ClusterNodeImpl::tell_hints(const NodeChange& change) {
+  if (change.kind == NodeChange::Kind::kDown) schema_sync_->on_gone(change.address);
+  for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
+    Hints* hints = parts_[shard].hints.get();
+    runtime_.shard(shard).executor.post([hints, change] {
+      if (change.kind == NodeChange::Kind::kUp) hints->node_up(change.host_id, change.address);
+      if (change.kind == NodeChange::Kind::kDown) hints->node_down(change.host_id);
+      if (change.kind == NodeChange::Kind::kLeft) hints->node_left(change.host_id);
+    });
+  }
+}
+
+void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
+  const SocketAddress node{event.node.host(), event.node.port};
+  for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
+    Server* server = parts_[shard].server.get();
+    runtime_.shard(shard).executor.post([server, node, kind = event.kind] {
+      if (kind == DriverEvent::Kind::kNewNode) server->node_added(node);
+      if (kind == DriverEvent::Kind::kRemovedNode) server->node_removed(node);
+      if (kind == DriverEvent::Kind::kMovedNode) server->node_moved(node);
+      if (kind == DriverEvent::Kind::kUp) server->node_up(node);
+      if (kind == DriverEvent::Kind::kDown) server->node_down(node);
+    });
+  }
+}
+
+// The schema of this node: its version is told to others, theirs is pulled.
+Task<Status> ClusterNodeImpl::join_cluster() {
+  SchemaStore& schema = replicas_->shard(0).schema();
+  CO_ASSIGN_OR_RETURN(MembershipOptions options,
+                      membership_options(config_, replicas_->shard(0).local_node(), schema.current()->version()));
+  std::vector<Replica*> replicas;
+  for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) replicas.push_back(&replicas_->shard(shard));
+  Messenger& messenger = *parts_[0].messenger;
+  membership_ =
+      MembershipService::create(runtime_, std::move(replicas), messenger, std::move(options), membership_listener());
+  auto* self = this;
+  SchemaSyncNode sync;
+  sync.live_peers = [self] { return self->membership_->live_peers(); };
+  sync.has_same_major_version = [self](const InetAddressAndPort& peer) {
+    const EndpointState* state = self->membership_->gossiper().state(peer);
+    return state != nullptr && state->text(ApplicationState::kReleaseVersion).starts_with("5.");
+  };
+  schema_sync_ = SchemaSync::create(runtime_.shard(0), messenger, schema, std::move(sync));
+  auto open = [self](unsigned shard) { return self->open_peers(shard); };
+  CO_TRY(co_await on_every_shard(open));
+  auto listen = [self](unsigned shard) { return Task<Status>(self->listen_to_peers(shard)); };
+  Status listening = co_await on_every_shard(listen);
+  if (!listening.ok()) co_return listen_error(listening.error(), "listen_address", "storage_port");
+  schema.add_listener([self](const SchemaDiff& diff) {
+    if (!self->draining_) self->membership_->set_schema_version(diff.schema->version());
+  });
+  Task<Status> starting = membership_->start();
+  CO_TRY(co_await starting);
+  Task<Status> agreeing = schema_sync_->await_agreement(config_.ring_delay);
+  co_return co_await agreeing;
 }
 
 // A keyspace's event has no name: all its tables go.
@@ -214,12 +340,17 @@ Task<Status> ClusterNodeImpl::open() {
   CO_ASSIGN_OR_RETURN(replicas_,
                       co_await ShardedReplica::open(&runtime_, std::move(options), local_node(), num_tokens));
   auto* self = this;
+  if (hooks_.serve_peers) {
+    messengers_ = std::make_unique<MessengerGroup>(runtime_, link_options(config_));
+    hints_control_ = make_hints_control(hints_options(config_), runtime_.shard_count());
+  }
   auto make = [self](unsigned shard) { return Task<Status>(self->make_parts(shard)); };
   auto connect = [self](unsigned shard) { return connect_on(self, shard); };
   CO_TRY(co_await on_every_shard(make));
   CO_TRY(co_await on_every_shard(connect));
+  if (messengers_ != nullptr) CO_TRY(co_await join_cluster());
   co_await parts_[0].coordinator->batchlog().replay_all();
-  CO_TRY(co_await create_default_role(parts_[0].processor.get()));
+  co_await make_default_role();
   if (hooks_.serve_admin) {
     AdminHooks with_login = admin_hooks(*this, runtime_, hooks_.on_stop_requested);
     CO_TRY(add_admin_login(with_login, *this, runtime_));
@@ -232,6 +363,7 @@ Task<Status> ClusterNodeImpl::open() {
     Status listening = co_await enable_binary();
     if (!listening.ok()) co_return listen_error(listening.error(), "rpc_address", "native_transport_port");
   }
+  started_ = true;
   schedule_snapshot_cleanup();
   auto start_batchlog = [self](unsigned shard) {
     self->coordinator(shard).batchlog().start();
@@ -272,6 +404,21 @@ Task<void> refresh_in_background(ClusterNodeImpl* node) {
   if (!status.ok()) LOG_WARN("The estimates of tables' sizes were not refreshed: {}", status.error().message());
 }
 
+// The replicas of system_auth may be other nodes, which may not be there yet.
+Task<void> ClusterNodeImpl::make_default_role() {
+  if (!background_.enter()) co_return;
+  Task<Status> creating = create_default_role(parts_[0].processor.get());
+  Status created = co_await creating;
+  if (!created.ok() && !draining_) {
+    LOG_WARN("CassandraRoleManager skipped default role setup: {}: it is tried again", created.error().message());
+    default_role_ = home().schedule(kRoleSetupDelay, [this] {
+      default_role_ = 0;
+      spawn(make_default_role());
+    });
+  }
+  background_.leave();
+}
+
 void ClusterNodeImpl::schedule_size_estimates(Duration delay) {
   size_estimates_ = home().schedule(delay, [this] {
     if (!draining_) spawn(refresh_in_background(this));
@@ -309,6 +456,7 @@ Task<Status> ClusterNodeImpl::enable_binary() {
     return Task<Status>(self->server(shard).start(port, shard_aware_port));
   };
   CO_TRY(co_await on_every_shard(start));
+  if (membership_ != nullptr) membership_->set_rpc_ready(true);
   co_return Status();
 }
 
@@ -324,6 +472,7 @@ Task<Status> stop_server(Server* server) {
 
 Task<Status> ClusterNodeImpl::disable_binary() {
   auto* self = this;
+  if (membership_ != nullptr && !peers_stopped_) membership_->set_rpc_ready(false);
   auto stop_to_listen = [self](unsigned shard) { return stop_listening(&self->server(shard)); };
   CO_TRY(co_await on_every_shard(stop_to_listen));
   auto stop = [self](unsigned shard) { return stop_server(&self->server(shard)); };
@@ -345,11 +494,35 @@ Task<void> ClusterNodeImpl::stop_coordinators() {
   CHECK(stopped.ok());
 }
 
+Task<Status> close_peers_on(ClusterNodeImpl* node, unsigned shard) {
+  if (node->messenger(shard) == nullptr) co_return Status();
+  Task<Status> stopping = node->hints(shard)->stop();
+  Status stopped = co_await stopping;
+  if (!stopped.ok()) LOG_WARN("Hints: {}", stopped.error().message());
+  co_await node->messenger(shard)->close();
+  co_return Status();
+}
+
+// Behind it no message comes or goes.
+Task<void> ClusterNodeImpl::stop_peers(bool announces) {
+  if (messengers_ == nullptr || std::exchange(peers_stopped_, true)) co_return;
+  if (schema_sync_ != nullptr) co_await schema_sync_->stop();
+  if (membership_ != nullptr) {
+    Task<void> stopping = announces ? membership_->stop() : membership_->halt();
+    co_await stopping;
+  }
+  auto* self = this;
+  auto close = [self](unsigned shard) { return close_peers_on(self, shard); };
+  Status closed = co_await on_every_shard(close);
+  CHECK(closed.ok());
+}
+
 Task<Status> ClusterNodeImpl::drain() {
   if (drained_) co_return Status();
   draining_ = true;
   LOG_INFO("DRAINING: starting drain process");
   CO_TRY(co_await disable_binary());
+  co_await stop_peers(true);
   co_await stop_coordinators();
   Status status = co_await replicas_->drain();
   drained_ = status.ok();
@@ -365,13 +538,18 @@ Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
 Task<void> ClusterNodeImpl::close() {
   if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
-  co_await background_.close();
+  if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
   admin_.reset();
+  co_await stop_peers(false);
+  co_await background_.close();
   co_await stop_coordinators();
   auto* self = this;
   auto destroy = [self](unsigned shard) { return destroy_on(self, shard); };
   Status destroyed = co_await on_every_shard(destroy);
   CHECK(destroyed.ok());
+  schema_sync_.reset();
+  membership_.reset();
+  messengers_.reset();
   if (replicas_ != nullptr) co_await replicas_->stop();
   replicas_.reset();
   locks_.clear();

@@ -1,8 +1,9 @@
 // One node, wired together over a Runtime: the order in which its parts start and stop. It neither knows nor asks whether
 // the Runtime is real or simulated.
 //
-// Start: directories and their lock, ShardedReplica (schema, commit log), then on every shard Coordinator, QueryProcessor and
-// Server, then what was interrupted (batches) and what must exist (roles), the clients' port, the admin port.
+// Start: directories and their lock, ShardedReplica (schema, commit log), then on every shard Messenger, Hints, Coordinator,
+// QueryProcessor and Server; then the other nodes (gossip, their schema), what was interrupted (batches) and what must exist
+// (roles), the clients' port, the admin port.
 // Stop: the reverse.
 #pragma once
 
@@ -10,7 +11,10 @@
 #include <memory>
 #include <vector>
 
+#include "hints/hints.h"
 #include "node/config.h"
+#include "peers/membership_service.h"
+#include "peers/schema_sync.h"
 #include "replica/replica.h"
 #include "runtime/runtime.h"
 #include "transport/server.h"
@@ -21,6 +25,8 @@ struct ClusterNodeHooks {
   // Somebody asked the node to end: stopdaemon, or a failure policy (then with its error).
   std::function<void(const Status& reason)> on_stop_requested;
   bool serve_admin = true;
+  // Listens to other nodes on storage_port and takes part in gossip. Otherwise the node is alone for ever.
+  bool serve_peers = false;
 };
 
 class ClusterNode {
@@ -36,6 +42,12 @@ class ClusterNode {
   virtual Replica& replica(unsigned shard) = 0;
   virtual Coordinator& coordinator(unsigned shard) = 0;
   virtual QueryProcessor& processor(unsigned shard) = 0;
+  // Null in a node that is alone. Messenger and hints only on that shard, the rest on shard 0.
+  virtual Messenger* messenger(unsigned shard) = 0;
+  virtual Hints* hints(unsigned shard) = 0;
+  virtual std::shared_ptr<HintsControl> hints_control() = 0;
+  virtual MembershipService* membership() = 0;
+  virtual SchemaSync* schema_sync() = 0;
 
   // system.size_estimates and table_estimates, now. They are kept up to date by themselves every five minutes.
   virtual Task<Status> refresh_size_estimates() = 0;
@@ -45,7 +57,7 @@ class ClusterNode {
   virtual Task<Status> enable_binary() = 0;
   virtual Task<Status> disable_binary() = 0;
   virtual bool binary_running() const = 0;
-  // Cassandra's StorageService.Mode: NORMAL, DRAINING, DRAINED.
+  // Cassandra's StorageService.Mode: STARTING, NORMAL, JOINING, DRAINING, DRAINED.
   virtual const char* operation_mode() const = 0;
   // Stops clients, flushes, syncs. The node answers nothing but the admin port afterwards.
   virtual Task<Status> drain() = 0;

@@ -10,6 +10,7 @@
 
 #include "admin/access.h"
 #include "cql/schema/table_options.h"
+#include "gossip/snitch.h"
 #include "model/values.h"
 #include "node/config_guardrails.h"
 #include "node/config_keys.h"
@@ -383,7 +384,12 @@ class Parser {
     TRY(one_of("authorizer", c.authorizer.class_name, {"AllowAllAuthorizer"}));
     TRY(one_of("role_manager", c.role_manager.class_name, {"CassandraRoleManager"}));
     TRY(one_of("seed_provider", c.seed_provider.class_name, {"SimpleSeedProvider"}));
-    TRY(one_of("endpoint_snitch", c.endpoint_snitch, {"SimpleSnitch", "GossipingPropertyFileSnitch"}));
+    TRY(one_of("endpoint_snitch", c.endpoint_snitch,
+               {"SimpleSnitch", "GossipingPropertyFileSnitch", "PropertyFileSnitch", "RackInferringSnitch"}));
+    TRY(one_of("internode_authenticator", c.internode_authenticator.class_name, {"AllowAllInternodeAuthenticator"}));
+    TRY(one_of("internode_compression", c.internode_compression, {"none", "dc", "all"}));
+    TRY(one_of("batchlog_endpoint_strategy", c.batchlog_endpoint_strategy,
+               {"random_remote", "prefer_local", "dynamic_remote", "dynamic"}));
     TRY(one_of("sstable.selected_format", c.sstable_selected_format, {"big", "bti"}));
     TRY(one_of("server_encryption_options.internode_encryption", c.internode_encryption, {"none"}));
     if (c.client_encryption_enabled) {
@@ -469,6 +475,28 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
+// Datacenter and rack of this node as the snitches decide that need no file, or cassandra-topology.properties.
+Status place_by_snitch(Config& config, const std::function<Result<std::string>(const std::string&)>& read) {
+  const std::string snitch = config.endpoint_snitch.substr(config.endpoint_snitch.rfind('.') + 1);
+  const auto local = InetAddressAndPort::parse(config.effective_broadcast_address(), config.storage_port);
+  if (!local || snitch == "SimpleSnitch") return {};
+  NodeLocation place{config.data_center, config.rack};
+  if (snitch == "RackInferringSnitch") place = inferred_location(*local);
+  auto topology = read("cassandra-topology.properties");
+  if (topology.ok()) config.topology_properties = std::move(*topology);
+  if (snitch == "PropertyFileSnitch") {
+    if (!topology.ok()) {
+      return config.error_at("endpoint_snitch", topology.error().message() + ": write ADDRESS=DATACENTER:RACK into it");
+    }
+    auto places = TopologyProperties::parse(config.topology_properties, *local);
+    if (!places.ok()) return config.error_at("endpoint_snitch", places.error().message());
+    if (auto found = places->location(*local)) place = *found;
+  }
+  config.data_center = place.datacenter;
+  config.rack = place.rack;
+  return {};
+}
+
 }  // namespace
 
 Error Config::error_at(const std::string& key, const std::string& text) const {
@@ -510,6 +538,10 @@ Result<Config> load_config(Disk& disk, const std::string& path, const HostFacts&
     }
     TRY(apply_rackdc(config, *properties, rackdc));
   }
+  TRY(place_by_snitch(config, [&disk, &file](const std::string& name) {
+    const size_t slash = file.rfind('/');
+    return read_text(disk, (slash == std::string::npos ? "" : file.substr(0, slash + 1)) + name);
+  }));
   return config;
 }
 

@@ -70,12 +70,18 @@ struct Config {
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
   std::string endpoint_snitch = "SimpleSnitch";
   bool dynamic_snitch = true;
+  double dynamic_snitch_badness_threshold = 1.0;
+  Millis dynamic_snitch_update_interval{100};
+  Millis dynamic_snitch_reset_interval{600000};
+  std::string topology_properties;          // the text of cassandra-topology.properties, for the snitches that read it
   std::string data_center = "datacenter1";  // cassandra-rackdc.properties, for the snitch that reads it
   std::string rack = "rack1";
   ClassConfig seed_provider;
   std::vector<std::string> seeds;  // of SimpleSeedProvider
   bool auto_bootstrap = true;
   double phi_convict_threshold = 8.0;
+  bool join_ring = true;  // of our own, as -Dcassandra.join_ring; false: no tokens are taken, the node coordinates only
+  Millis ring_delay{30000};  // of our own, as -Dcassandra.ring_delay_ms
 
   // Addresses and ports. Names are resolved when the file is read; "localhost" is 127.0.0.1.
   std::string listen_address = "127.0.0.1";
@@ -103,8 +109,21 @@ struct Config {
   Millis native_transport_timeout{12000};
   bool enable_shard_aware_drivers = false;  // this and the next are ScyllaDB's names
   uint16_t native_shard_aware_transport_port = 19042;
-  bool client_encryption_enabled = false;     // client_encryption_options.enabled
+  bool client_encryption_enabled = false;  // client_encryption_options.enabled
+
+  // Messages between nodes.
   std::string internode_encryption = "none";  // server_encryption_options.internode_encryption
+  ClassConfig internode_authenticator{"AllowAllInternodeAuthenticator", {}};
+  std::string internode_compression = "none";
+  bool internode_timeout = true;
+  Millis internode_tcp_connect_timeout{2000};
+  uint64_t internode_max_message_size = 128 * kMiB;
+  uint64_t internode_application_send_queue_capacity = 4 * kMiB;
+  uint64_t internode_application_send_queue_reserve_endpoint_capacity = 128 * kMiB;
+  uint64_t internode_application_send_queue_reserve_global_capacity = 512 * kMiB;
+  uint64_t internode_application_receive_queue_capacity = 4 * kMiB;
+  uint64_t internode_application_receive_queue_reserve_endpoint_capacity = 128 * kMiB;
+  uint64_t internode_application_receive_queue_reserve_global_capacity = 512 * kMiB;
 
   // Directories.
   std::vector<std::string> data_file_directories;
@@ -170,8 +189,16 @@ struct Config {
   int tombstone_warn_threshold = 1000;
   int tombstone_failure_threshold = 100000;
   Seconds trace_type_query_ttl{86400};
+  Millis repair_request_timeout{120000};
+  std::string batchlog_endpoint_strategy = "random_remote";
   bool hinted_handoff_enabled = true;
+  std::vector<std::string> hinted_handoff_disabled_datacenters;
+  uint64_t hinted_handoff_throttle = kMiB;  // bytes in a second; 0: no limit
   Millis max_hint_window{10800000};
+  uint64_t max_hints_file_size = 128 * kMiB;
+  uint64_t max_hints_size_per_host = 0;  // 0: no limit
+  bool hint_window_persistent_enabled = true;
+  bool auto_hints_cleanup_enabled = false;
 
   // Access.
   ClassConfig authenticator{"AllowAllAuthenticator", {}};

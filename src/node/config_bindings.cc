@@ -147,6 +147,9 @@ void bind_cluster(Binder& b) {
   VALUE(partitioner);
   VALUE(endpoint_snitch);
   VALUE(dynamic_snitch);
+  VALUE(dynamic_snitch_badness_threshold);
+  MILLIS(dynamic_snitch_update_interval, Bound::kInt);
+  MILLIS(dynamic_snitch_reset_interval, Bound::kInt);
   VALUE(seed_provider);
   VALUE(auto_bootstrap);
   VALUE(phi_convict_threshold);
@@ -157,7 +160,8 @@ void bind_cluster(Binder& b) {
   VALUE(storage_port);
   VALUE(ssl_storage_port);
   VALUE(rpc_keepalive);
-  b.value("server_encryption_options.internode_encryption", &Config::internode_encryption);
+  VALUE(join_ring);
+  MILLIS(ring_delay);
   b.nullable(
       {"num_tokens", "initial_token", "listen_address", "broadcast_address", "rpc_address", "broadcast_rpc_address"});
 }
@@ -180,6 +184,22 @@ void bind_native_transport(Binder& b) {
   b.value("client_encryption_options.enabled", &Config::client_encryption_enabled);
   b.nullable({"native_transport_max_message_size", "native_transport_max_request_data_in_flight",
               "native_transport_max_request_data_in_flight_per_ip"});
+}
+
+void bind_internode(Binder& b) {
+  b.value("server_encryption_options.internode_encryption", &Config::internode_encryption);
+  VALUE(internode_authenticator);
+  VALUE(internode_compression);
+  VALUE(internode_timeout);
+  MILLIS(internode_tcp_connect_timeout, Bound::kInt);
+  SIZE(internode_max_message_size, kUnitByte);
+  SIZE(internode_application_send_queue_capacity, kUnitByte);
+  SIZE(internode_application_send_queue_reserve_endpoint_capacity, kUnitByte);
+  SIZE(internode_application_send_queue_reserve_global_capacity, kUnitByte);
+  SIZE(internode_application_receive_queue_capacity, kUnitByte);
+  SIZE(internode_application_receive_queue_reserve_endpoint_capacity, kUnitByte);
+  SIZE(internode_application_receive_queue_reserve_global_capacity, kUnitByte);
+  b.nullable({"internode_authenticator", "internode_max_message_size"});
 }
 
 void bind_commitlog(Binder& b) {
@@ -265,8 +285,16 @@ void bind_requests(Binder& b) {
   VALUE(tombstone_warn_threshold);
   VALUE(tombstone_failure_threshold);
   b.seconds("trace_type_query_ttl", &Config::trace_type_query_ttl);
+  MILLIS(repair_request_timeout);
+  VALUE(batchlog_endpoint_strategy);
   VALUE(hinted_handoff_enabled);
+  VALUE(hinted_handoff_disabled_datacenters);
+  SIZE(hinted_handoff_throttle, kUnitKiB);
   MILLIS(max_hint_window, Bound::kInt);
+  SIZE(max_hints_file_size, kUnitMiB);
+  SIZE(max_hints_size_per_host, kUnitMiB);
+  VALUE(hint_window_persistent_enabled);
+  VALUE(auto_hints_cleanup_enabled);
   VALUE(authenticator);
   VALUE(authorizer);
   VALUE(role_manager);
@@ -343,6 +371,7 @@ const Bindings& config_bindings() {
     Binder b;
     bind_cluster(b);
     bind_native_transport(b);
+    bind_internode(b);
     bind_commitlog(b);
     bind_storage(b);
     bind_requests(b);

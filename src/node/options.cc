@@ -1,6 +1,10 @@
 #include "node/options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "messaging/read_command_codec.h"
 
 namespace cassandra_like {
 namespace {
@@ -52,6 +56,133 @@ StringPairs compaction_options(const ClassConfig& config) {
 }
 
 }  // namespace
+
+CoordinatorOptions coordinator_options(const Config& config) {
+  CoordinatorOptions options;
+  options.read_timeout = config.read_request_timeout;
+  options.range_timeout = config.range_request_timeout;
+  options.write_timeout = config.write_request_timeout;
+  options.counter_write_timeout = config.counter_write_request_timeout;
+  options.truncate_timeout = config.truncate_request_timeout;
+  options.batchlog_replay_bytes_per_second = config.batchlog_replay_throttle;
+  options.batchlog_strategy.prefers_local_rack =
+      config.batchlog_endpoint_strategy == "prefer_local" || config.batchlog_endpoint_strategy == "dynamic";
+  options.batchlog_strategy.takes_nearest = config.batchlog_endpoint_strategy.starts_with("dynamic");
+  options.dynamic_snitch = config.dynamic_snitch;
+  options.dynamic_snitch_badness = config.dynamic_snitch_badness_threshold;
+  options.dynamic_snitch_update = config.dynamic_snitch_update_interval;
+  options.dynamic_snitch_reset = config.dynamic_snitch_reset_interval;
+  return options;
+}
+
+HintsOptions hints_options(const Config& config) {
+  HintsOptions options;
+  options.directory = config.hints_directory;
+  options.enabled = config.hinted_handoff_enabled;
+  options.disabled_datacenters = config.hinted_handoff_disabled_datacenters;
+  options.window_millis = config.max_hint_window.count();
+  options.throttle_bytes_per_second = config.hinted_handoff_throttle;
+  options.max_file_bytes = config.max_hints_file_size;
+  options.max_bytes_per_host = config.max_hints_size_per_host;
+  options.window_persistent = config.hint_window_persistent_enabled;
+  options.auto_cleanup = config.auto_hints_cleanup_enabled;
+  return options;
+}
+
+// What a node of the compatibility mode speaks: 5.0's own messages only when no node of 4.x has to understand them.
+int messaging_version(const Config& config) {
+  return config.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4 ? kMessagingVersion40
+                                                                                    : kMessagingVersion50;
+}
+
+LinkOptions link_options(const Config& config) {
+  LinkOptions options;
+  options.self = InetAddressAndPort::parse(config.effective_broadcast_address(), config.storage_port)
+                     .value_or(InetAddressAndPort{});
+  options.versions = {kMessagingVersion40, messaging_version(config)};
+  // Between datacenters only ("dc"): a link does not know yet where its peer is, so that it compresses for all.
+  options.framing = config.internode_compression == "all" ? Framing::kLz4 : Framing::kCrc;
+  options.timeouts.rpc = config.request_timeout.count();
+  options.timeouts.write = config.write_request_timeout.count();
+  options.timeouts.read = config.read_request_timeout.count();
+  options.timeouts.range = config.range_request_timeout.count();
+  options.timeouts.counter = config.counter_write_request_timeout.count();
+  options.timeouts.truncate = config.truncate_request_timeout.count();
+  options.timeouts.repair = config.repair_request_timeout.count();
+  options.timeouts.ping = config.request_timeout.count();
+  options.cross_node_timeout = config.internode_timeout;
+  options.send_queue = config.internode_application_send_queue_capacity;
+  options.send_endpoint_reserve = config.internode_application_send_queue_reserve_endpoint_capacity;
+  options.send_global_reserve = config.internode_application_send_queue_reserve_global_capacity;
+  options.receive_queue = config.internode_application_receive_queue_capacity;
+  options.receive_endpoint_reserve = config.internode_application_receive_queue_reserve_endpoint_capacity;
+  options.receive_global_reserve = config.internode_application_receive_queue_reserve_global_capacity;
+  options.max_message_size = config.internode_max_message_size;
+  options.connect_timeout = config.internode_tcp_connect_timeout;
+  options.handshake_timeout = 3 * Duration(config.request_timeout);
+  return options;
+}
+
+namespace {
+
+Result<Snitch> snitch_of(const Config& config, const InetAddressAndPort& local) {
+  const std::string name = config.endpoint_snitch.substr(config.endpoint_snitch.rfind('.') + 1);
+  if (name == "RackInferringSnitch") return rack_inferring_snitch();
+  if (name == "SimpleSnitch") return simple_snitch();
+  std::optional<TopologyProperties> places;
+  if (!config.topology_properties.empty()) {
+    ASSIGN_OR_RETURN(places, TopologyProperties::parse(config.topology_properties, local));
+  }
+  if (name == "PropertyFileSnitch") return property_file_snitch(std::move(*places));
+  return gossiping_property_file_snitch(local, {{config.data_center, config.rack}, false}, std::move(places));
+}
+
+Result<InetAddressAndPort> endpoint(const Config& config, const char* key, const std::string& address, uint16_t port) {
+  auto parsed = InetAddressAndPort::parse(address, port);
+  if (!parsed) return config.error_at(key, fmt::format("{} is no address: write a numeric one", address));
+  return *parsed;
+}
+
+}  // namespace
+
+Result<MembershipOptions> membership_options(const Config& config, const LocalNode& node, const Uuid& schema_version) {
+  MembershipOptions options;
+  ASSIGN_OR_RETURN(const InetAddressAndPort local,
+                   endpoint(config, "broadcast_address", config.effective_broadcast_address(), config.storage_port));
+  ASSIGN_OR_RETURN(const InetAddressAndPort native,
+                   endpoint(config, "broadcast_rpc_address", config.effective_broadcast_rpc_address(),
+                            config.native_transport_port));
+  options.gossip.local = local;
+  options.gossip.cluster = config.cluster_name;
+  for (const std::string& seed : config.seeds) {
+    ASSIGN_OR_RETURN(auto address, endpoint(config, "seed_provider", seed, config.storage_port));
+    options.gossip.seeds.push_back(address);
+  }
+  options.gossip.ring_delay_ms = config.ring_delay.count();
+  options.gossip.detector.phi_convict_threshold = config.phi_convict_threshold;
+  options.membership.local = local;
+  options.membership.local_native = native;
+  options.membership.host_id = node.host_id;
+  options.membership.native_port = config.native_transport_port;
+  ASSIGN_OR_RETURN(options.membership.snitch, snitch_of(config, local));
+  AdvertisedNode& told = options.advertised;
+  told.host_id = node.host_id;
+  ASSIGN_OR_RETURN(told.internal, endpoint(config, "listen_address", config.listen_address, config.storage_port));
+  told.native = native;
+  told.location = {config.data_center, config.rack};
+  told.release_version = kReleaseVersion;
+  told.messaging_version = messaging_version(config);
+  told.sstable_versions = {"bti-da"};
+  told.schema_version = schema_version;
+  options.tokens = node.tokens;
+  options.generation = node.gossip_generation;
+  options.messaging_version = told.messaging_version;
+  options.join_ring = config.join_ring;
+  const auto& seeds = options.gossip.seeds;
+  const bool is_seed = std::find(seeds.begin(), seeds.end(), local) != seeds.end();
+  options.may_join_without_data = node.had_tokens || !config.auto_bootstrap || is_seed;
+  return options;
+}
 
 std::string snitch_class(const Config& config) {
   return qualified("org.apache.cassandra.locator", config.endpoint_snitch);

@@ -3,8 +3,12 @@
 
 #include <string>
 
+#include "coordinator/context/options.h"
 #include "cql/context/statement.h"
+#include "hints/hints.h"
+#include "messaging/link/link_options.h"
 #include "node/config.h"
+#include "peers/membership_service.h"
 #include "storage/options.h"
 #include "transport/server.h"
 
@@ -13,6 +17,11 @@ namespace cassandra_like {
 EngineOptions engine_options(const Config& config);
 TransportOptions transport_options(const Config& config);
 CqlOptions cql_options(const Config& config);
+CoordinatorOptions coordinator_options(const Config& config);
+HintsOptions hints_options(const Config& config);
+LinkOptions link_options(const Config& config);
+// kConfigError for an address or a file that cannot be read.
+Result<MembershipOptions> membership_options(const Config& config, const LocalNode& node, const Uuid& schema_version);
 std::string snitch_class(const Config& config);  // with its package
 
 }  // namespace cassandra_like

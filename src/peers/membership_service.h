@@ -22,11 +22,12 @@ struct MembershipOptions {
   Gossiper::Config gossip;
   Membership::Config membership;
   AdvertisedNode advertised;
-  std::vector<Token> tokens;
+  std::vector<Token> tokens;  // none: the node has never joined a ring
+  int32_t generation = 0;     // of this life
+  int messaging_version = 12;
   bool join_ring = true;
-  bool auto_bootstrap = true;
-  // The native transport answers: RPC_READY.
-  bool is_rpc_ready = false;
+  // The node has been a member before, or may become one without the data of its tokens (auto_bootstrap: false, a seed).
+  bool may_join_without_data = true;
 };
 
 // A node and what became of it.
@@ -41,7 +42,7 @@ struct NodeChange {
 struct MembershipListener {
   std::function<void(const NodeChange&)> on_node;
   std::function<void(const DriverEvent&)> on_driver_event;
-  // A peer has told its schema version, or lives again.
+  // A peer that lives has told its schema version, or lives again.
   std::function<void(const InetAddressAndPort&, const Uuid&)> on_schema_version;
   // Somebody removed this node from the ring.
   std::function<void()> on_removed;
@@ -54,18 +55,20 @@ class MembershipService {
                                                    MembershipListener listener);
   virtual ~MembershipService() = default;
 
-  // Takes the gossip verbs. Before the messenger listens.
-  virtual void handle_verbs() = 0;
+  // Takes the gossip verbs of a shard's messenger, on that shard, before it listens.
+  virtual void handle_verbs(Messenger& messenger) = 0;
   // Shadow round, then gossip and the ring. kConfigError, in Cassandra's words, when other nodes forbid the start.
   virtual Task<Status> start() = 0;
-  // Told of by drain and stop: announces the shutdown and ends the rounds.
+  // For drain and stop: announces the shutdown and ends the rounds.
   virtual Task<void> stop() = 0;
+  // Ends the rounds without a word.
+  virtual Task<void> halt() = 0;
 
   // --- Orders (nodetool)
-  virtual Task<Status> enable_gossip() = 0;
-  virtual Task<Status> disable_gossip() = 0;
+  virtual Status enable_gossip() = 0;
+  virtual Status disable_gossip() = 0;
   virtual Task<Status> assassinate(InetAddressAndPort endpoint) = 0;
-  virtual Task<Status> join_ring() = 0;
+  virtual Status join_ring() = 0;
   virtual std::vector<InetAddressAndPort> reload_seeds(std::vector<InetAddressAndPort> seeds) = 0;
   virtual void set_rpc_ready(bool ready) = 0;
   virtual void set_schema_version(const Uuid& version) = 0;
@@ -73,6 +76,8 @@ class MembershipService {
   // --- Questions
   virtual bool is_gossip_running() const = 0;
   virtual bool has_joined() const = 0;
+  // Other nodes that live.
+  virtual std::vector<InetAddressAndPort> live_peers() const = 0;
   virtual const Gossiper& gossiper() const = 0;
   virtual const Membership& membership() const = 0;
 };

@@ -133,6 +133,7 @@ Endpoint endpoint_of(const LocalNode& node) {
   endpoint.datacenter = node.data_center;
   endpoint.rack = node.rack;
   endpoint.tokens = node.tokens;
+  if (node.tokens.empty()) endpoint.state = EndpointStatus::kLeft;
   return endpoint;
 }
 
@@ -193,21 +194,20 @@ Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState* saved, si
     co_return Error(ErrorCode::kConfigError,
                     "Saved cluster name " + saved->cluster_name + " != configured name " + node.cluster_name);
   }
-  if (saved->found && !saved->tokens.empty() && saved->tokens.size() != num_tokens) {
+  node.had_tokens = !saved->tokens.empty();
+  if (node.had_tokens && saved->tokens.size() != num_tokens) {
     co_return Error(ErrorCode::kConfigError,
                     fmt::format("Cannot change the number of tokens from {} to {}", saved->tokens.size(), num_tokens));
   }
   Random& random = shared_.runtime.shard(0).random;
-  if (saved->found) {
-    node.host_id = saved->host_id;
-    node.tokens = saved->tokens;
-  } else {
-    if (node.host_id.is_nil()) node.host_id = Uuid::random(random.next(), random.next());
-    if (node.tokens.empty()) node.tokens = make_tokens(num_tokens, random);
-  }
-  int32_t generation = std::max(saved->gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
+  if (saved->found) node.host_id = saved->host_id;
+  if (node.host_id.is_nil()) node.host_id = Uuid::random(random.next(), random.next());
+  if (node.had_tokens) node.tokens = saved->tokens;
+  if (!node.had_tokens && !node.takes_tokens) node.tokens.clear();
+  if (node.tokens.empty() && node.takes_tokens) node.tokens = make_tokens(num_tokens, random);
+  node.gossip_generation = std::max(saved->gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
   Arena arena;
-  co_return co_await write(local_update(*schema(), node, schema()->version(), generation, next_timestamp(), arena));
+  co_return co_await write(local_update(*schema(), node, schema()->version(), next_timestamp(), arena));
 }
 
 Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {

@@ -19,16 +19,16 @@ std::vector<PartitionUpdate> one(PartitionUpdate update) { return {update}; }
 }  // namespace
 
 std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode& node, const Uuid& schema_version,
-                                          int32_t gossip_generation, int64_t timestamp_micros, Arena& arena) {
+                                          int64_t timestamp_micros, Arena& arena) {
   UpdateBuilder row(schema.table("system", "local"), {"local"}, timestamp_micros, arena);
   row.row()
-      .set("bootstrapped", "COMPLETED")
+      .set("bootstrapped", node.tokens.empty() ? "NEEDS_BOOTSTRAP" : "COMPLETED")
       .set("broadcast_address", inet(node.broadcast_address))
       .set("broadcast_port", encode_int(node.storage_port))
       .set("cluster_name", node.cluster_name)
       .set("cql_version", kCqlVersion)
       .set("data_center", node.data_center)
-      .set("gossip_generation", encode_int(gossip_generation))
+      .set("gossip_generation", encode_int(node.gossip_generation))
       .set("host_id", node.host_id.view())
       .set("listen_address", inet(node.listen_address))
       .set("listen_port", encode_int(node.storage_port))

@@ -19,7 +19,10 @@ struct LocalNode {
   uint16_t storage_port = 7000, native_port = 9042;
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
   Uuid host_id;               // kept in system.local; chosen at the first start
-  std::vector<Token> tokens;  // likewise; num_tokens of them
+  std::vector<Token> tokens;  // likewise; num_tokens of them. None: a coordinator without data
+  bool takes_tokens = true;   // at the first start, and when it had none
+  bool had_tokens = false;    // before this start
+  int32_t gossip_generation = 0;  // of this life: seconds since 1970, or more
   SystemKeyspaceOptions system_keyspaces;
   bool cdc_enabled = false;  // then system_schema says of each table whether it has change data capture
 };
@@ -31,7 +34,7 @@ inline constexpr std::string_view kNativeProtocolVersion = "5";
 
 // system.local's row for this node; written at every start.
 std::vector<PartitionUpdate> local_update(const Schema& schema, const LocalNode& node, const Uuid& schema_version,
-                                          int32_t gossip_generation, int64_t timestamp_micros, Arena& arena);
+                                          int64_t timestamp_micros, Arena& arena);
 std::vector<PartitionUpdate> schema_version_update(const Schema& schema, const Uuid& version, int64_t timestamp_micros,
                                                    Arena& arena);
 // truncated_at[table]: position and time, as Cassandra serializes them, then each shard's own position, which Cassandra

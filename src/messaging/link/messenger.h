@@ -108,6 +108,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   // Behind close(), or after its shard has ended.
   ~Messenger() override;
 
+  unsigned shard() const { return shard_; }
   // Before listen(). A verb has one handler; the answers of requests need none.
   void handle(Verb verb, VerbHandler handler);
   Status listen(const SocketAddress& address);
