@@ -233,6 +233,14 @@ Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
   co_return co_await opening;
 }
 
+// Nothing between nodes is encrypted.
+bool is_private(const InetAddressAndPort& address) {
+  const auto& b = address.bytes;
+  if (address.is_ipv6) return (b[0] & 0xFE) == 0xFC || (b[0] == 0xFE && (b[1] & 0xC0) == 0x80) || b[0] == 0;
+  return b[0] == 10 || b[0] == 127 || (b[0] == 172 && (b[1] & 0xF0) == 16) || (b[0] == 192 && b[1] == 168) ||
+         (b[0] == 169 && b[1] == 254);
+}
+
 Status ClusterNodeImpl::listen_to_peers(unsigned shard) {
   return parts_[shard].messenger->listen({config_.listen_address, config_.storage_port});
 }
@@ -301,6 +309,12 @@ Task<Status> ClusterNodeImpl::join_cluster() {
   auto listen = [self](unsigned shard) { return Task<Status>(self->listen_to_peers(shard)); };
   Status listening = co_await on_every_shard(listen);
   if (!listening.ok()) co_return listen_error(listening.error(), "listen_address", "storage_port");
+  const auto listen_address = InetAddressAndPort::parse(config_.listen_address);
+  if (listen_address && !is_private(*listen_address)) {
+    LOG_WARN(
+        "listen_address {} is not private, and messages between nodes are not encrypted: let only nodes reach port {}",
+        config_.listen_address, config_.storage_port);
+  }
   schema.add_listener([self](const SchemaDiff& diff) {
     if (!self->draining_) self->membership_->set_schema_version(diff.schema->version());
   });

@@ -469,12 +469,6 @@ Result<std::string> read_text(Disk& disk, const std::string& path) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
-
 // Datacenter and rack of this node as the snitches decide that need no file, or cassandra-topology.properties.
 Status place_by_snitch(Config& config, const std::function<Result<std::string>(const std::string&)>& read) {
   const std::string snitch = config.endpoint_snitch.substr(config.endpoint_snitch.rfind('.') + 1);
@@ -546,26 +540,13 @@ Result<Config> load_config(Disk& disk, const std::string& path, const HostFacts&
 }
 
 Status apply_rackdc(Config& config, std::string_view text, const std::string& file) {
-  int line_number = 0;
-  std::string suffix;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = trimmed(text.substr(at, end - at));
-    at = end + 1;
-    ++line_number;
-    if (line.empty() || line[0] == '#' || line[0] == '!') continue;
-    const size_t equals = line.find_first_of("=:");
-    if (equals == std::string::npos) {
-      return Error(ErrorCode::kConfigError,
-                   fmt::format("{}:{}: cannot read '{}': write name=value", file, line_number, line));
-    }
-    const std::string name = trimmed(line.substr(0, equals));
-    const std::string value = trimmed(line.substr(equals + 1));
-    if (name == "dc") config.data_center = value;
-    if (name == "rack") config.rack = value;
-    if (name == "dc_suffix") suffix = value;
+  auto properties = parse_rackdc(text);
+  if (!properties.ok()) {
+    return Error(ErrorCode::kConfigError,
+                 fmt::format("{}:1: {}: write dc=NAME and rack=NAME", file, properties.error().message()));
   }
-  config.data_center += suffix;
+  config.data_center = properties->location.datacenter;
+  config.rack = properties->location.rack;
   return {};
 }
 
