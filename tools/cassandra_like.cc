@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
                  "cassandra.yaml, or a directory that holds it (default: $CASSANDRA_CONF, or Cassandra's defaults)");
   app.add_option("--shards", options.shards, "Shards, one thread each (default: the configuration's, or the cores)")
       ->check(CLI::Range(1u, 64u));
+  app.add_option("--join-ring", options.join_ring,
+                 "false: the node takes no tokens and coordinates only, as Cassandra with -Dcassandra.join_ring=false");
   app.add_option("-p,--pid-file", pid_file, "Write the process id here once clients can connect");
   app.add_flag("-f,--foreground", foreground, "Accepted for Cassandra's sake: the node always stays in the foreground");
   app.add_flag("--check", check, "Check the configuration and exit: 0 when it is good, 3 when it is not");

@@ -25,6 +25,8 @@ struct NodeOptions {
   unsigned shards = 0;
   // Speaks with other nodes on storage_port, as the daemon does. Off: the node is alone, and that port stays free.
   bool serve_peers = false;
+  // Off: takes no tokens, and coordinates only; also when the configuration says join_ring: true.
+  bool join_ring = true;
   // Writes system.log and standard output as the daemon does. Off: the program's own log sink (base/log.h) gets the lines.
   bool install_logging = false;
 };

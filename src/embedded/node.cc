@@ -40,6 +40,7 @@ Result<Config> read_config(const NodeOptions& options) {
     return load_config(runtime->shard(0).disk, options.config_file, facts);
   }();
   if (config.ok() && options.shards != 0) config->shards = options.shards;
+  if (config.ok() && !options.join_ring) config->join_ring = false;
   return config;
 }
 

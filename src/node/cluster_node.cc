@@ -11,6 +11,7 @@
 #include "node/options.h"
 #include "peers/peer_requests.h"
 #include "replica/size_estimates.h"
+#include "ring/token_allocator.h"
 #include "runtime/gather.h"
 #include "storage/table/directory_check.h"
 
@@ -78,6 +79,7 @@ class ClusterNodeImpl : public ClusterNode {
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
+  Task<Result<std::vector<Token>>> take_tokens(std::shared_ptr<const TokenRing> ring);
   Task<Status> join_cluster();
   MembershipListener membership_listener();
   void tell_hints(const NodeChange& change);
@@ -177,7 +179,8 @@ LocalNode ClusterNodeImpl::local_node() const {
   node.storage_port = config_.storage_port;
   node.native_port = config_.native_transport_port;
   node.tokens.assign(config_.initial_token.begin(), config_.initial_token.end());
-  node.takes_tokens = config_.join_ring;
+  // With other nodes they are chosen when these are known.
+  node.takes_tokens = config_.join_ring && (!hooks_.serve_peers || !node.tokens.empty());
   const CqlOptions cql = cql_options(config_);
   node.system_keyspaces = {cql.default_compaction, cql.default_keyspace_rf};
   node.cdc_enabled = config_.cdc_enabled;
@@ -286,6 +289,32 @@ void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
   }
 }
 
+// As many as num_tokens says, which nobody has: of a first node spread evenly, else as the replication factor wants them, else
+// random ones.
+Task<Result<std::vector<Token>>> ClusterNodeImpl::take_tokens(std::shared_ptr<const TokenRing> ring) {
+  const size_t count = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
+  Random& random = runtime_.shard(0).random;
+  std::vector<Token> tokens;
+  if (ring->entries().empty()) {
+    tokens = make_tokens(count, random);
+  } else if (config_.allocate_tokens_for_local_replication_factor) {
+    TokenRequest request{config_.data_center, config_.rack, *config_.allocate_tokens_for_local_replication_factor,
+                         count, static_cast<Token>(random.next())};
+    CO_ASSIGN_OR_RETURN(tokens, allocate_tokens(*ring, request));
+  } else {
+    std::set<Token> taken{kMinimumToken};
+    for (const TokenRing::Entry& entry : ring->entries()) taken.insert(entry.token);
+    while (tokens.size() < count) {
+      const auto token = static_cast<Token>(random.next());
+      if (taken.insert(token).second) tokens.push_back(token);
+    }
+    std::sort(tokens.begin(), tokens.end());
+  }
+  Task<Status> saving = replicas_->take_tokens(tokens);
+  CO_TRY(co_await saving);
+  co_return tokens;
+}
+
 // The schema of this node: its version is told to others, theirs is pulled.
 Task<Status> ClusterNodeImpl::join_cluster() {
   SchemaStore& schema = replicas_->shard(0).schema();
@@ -294,9 +323,10 @@ Task<Status> ClusterNodeImpl::join_cluster() {
   std::vector<Replica*> replicas;
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) replicas.push_back(&replicas_->shard(shard));
   Messenger& messenger = *parts_[0].messenger;
+  auto* self = this;
+  options.take_tokens = [self](std::shared_ptr<const TokenRing> ring) { return self->take_tokens(std::move(ring)); };
   membership_ =
       MembershipService::create(runtime_, std::move(replicas), messenger, std::move(options), membership_listener());
-  auto* self = this;
   SchemaSyncNode sync;
   sync.live_peers = [self] { return self->membership_->live_peers(); };
   sync.has_same_major_version = [self](const InetAddressAndPort& peer) {

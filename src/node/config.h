@@ -66,6 +66,7 @@ struct Config {
   // The cluster and this node's place in it.
   std::string cluster_name = "Test Cluster";
   std::optional<int> num_tokens;
+  std::optional<int> allocate_tokens_for_local_replication_factor;
   std::vector<int64_t> initial_token;  // the numbers of a comma-separated list
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
   std::string endpoint_snitch = "SimpleSnitch";

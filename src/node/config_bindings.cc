@@ -143,6 +143,7 @@ class Binder {
 void bind_cluster(Binder& b) {
   VALUE(cluster_name);
   VALUE(num_tokens);
+  VALUE(allocate_tokens_for_local_replication_factor);
   VALUE(initial_token);
   VALUE(partitioner);
   VALUE(endpoint_snitch);
@@ -162,8 +163,8 @@ void bind_cluster(Binder& b) {
   VALUE(rpc_keepalive);
   VALUE(join_ring);
   MILLIS(ring_delay);
-  b.nullable(
-      {"num_tokens", "initial_token", "listen_address", "broadcast_address", "rpc_address", "broadcast_rpc_address"});
+  b.nullable({"num_tokens", "allocate_tokens_for_local_replication_factor", "initial_token", "listen_address",
+              "broadcast_address", "rpc_address", "broadcast_rpc_address"});
 }
 
 void bind_native_transport(Binder& b) {

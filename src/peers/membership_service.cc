@@ -99,6 +99,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
 
   Task<Status> shadow_round();
   Status check_may_join() const;
+  std::shared_ptr<const TokenRing> ring_of_others() const;
   void tell(const LocalStates& states);
   void schedule_round();
   void end_rounds();
@@ -114,7 +115,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   ShardRuntime& here_;
   std::vector<Replica*> replicas_;
   Messenger& messenger_;
-  const MembershipOptions options_;
+  MembershipOptions options_;
   MembershipListener listener_;
   Membership membership_;
   Gossiper gossiper_;
@@ -341,10 +342,33 @@ Status MembershipServiceImpl::check_may_join() const {
   return {};
 }
 
+std::shared_ptr<const TokenRing> MembershipServiceImpl::ring_of_others() const {
+  std::vector<Endpoint> endpoints(1);
+  endpoints[0].address = options_.gossip.local.host();
+  endpoints[0].datacenter = options_.advertised.location.datacenter;
+  endpoints[0].rack = options_.advertised.location.rack;
+  endpoints[0].state = EndpointStatus::kLeft;
+  for (const auto& [address, state] : gossiper_.shadow_states()) {
+    auto tokens = state_values::parse_tokens(state.text(ApplicationState::kTokens));
+    if (address == options_.gossip.local || !tokens.ok() || tokens->empty()) continue;
+    Endpoint other;
+    other.address = address.host();
+    other.datacenter = state.text(ApplicationState::kDc);
+    other.rack = state.text(ApplicationState::kRack);
+    other.tokens = std::move(*tokens);
+    endpoints.push_back(std::move(other));
+  }
+  return std::make_shared<const TokenRing>(std::move(endpoints), 0);
+}
+
 Task<Status> MembershipServiceImpl::start() {
   Task<Status> shadow = shadow_round();
   CO_TRY(co_await shadow);
   CO_TRY(check_may_join());
+  if (options_.join_ring && options_.tokens.empty()) {
+    Task<Result<std::vector<Token>>> taking = options_.take_tokens(ring_of_others());
+    CO_ASSIGN_OR_RETURN(options_.tokens, co_await taking);
+  }
   Task<Result<std::vector<PeerRow>>> reading = saved_peers();
   CO_ASSIGN_OR_RETURN(std::vector<PeerRow> rows, co_await reading);
   for (const PeerRow& row : rows) membership_.add_saved(row, time());

@@ -23,7 +23,9 @@ struct MembershipOptions {
   Membership::Config membership;
   AdvertisedNode advertised;
   std::vector<Token> tokens;  // none: the node has never joined a ring
-  int32_t generation = 0;     // of this life
+  // Tokens for the first joining, given the ring of the others in which this node has none; they are saved when it completes.
+  std::function<Task<Result<std::vector<Token>>>(std::shared_ptr<const TokenRing> ring)> take_tokens;
+  int32_t generation = 0;  // of this life
   int messaging_version = 12;
   bool join_ring = true;
   // The node has been a member before, or may become one without the data of its tokens (auto_bootstrap: false, a seed).

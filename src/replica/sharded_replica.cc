@@ -29,6 +29,7 @@ class ShardedReplicaImpl : public ShardedReplica {
 
   Task<Status> open(size_t num_tokens);
   Replica& shard(unsigned i) override { return *shared_.replicas[i]; }
+  Task<Status> take_tokens(std::vector<Token> tokens) override;
   Task<Status> drain() override;
   Task<void> stop() override;
 
@@ -41,6 +42,7 @@ class ShardedReplicaImpl : public ShardedReplica {
   Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
   Task<Status> note_timestamps();
   Task<Status> adopt_identity(const SavedLocalState* saved, size_t num_tokens);
+  Task<Status> save_local();
   Task<Status> write(std::vector<PartitionUpdate> updates);
   Task<Status> save_version(Uuid version);
   Task<Status> save_built_indexes(bool built);
@@ -206,8 +208,19 @@ Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState* saved, si
   if (!node.had_tokens && !node.takes_tokens) node.tokens.clear();
   if (node.tokens.empty() && node.takes_tokens) node.tokens = make_tokens(num_tokens, random);
   node.gossip_generation = std::max(saved->gossip_generation + 1, static_cast<int32_t>(now_micros() / 1000000));
+  co_return co_await save_local();
+}
+
+Task<Status> ShardedReplicaImpl::save_local() {
   Arena arena;
-  co_return co_await write(local_update(*schema(), node, schema()->version(), next_timestamp(), arena));
+  co_return co_await write(local_update(*schema(), shared_.node, schema()->version(), next_timestamp(), arena));
+}
+
+Task<Status> ShardedReplicaImpl::take_tokens(std::vector<Token> tokens) {
+  shared_.node.tokens = std::move(tokens);
+  std::sort(shared_.node.tokens.begin(), shared_.node.tokens.end());
+  CO_TRY(co_await save_local());
+  co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
 }
 
 Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
