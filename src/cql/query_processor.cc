@@ -55,7 +55,8 @@ class QueryProcessorImpl : public QueryProcessor {
     auto* entry = const_cast<PreparedCache&>(cache_).find(id);
     return entry == nullptr ? "" : entry->text;
   }
-  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override;
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values,
+                                             Consistency consistency) override;
   Uuid next_time_uuid() override;
 
   Coordinator& coordinator() override { return coordinator_; }
@@ -410,7 +411,8 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
   return run(request, execute_batch(type, request->items, *request->context));
 }
 
-Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text, std::vector<Bytes> values) {
+Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text, std::vector<Bytes> values,
+                                                               Consistency consistency) {
   auto prepared = parse_and_prepare(text, "", true);
   if (!prepared.ok()) co_return std::move(prepared.error());
   Request* request = acquire();
@@ -421,6 +423,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text,
   request->internal_values = std::move(values);
   std::vector<BytesView> views(request->internal_values.begin(), request->internal_values.end());
   QueryOptions options;
+  options.consistency = consistency;
   Status status = begin(*request, options, request->internal_client, nullptr);
   request->options.values = views;
   if (views.size() != request->statement->bind_variables().size()) {

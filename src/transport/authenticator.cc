@@ -99,7 +99,7 @@ class PasswordAuthenticator : public Authenticator {
     std::vector<Bytes> values;
     values.push_back(std::move(user));
     std::string text = "SELECT salted_hash, can_login, is_superuser FROM system_auth.roles WHERE role = ?";
-    Result<QueryResult> result = co_await processor_.execute_internal(std::move(text), std::move(values));
+    Result<QueryResult> result = co_await processor_.execute_internal(std::move(text), std::move(values), kAuthRead);
     if (!result.ok()) {
       co_return Error(ErrorCode::kBadCredentials, "Unable to perform authentication: " + result.error().message());
     }

@@ -10,7 +10,7 @@ namespace cassandra_like {
 class IdleServices : public QueryServices {
  public:
   explicit IdleServices(ShardRuntime& runtime) : runtime_(runtime) {}
-  Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>) override {
+  Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>, Consistency) override {
     return Result<QueryResult>(invalid("idle"));
   }
   Uuid next_time_uuid() override { return Uuid::time_based(kUuidEpochOffset + ++uuids_, 0x8080808080808080); }

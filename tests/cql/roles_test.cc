@@ -27,7 +27,7 @@ class RoleProcessor : public IdleServices {
  public:
   RoleProcessor(ShardRuntime& runtime, CqlOptions options) : IdleServices(runtime), options_(std::move(options)) {}
 
-  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values, Consistency) override {
     if (text.rfind("SELECT role", 0) == 0) {
       RowsResult rows{make_result_metadata(std::vector<ColumnSpec>(4, kText)), 0, {}, {}};
       for (const auto& [name, role] : roles) {

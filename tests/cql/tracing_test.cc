@@ -46,7 +46,7 @@ class LocalCoordinator : public IdleCoordinator {
 class TraceProcessor : public IdleServices {
  public:
   using IdleServices::IdleServices;
-  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values, Consistency) override {
     written.emplace_back(std::move(text), std::move(values));
     return Result<QueryResult>(QueryResult{VoidResult{}, {}, {}});
   }

@@ -220,7 +220,7 @@ class FakeProcessor : public QueryProcessor {
     }
     return asked(text + describe(options), r);
   }
-  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values) override {
+  Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values, Consistency) override {
     internal.push_back(text);
     return on_internal(std::move(text), std::move(values));
   }

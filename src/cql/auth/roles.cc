@@ -58,14 +58,16 @@ Values values_of(T&&... value) {
 }
 
 Task<Status> write(QueryServices* services, std::string text, Values values) {
-  Result<QueryResult> result = co_await services->execute_internal(std::move(text), std::move(values));
+  auto executed = services->execute_internal(std::move(text), std::move(values), kAuthWrite);
+  Result<QueryResult> result = co_await executed;
   if (!result.ok()) co_return result.error();
   co_return Status();
 }
 
 Task<Result<std::vector<Role>>> read_roles(QueryServices* services, std::string where, Values values) {
   std::string text = "SELECT role, is_superuser, can_login, member_of FROM system_auth.roles" + where;
-  Result<QueryResult> result = co_await services->execute_internal(std::move(text), std::move(values));
+  auto executed = services->execute_internal(std::move(text), std::move(values), kAuthRead);
+  Result<QueryResult> result = co_await executed;
   CO_ASSIGN_OR_RETURN(std::vector<InternalRow> rows, rows_of(result));
   std::vector<Role> roles;
   for (InternalRow& row : rows) {
@@ -166,7 +168,8 @@ Task<std::string> salted_hash(const ast::RoleOptions* options, ShardRuntime& run
 Task<Status> check_password_interval(QueryServices* services, std::string role) {
   std::string text = "SELECT writetime(salted_hash) FROM system_auth.roles WHERE role = ?";
   Values values = values_of(role);
-  Result<QueryResult> result = co_await services->execute_internal(std::move(text), std::move(values));
+  auto executed = services->execute_internal(std::move(text), std::move(values), kAuthRead);
+  Result<QueryResult> result = co_await executed;
   CO_ASSIGN_OR_RETURN(std::vector<InternalRow> rows, rows_of(result));
   if (rows.empty() || rows[0][0].empty()) co_return Status();
   const int64_t changed_millis = load_be<int64_t>(rows[0][0].data()) / 1000;
@@ -322,7 +325,8 @@ class DropRoleStatement : public Statement {
  private:
   static Task<Status> remove_members(QueryServices* services, std::string role) {
     std::string text = "SELECT member FROM system_auth.role_members WHERE role = ?";
-    Result<QueryResult> result = co_await services->execute_internal(std::move(text), values_of(role));
+    auto executed = services->execute_internal(std::move(text), values_of(role), kAuthRead);
+    Result<QueryResult> result = co_await executed;
     CO_ASSIGN_OR_RETURN(std::vector<InternalRow> members, rows_of(result));
     if (members.empty()) co_return Status();
     for (InternalRow& member : members) CO_TRY(co_await change_membership(services, std::move(member[0]), role, false));

@@ -36,6 +36,10 @@ struct CqlOptions {
   std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
 };
 
+// auth_read_consistency_level and auth_write_consistency_level, by default.
+inline constexpr Consistency kAuthRead = Consistency::kLocalQuorum;
+inline constexpr Consistency kAuthWrite = Consistency::kEachQuorum;
+
 // Limits that keep clients from flooding the log, for each kind of line.
 struct RequestLog {
   LogQuota large_batches, wide_batches{1};
@@ -48,8 +52,9 @@ class QueryServices {
 
   RequestLog& request_log() { return request_log_; }
 
-  // The node's own queries, e.g. of roles and tracing: literals and values by position, consistency ONE.
-  virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {}) = 0;
+  // The node's own queries, e.g. of roles and tracing: literals and values by position.
+  virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {},
+                                                     Consistency consistency = Consistency::kOne) = 0;
   // A version 1 uuid that no other call on any shard of this node returns; increasing on this shard.
   virtual Uuid next_time_uuid() = 0;
   // Removes the statements that the last change of the schema has made stale from system.prepared_statements.
