@@ -33,6 +33,7 @@ class IdleCoordinator : public Coordinator {
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
   Batchlog& batchlog() override { std::abort(); }
+  ReplicatedWrites& replicated_writes() override { std::abort(); }
   Task<void> stop() override { return {}; }
   Replica& replica() override { std::abort(); }
   SchemaStore& schema() override { std::abort(); }
