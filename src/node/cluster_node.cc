@@ -289,8 +289,8 @@ void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
   }
 }
 
-// As many as num_tokens says, which nobody has: of a first node spread evenly, else as the replication factor wants them, else
-// random ones.
+// num_tokens tokens that nobody has: a first node's are spread evenly, others are chosen for the replication factor if the
+// configuration names one, or else random.
 Task<Result<std::vector<Token>>> ClusterNodeImpl::take_tokens(std::shared_ptr<const TokenRing> ring) {
   const size_t count = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
   Random& random = runtime_.shard(0).random;

@@ -89,7 +89,7 @@ HintsOptions hints_options(const Config& config) {
   return options;
 }
 
-// What a node of the compatibility mode speaks: 5.0's own messages only when no node of 4.x has to understand them.
+// 5.0's own messages only when no node of 4.x has to understand them.
 int messaging_version(const Config& config) {
   return config.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4 ? kMessagingVersion40
                                                                                     : kMessagingVersion50;

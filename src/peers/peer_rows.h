@@ -1,4 +1,4 @@
-// What a node remembers of the others: system.peers_v2 and, for older drivers, system.peers (db.SystemKeyspace.updatePeerInfo).
+// A node's memory of the others: system.peers_v2 and, for older drivers, system.peers (db.SystemKeyspace.updatePeerInfo).
 #pragma once
 
 #include <vector>

@@ -50,7 +50,7 @@ class ShardedReplica {
                                                             size_t num_tokens);
   virtual ~ShardedReplica() = default;
   virtual Replica& shard(unsigned i) = 0;
-  // Of a node that was opened without tokens: it keeps these from now on.
+  // A node that was opened without tokens keeps these from now on.
   virtual Task<Status> take_tokens(std::vector<Token> tokens) = 0;
   // Flushes and closes everything.
   virtual Task<Status> drain() = 0;

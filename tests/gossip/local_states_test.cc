@@ -27,7 +27,7 @@ TEST(LocalStates, AStartingNodeTellsAllThatAPeerMustSee) {
   InetAddressAndPort native = node(1);
   native.port = 9042;
   const AdvertisedNode local{host_id_of(1),        node(1),       native, {"dc1", "r1"}, "5.0.9", 12,
-                        {"big-nb", "bti-da"}, host_id_of(2), 1234.5};
+                             {"big-nb", "bti-da"}, host_id_of(2), 1234.5};
   EXPECT_EQ(told(starting_states(local)),
             (Told{"NET_VERSION=12", "HOST_ID=" + host_id_of(1).to_string(), "NATIVE_ADDRESS_AND_PORT=10.0.0.1:9042",
                   "RPC_ADDRESS=10.0.0.1", "RELEASE_VERSION=5.0.9", "SSTABLE_VERSIONS=big-nb,bti-da", "DC=dc1",
