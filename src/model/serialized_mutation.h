@@ -35,14 +35,17 @@ class SerializedMutation {
 };
 
 // The argument of a write on its way down: borrowed rows, bytes, or both of the same mutation. The bytes are made
-// when somebody asks for them, once for all. Not copied and not kept: a callee that needs the mutation beyond its return
-// keeps serialized().
+// when somebody asks for them, once for all; borrowed ones are copied then. Not copied and not kept: a callee that needs
+// the mutation beyond its return keeps serialized().
 class MutationPayload {
  public:
   MutationPayload(const Mutation& rows) : token_(rows.key.token), rows_(&rows) {}  // NOLINT: implicit on purpose
   explicit MutationPayload(SerializedMutation bytes) : token_(bytes.token()), bytes_(std::move(bytes)) {}
   MutationPayload(const Mutation& rows, SerializedMutation bytes)
       : token_(rows.key.token), rows_(&rows), bytes_(std::move(bytes)) {}
+  // Rows that were decoded out of these bytes.
+  MutationPayload(const Mutation& rows, BytesView borrowed)
+      : token_(rows.key.token), rows_(&rows), borrowed_(borrowed) {}
   MutationPayload(const MutationPayload&) = delete;
   MutationPayload& operator=(const MutationPayload&) = delete;
 
@@ -50,15 +53,16 @@ class MutationPayload {
   // nullptr: there are only bytes.
   const Mutation* rows() const { return rows_; }
   const SerializedMutation& serialized() const {
-    if (!bytes_) bytes_ = SerializedMutation(*rows_);
+    if (!bytes_) bytes_ = borrowed_.empty() ? SerializedMutation(*rows_) : SerializedMutation(token_, borrowed_);
     return bytes_;
   }
   // Empty: nobody has asked for them.
-  BytesView bytes() const { return bytes_.view(); }
+  BytesView bytes() const { return bytes_ ? bytes_.view() : borrowed_; }
 
  private:
   Token token_;
   const Mutation* rows_ = nullptr;
+  BytesView borrowed_;
   mutable SerializedMutation bytes_;
 };
 

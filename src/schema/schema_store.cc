@@ -22,4 +22,8 @@ void SchemaStore::publish(const SchemaDiff& diff) {
   for (auto& listener : listeners_) listener(here);
 }
 
+void SchemaStore::announce(const SchemaDiff& diff) {
+  for (auto& listener : change_listeners_) listener(diff);
+}
+
 }  // namespace cassandra_like

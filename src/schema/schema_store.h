@@ -29,16 +29,20 @@ class SchemaStore {
   // Called on this shard after the snapshot changed here. Listeners live as long as the store.
   using Listener = std::function<void(const SchemaDiff&)>;
   void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
+  // Of shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. What was merged is
+  // other nodes' own.
+  void add_change_listener(Listener listener) { change_listeners_.push_back(std::move(listener)); }
 
   // At the start: listeners are told nothing.
   void use(SchemaPtr schema) { current_ = std::move(schema); }
   void publish(const SchemaDiff& diff);
+  void announce(const SchemaDiff& diff);
 
  private:
   SchemaUpdateHandler* handler_;
   unsigned shard_;
   SchemaPtr current_;
-  std::vector<Listener> listeners_;
+  std::vector<Listener> listeners_, change_listeners_;
 };
 
 }  // namespace cassandra_like

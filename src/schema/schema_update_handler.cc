@@ -152,6 +152,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transf
   const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run(&transformation);
   end();
+  if (diff.ok() && !diff->mutations.empty()) stores_[0]->announce(*diff);
   if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
   co_return diff;
 }

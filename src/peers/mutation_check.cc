@@ -1,0 +1,35 @@
+#include "peers/mutation_check.h"
+
+namespace cassandra_like {
+
+namespace {
+
+bool are_in_order(const PartitionUpdate& update) {
+  for (size_t i = 1; i < update.rows.size(); ++i) {
+    if (update.rows[i - 1].clustering.comparable >= update.rows[i].clustering.comparable) return false;
+  }
+  for (size_t i = 1; i < update.range_tombstones.size(); ++i) {
+    if (update.range_tombstones[i - 1].end.comparable > update.range_tombstones[i].start.comparable) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* flaw_of_parts(const Mutation& mutation) {
+  for (const PartitionUpdate& update : mutation.updates) {
+    if (update.key.key != mutation.key.key) return "its parts are of different partitions";
+    if (update.table->keyspace != mutation.keyspace) return "its parts are of different keyspaces";
+    if (!are_in_order(update)) return "its rows are not in order";
+  }
+  return nullptr;
+}
+
+const char* flaw_of_write(const Mutation& mutation) {
+  for (const PartitionUpdate& update : mutation.updates) {
+    if (update.table->local_only || update.table->is_virtual) return "it writes to a table of the node's own";
+  }
+  return flaw_of_parts(mutation);
+}
+
+}  // namespace cassandra_like

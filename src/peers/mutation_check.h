@@ -1,0 +1,14 @@
+// The things that decoders take a peer's word for, and the storage, too.
+#pragma once
+
+#include "model/mutation.h"
+
+namespace cassandra_like {
+
+// What is wrong with it; nullptr: nothing. All parts have to be of one partition and one keyspace, rows and range tombstones in
+// order.
+const char* flaw_of_parts(const Mutation& mutation);
+// The same for a write of another node, which has no business in a node's own tables.
+const char* flaw_of_write(const Mutation& mutation);
+
+}  // namespace cassandra_like

@@ -1,0 +1,132 @@
+// Reads of other nodes: data, or a digest of it.
+#include <utility>
+
+#include "base/log.h"
+#include "messaging/read_response.h"
+#include "peers/peer_requests_impl.h"
+#include "read/read_digest.h"
+#include "read/response_writer.h"
+
+namespace cassandra_like {
+
+namespace {
+
+// Data up to a limit. Behind it nothing is kept, and the read ends with the partition.
+class BoundedWriter final : public UnfilteredSink {
+ public:
+  BoundedWriter(const ReadRequest& request, Bytes& out, size_t max_bytes)
+      : writer_(request, out), out_(out), max_bytes_(max_bytes) {}
+  void begin_partition(const Partition& partition) override {
+    if (!is_full_) writer_.begin_partition(partition);
+  }
+  void unfiltered(const Unfiltered& unfiltered) override {
+    if (is_full_) return;
+    writer_.unfiltered(unfiltered);
+    is_full_ = out_.size() > max_bytes_;
+  }
+  bool end_partition() override {
+    if (is_full_ || !writer_.end_partition()) return false;
+    is_full_ = out_.size() > max_bytes_;
+    return !is_full_;
+  }
+  void finish() { writer_.finish(); }
+  bool is_full() const { return is_full_; }
+
+ private:
+  ResponseWriter writer_;
+  Bytes& out_;
+  const size_t max_bytes_;
+  bool is_full_ = false;
+};
+
+}  // namespace
+
+// A read that is under way: what it is of, and what it has found.
+struct PeerRequestsImpl::Reading {
+  Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes)
+      : received(std::move(r)), from(message.from), verb(message.header.verb) {
+    if (request().is_digest) {
+      digest.emplace(request());
+    } else {
+      response.emplace();
+      writer.emplace(request(), response->data(), max_bytes);
+    }
+  }
+  const ReadRequest& request() const { return received->request; }
+  UnfilteredSink& sink() {
+    if (digest) return *digest;
+    return *writer;
+  }
+
+  std::unique_ptr<ReceivedReadRequest> received;
+  InetAddressAndPort from;
+  Verb verb;
+  std::optional<ReadDigest> digest;
+  std::optional<DataResponse> response;
+  std::optional<BoundedWriter> writer;
+};
+
+std::optional<Task<VerbResult>> PeerRequestsImpl::read(InboundMessage& message) {
+  auto received = decode_read_request(message.payload, message.version, find_shared_table_);
+  if (!received.ok()) return not_decoded(message, received.error());
+  ++statistics_.reads;
+  auto reading = std::make_unique<Reading>(std::move(*received), message, options_.max_answer_bytes);
+  const ReadRequest& request = reading->request();
+  const ReadCommand& command = request.command;
+  // Ranges are not looked at, as in Cassandra.
+  if (!command.keys.empty()) {
+    const Token token = command.keys[0].token;
+    if (!is_replica(*command.table, token, false) &&
+        is_rejected(message.from, "read(s)", *command.table, token, statistics_.out_of_range_reads)) {
+      return Task<VerbResult>(VerbResult::nothing());
+    }
+  }
+  Task<Result<ReadStatistics>> task = replica_.read_unfiltered(request, reading->sink(), message.deadline);
+  if (task.ready()) return Task<VerbResult>(answer(*reading, task.value()));
+  return finish_read(shared_from_this(), std::move(reading), std::move(task));
+}
+
+Task<VerbResult> PeerRequestsImpl::finish_read(std::shared_ptr<PeerRequestsImpl> self, std::unique_ptr<Reading> reading,
+                                               Task<Result<ReadStatistics>> task) {
+  Result<ReadStatistics> result = co_await task;
+  co_return self->answer(*reading, result);
+}
+
+VerbResult PeerRequestsImpl::answer(Reading& reading, const Result<ReadStatistics>& result) {
+  if (result.ok() && reading.digest) {
+    const Bytes digest = reading.digest->finish();
+    Bytes body;
+    append_digest_response(body, digest);
+    return VerbResult::answer(SharedBytes::copy_of(body));
+  }
+  if (result.ok() && !reading.writer->is_full()) {
+    reading.writer->finish();
+    return VerbResult::answer(SharedBytes::copy_of(reading.response->finish()));
+  }
+  RequestFailureReason reason = RequestFailureReason::kUnknown;
+  std::string why;
+  if (result.ok()) {
+    ++statistics_.too_large;
+    reason = RequestFailureReason::kReadSize;
+    why = "its answer from " + reading.request().command.table->qualified_name() +
+          " has more bytes than a message may have";
+  } else {
+    const Error& error = result.error();
+    why = error.message();
+    if (error.code() == ErrorCode::kReadTimeout) {
+      ++statistics_.expired;
+      return VerbResult::nothing();  // its sender has given up by now
+    }
+    if (is_unknown_table(error)) reason = RequestFailureReason::kIncompatibleSchema;
+    if (error.code() == ErrorCode::kReadFailure) {
+      ++statistics_.tombstone_failures;
+      reason = RequestFailureReason::kReadTooManyTombstones;
+    }
+  }
+  if (auto more = quota(failure_log_)) {
+    LOG_WARN("{} of {} failed: {}{}", verb_name(reading.verb), reading.from.to_string(), why, *more);
+  }
+  return VerbResult::failure(reason);
+}
+
+}  // namespace cassandra_like
