@@ -1,0 +1,326 @@
+// One schema at all nodes.
+#include <gmock/gmock.h>
+
+#include "messaging/wire/control_codec.h"
+#include "peers/schema_exchange.h"
+#include "schema/internal_table.h"
+#include "tests/peers/peers_fixture.h"
+#include "tests/schema/recorded_schema.h"
+
+namespace cassandra_like::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using storage_test::make_table;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Lines tables(PeersCluster& cluster, size_t node) {
+  Lines names;
+  KeyspacePtr found = cluster.node(node).replica().schema().current()->keyspace("ks");
+  if (found == nullptr) return {"no keyspace"};
+  for (const auto& [name, table] : found->tables) names.push_back(name);
+  return names;
+}
+
+SchemaTransformation comment(const std::string& name, const std::string& text) {
+  return [name, text](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
+    auto table = std::make_shared<TableMetadata>(*schema->table("ks", name));
+    table->params.comment = text;
+    return SchemaPtr(schema->with_keyspace(with_table(*schema->keyspace("ks"), std::move(table))));
+  };
+}
+
+// Nodes that have started long ago.
+void grow_old(PeersCluster& cluster) { cluster.world().run_for(minutes(2)); }
+
+// ---- Push
+
+TEST(SchemaSync, AChangeIsPushedToAllLivePeers) {
+  PeersCluster cluster(4, 2);
+  cluster.part({3});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  auto arrived = [&] { return cluster.node(1).version() == cluster.node(0).version(); };
+  ASSERT_TRUE(cluster.wait(arrived, milliseconds(100)));
+  cluster.world().run_for(seconds(5));
+  EXPECT_EQ(cluster.node(2).version(), cluster.node(0).version());
+  EXPECT_EQ(tables(cluster, 1), (Lines{"t"}));
+  EXPECT_EQ(tables(cluster, 3), (Lines{"no keyspace"}));
+  EXPECT_EQ(cluster.node(0).sync->statistics().pushes, 2u);
+  // What came from elsewhere is not pushed again.
+  EXPECT_EQ(cluster.node(1).sync->statistics().pushes, 0u);
+}
+
+TEST(SchemaSync, AChangeOfNothingIsNotPushed) {
+  PeersCluster cluster(2, 1);
+  ASSERT_TRUE(cluster.change(0, [](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> { return schema; }).ok());
+  EXPECT_EQ(cluster.node(0).sync->statistics().pushes, 0u);
+}
+
+TEST(SchemaSync, APushThatIsNoChangeOfTheSchemaIsRefused) {
+  PeersCluster cluster(2, 1);
+  cluster.make_tables();
+  const std::string before = cluster.node(1).version();
+  const Bytes write = cluster.write("a", "x");
+  const SharedBytes elsewhere = join_schema_mutations({write});
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kSchemaPushReq, Bytes(elsewhere.view())), "<UNKNOWN>");
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kSchemaPushReq, "garbage"), "<UNKNOWN>");
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kSchemaPushReq, Bytes("\xff\xff\xff\xff", 4)), "<UNKNOWN>");
+  EXPECT_EQ(cluster.rows(1, "t"), 0u);
+  EXPECT_EQ(cluster.node(1).version(), before);
+}
+
+// ---- Pull
+
+TEST(SchemaSync, ANodeThatStartsAsksForTheSchema) {
+  PeersCluster cluster(3, 2);
+  cluster.part({2});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
+  ASSERT_TRUE(cluster.change(0, drop_table("kv")).ok());
+  cluster.part({});
+  EXPECT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, seconds(10)));
+  EXPECT_EQ(tables(cluster, 2), (Lines{"t"}));
+  EXPECT_EQ(cluster.node(2).sync->statistics().pulls, 1u);
+  EXPECT_EQ(cluster.node(2).sync->statistics().merges, 1u);
+  EXPECT_EQ(cluster.node(0).sync->statistics().pulls, 1u);  // the version that node 2 had
+}
+
+TEST(SchemaSync, ANodeThatRunsWaitsForAMinute) {
+  PeersCluster cluster(2, 1);
+  grow_old(cluster);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  EXPECT_FALSE(cluster.gossip_until([&] { return cluster.agree(); }, seconds(55)));
+  EXPECT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, seconds(10)));
+}
+
+TEST(SchemaSync, ARequestForAnUnknownTableMakesItHurry) {
+  PeersCluster cluster(2, 2);
+  grow_old(cluster);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({cluster.table("t")})).ok());
+  cluster.part({});
+  cluster.gossip();
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kMutationReq, cluster.write("a", "x")), "");
+  EXPECT_EQ(cluster.rows(1, "t"), 1u);
+  EXPECT_TRUE(cluster.agree());
+}
+
+TEST(SchemaSync, AVersionThatCameMeanwhileIsNotAskedFor) {
+  PeersCluster cluster(2, 1);
+  grow_old(cluster);
+  cluster.part({0});
+  auto changed = cluster.change(0, make_keyspace({make_table("t")}));
+  cluster.part({});
+  cluster.gossip();
+  ASSERT_TRUE(cluster.merge(1, changed->mutations).ok());
+  cluster.world().run_for(minutes(5));
+  EXPECT_EQ(cluster.node(1).sync->statistics().pulls, 0u);
+  EXPECT_TRUE(cluster.node(1).sync->outstanding().empty());
+}
+
+TEST(SchemaSync, AnotherNodeIsAskedWhenOneFails) {
+  PeersCluster cluster(4, 1);
+  cluster.part({3});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.world().run_for(seconds(1));
+  cluster.part({});
+  // Node 2, which node 3 asks first, cannot answer; node 1 answers nonsense.
+  auto fail = [](InboundMessage) -> Task<VerbResult> { return VerbResult::failure(RequestFailureReason::kUnknown); };
+  auto lie = [](InboundMessage) -> Task<VerbResult> { return VerbResult::answer(SharedBytes::copy_of("garbage")); };
+  cluster.node(2).messengers[0]->handle(Verb::kSchemaPullReq, fail);
+  cluster.node(1).messengers[0]->handle(Verb::kSchemaPullReq, lie);
+  EXPECT_TRUE(
+      cluster.gossip_until([&] { return cluster.node(3).version() == cluster.node(0).version(); }, seconds(30)));
+  EXPECT_EQ(cluster.node(3).sync->statistics().failed_pulls, 0u);  // node 0 was told of first
+}
+
+TEST(SchemaSync, AFailedPullIsTriedAgainAfterAWhile) {
+  PeersCluster cluster(2, 1);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  int asked = 0;
+  cluster.node(0).messengers[0]->handle(Verb::kSchemaPullReq, [&](InboundMessage) -> Task<VerbResult> {
+    ++asked;
+    return VerbResult::failure(RequestFailureReason::kUnknown);
+  });
+  cluster.gossip();
+  cluster.world().run_for(seconds(10));
+  EXPECT_GE(asked, 8);
+  EXPECT_LE(asked, 12);
+  SchemaSync::handle_verbs(*cluster.node(0).messengers[0], cluster.node(0).runtime->shard(0),
+                           cluster.node(0).replica());
+  EXPECT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(3)));
+}
+
+TEST(SchemaSync, IgnoredVersionsAndEndpointsAreNotAskedFor) {
+  SchemaSyncOptions options;
+  options.ignored_endpoints = {*InetAddressAndPort::parse("10.0.0.1:7000")};
+  PeersCluster cluster(2, 1, 3, {}, options);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  EXPECT_FALSE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(3)));
+  EXPECT_EQ(cluster.node(1).sync->statistics().pulls, 0u);
+}
+
+TEST(SchemaSync, ANodeThatIsGoneIsNotAskedFor) {
+  PeersCluster cluster(2, 1);
+  grow_old(cluster);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  cluster.gossip();
+  EXPECT_EQ(cluster.node(1).sync->outstanding().size(), 1u);
+  cluster.on(1, 0, [&] { cluster.node(1).sync->on_gone(cluster.node(0).address()); });
+  EXPECT_TRUE(cluster.node(1).sync->outstanding().empty());
+  cluster.world().run_for(minutes(3));
+  EXPECT_EQ(cluster.node(1).sync->statistics().pulls, 0u);
+}
+
+// ---- Agreement
+
+TEST(SchemaSync, TheStartWaitsForTheSchemasOfOthers) {
+  PeersCluster cluster(3, 1);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  auto await = [&](Duration limit) {
+    return cluster.run<Status>(2, [&] { return cluster.node(2).sync->await_agreement(limit); });
+  };
+  EXPECT_TRUE(await(seconds(5)).ok());
+  cluster.gossip();
+  EXPECT_TRUE(await(seconds(5)).ok());
+  EXPECT_EQ(tables(cluster, 2), (Lines{"t"}));
+}
+
+TEST(SchemaSync, TheStartDoesNotWaitForEver) {
+  PeersCluster cluster(2, 1);
+  const std::string own = cluster.node(1).version();
+  cluster.part({0});
+  cluster.on(1, 0, [&] { cluster.node(1).sync->on_version(cluster.node(0).address(), Uuid::random(1, 2)); });
+  Status status = cluster.run<Status>(1, [&] { return cluster.node(1).sync->await_agreement(seconds(5)); });
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message(), HasSubstr("our version: (" + own + "), outstanding versions -> endpoints: {"));
+  EXPECT_THAT(status.error().message(), HasSubstr("/10.0.0.1:7000"));
+}
+
+TEST(SchemaSync, TellsWhoHasWhichVersion) {
+  PeersCluster cluster(3, 2);
+  cluster.part({2});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.world().run_for(seconds(1));
+  using Versions = std::map<std::string, std::vector<InetAddressAndPort>>;
+  const InetAddressAndPort gone = *InetAddressAndPort::parse("10.0.0.9:7000");
+  std::vector<InetAddressAndPort> live;
+  for (size_t i : {2u, 1u, 0u}) live.push_back(cluster.node(i).address());
+  Versions versions = cluster.run<Versions>(0, [&] { return cluster.node(0).sync->versions(live, {gone}); });
+  EXPECT_EQ(versions, (Versions{{cluster.node(0).version(), {live[2], live[1]}},
+                                {cluster.node(2).version(), {live[0]}},
+                                {"UNREACHABLE", {gone}}}));
+}
+
+// ---- Convergence
+
+TEST(SchemaSync, ChangesOnBothSidesOfAPartitionConverge) {
+  PeersCluster cluster(3, 2);
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
+  ASSERT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(5)));
+  grow_old(cluster);
+  cluster.part({0});
+  cluster.node(1).machine->shift_wall_clock(seconds(30));
+  ASSERT_TRUE(cluster.change(0, comment("t", "early")).ok());
+  ASSERT_TRUE(cluster.change(1, comment("t", "late")).ok());
+  ASSERT_TRUE(cluster.change(0, drop_table("kv")).ok());
+  ASSERT_TRUE(cluster.change(2, add_table(make_table("n"))).ok());
+  ASSERT_TRUE(cluster.change(0, add_table(make_table("d"))).ok());
+  EXPECT_FALSE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(3)));
+  cluster.part({});
+  ASSERT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(5)));
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(tables(cluster, i), (Lines{"d", "n", "t"}));
+    EXPECT_EQ(cluster.node(i).replica().schema().current()->table("ks", "t")->params.comment, "late");
+  }
+}
+
+TEST(SchemaSync, ManyChangesOnAllNodesAtOnceConverge) {
+  PeersCluster cluster(3, 1);
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  ASSERT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(5)));
+  grow_old(cluster);
+  std::vector<std::optional<Result<SchemaDiff>>> done(30);
+  std::vector<std::function<Task<Result<SchemaDiff>>()>> made(30);
+  for (size_t i = 0; i < done.size(); ++i) {
+    PeerNode& node = cluster.node(i % 3);
+    made[i] = [&node, i] { return node.replica().schema().change(comment("t", "comment " + std::to_string(i))); };
+    node.runtime->shard(0).executor.post(
+        [&, i] { spawn(replica_node_internal::keep<Result<SchemaDiff>>(&made[i], &done[i])); });
+  }
+  ASSERT_TRUE(cluster.wait([&] { return std::ranges::all_of(done, [](auto& each) { return each.has_value(); }); }));
+  ASSERT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(5)));
+  const std::string last = cluster.node(0).replica().schema().current()->table("ks", "t")->params.comment;
+  for (size_t i = 1; i < 3; ++i) {
+    EXPECT_EQ(cluster.node(i).replica().schema().current()->table("ks", "t")->params.comment, last);
+  }
+}
+
+// A table that was dropped here does not come back from a node that has not heard of it.
+TEST(SchemaSync, ADropTravelsWithThePull) {
+  PeersCluster cluster(2, 2);
+  cluster.make_tables();
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, drop_table("n")).ok());
+  cluster.part({});
+  ASSERT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(5)));
+  EXPECT_EQ(tables(cluster, 0), (Lines{"kv", "t"}));
+  EXPECT_EQ(tables(cluster, 1), (Lines{"kv", "t"}));
+}
+
+// ---- What is pulled
+
+std::vector<Bytes> exported(PeersCluster& cluster, size_t node) {
+  using Exported = Result<std::vector<Bytes>>;
+  Exported out = cluster.run<Exported>(
+      node, [&] { return export_schema(&cluster.node(node).runtime->shard(0), &cluster.node(node).replica()); });
+  EXPECT_TRUE(out.ok());
+  return *out;
+}
+
+TEST(SchemaExport, HasTheReplicatedSystemKeyspacesButNotTheNodesOwn) {
+  PeersCluster cluster(1, 2);
+  cluster.make_tables();
+  const SchemaPtr schema = cluster.node(0).replica().schema().current();
+  std::vector<std::string> keyspaces;
+  for (const Bytes& bytes : exported(cluster, 0)) {
+    Arena arena;
+    auto mutation = deserialize_mutation(
+        bytes, [&](const Uuid& id) { return schema->table(id).get(); }, arena);
+    ASSERT_TRUE(mutation.ok());
+    keyspaces.emplace_back(mutation->key.key);
+  }
+  EXPECT_THAT(keyspaces, ElementsAre("ks", "system_auth", "system_distributed", "system_traces"));
+}
+
+// A real Cassandra's schema, merged here, goes on as it came.
+TEST(SchemaExport, TheSchemaOfACassandraTravelsWhole) {
+  for (const char* name : {"rich", "drops"}) {
+    const RecordedSchema recorded = RecordedSchema::read(name);
+    ReplicaNode node(2, 1, latest_options()), next(3, 1, latest_options());
+    ASSERT_TRUE(node.merge(0, recorded.mutations(*node.on(0).schema().current())).ok());
+    using Exported = Result<std::vector<Bytes>>;
+    Exported out = node.run<Exported>(1, [&] { return export_schema(&node.runtime(1), &node.on(1)); });
+    ASSERT_TRUE(out.ok());
+    auto split = split_schema_mutations(join_schema_mutations(*out).view(), *next.on(0).schema().current());
+    ASSERT_TRUE(split.ok()) << split.error().message();
+    EXPECT_EQ(*split, *out);
+    ASSERT_TRUE(next.merge(2, *split).ok());
+    EXPECT_EQ(next.on(0).schema().current()->version().to_string(), recorded.version.to_string());
+  }
+}
+
+}  // namespace
+}  // namespace cassandra_like::test
