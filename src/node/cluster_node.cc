@@ -29,6 +29,7 @@ constexpr Duration kRoleSetupDelay = std::chrono::seconds(10);
 struct ShardParts {
   std::unique_ptr<Messenger> messenger;
   std::unique_ptr<Hints> hints;
+  std::shared_ptr<PeerRequests> requests;
   std::unique_ptr<Coordinator> coordinator;
   std::unique_ptr<QueryProcessor> processor;
   std::unique_ptr<Server> server;
@@ -50,6 +51,7 @@ class ClusterNodeImpl : public ClusterNode {
   Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
   Messenger* messenger(unsigned shard) override { return parts_[shard].messenger.get(); }
   Hints* hints(unsigned shard) override { return parts_[shard].hints.get(); }
+  PeerRequests* peer_requests(unsigned shard) override { return parts_[shard].requests.get(); }
   std::shared_ptr<HintsControl> hints_control() override { return hints_control_; }
   MembershipService* membership() override { return membership_.get(); }
   SchemaSync* schema_sync() override { return schema_sync_.get(); }
@@ -211,6 +213,7 @@ void ClusterNodeImpl::destroy_parts(unsigned shard) {
   parts.processor.reset();
   parts.coordinator.reset();
   parts.hints.reset();
+  parts.requests.reset();
   parts.messenger.reset();
 }
 
@@ -230,8 +233,13 @@ void ClusterNodeImpl::connect_parts(unsigned shard) {
 Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
   ShardParts& parts = parts_[shard];
   membership_->handle_verbs(*parts.messenger);
-  schema_sync_->handle_verbs(*parts.messenger);
-  handle_peer_requests(*parts.messenger, runtime_.shard(shard), *parts.coordinator);
+  schema_sync_->handle_verbs(*parts.messenger, runtime_.shard(shard), replicas_->shard(shard));
+  PeerRequestsOptions requests;
+  requests.on_unknown_schema = [sync = schema_sync_.get(), executor = &runtime_.shard(0).executor] {
+    executor->post([sync] { sync->hurry(); });
+  };
+  parts.requests = handle_peer_requests(*parts.messenger, runtime_.shard(shard), *parts.coordinator, parts.hints.get(),
+                                        std::move(requests));
   Task<Status> opening = parts.hints->open();
   co_return co_await opening;
 }
@@ -264,7 +272,7 @@ MembershipListener ClusterNodeImpl::membership_listener() {
 }
 
 void ClusterNodeImpl::tell_hints(const NodeChange& change) {
-  if (change.kind == NodeChange::Kind::kDown) schema_sync_->on_gone(change.address);
+  if (change.kind != NodeChange::Kind::kUp) schema_sync_->on_gone(change.address);
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
     Hints* hints = parts_[shard].hints.get();
     runtime_.shard(shard).executor.post([hints, change] {
@@ -333,7 +341,7 @@ Task<Status> ClusterNodeImpl::join_cluster() {
     const EndpointState* state = self->membership_->gossiper().state(peer);
     return state != nullptr && state->text(ApplicationState::kReleaseVersion).starts_with("5.");
   };
-  schema_sync_ = SchemaSync::create(runtime_.shard(0), messenger, schema, std::move(sync));
+  schema_sync_ = SchemaSync::create(runtime_.shard(0), messenger, replicas_->shard(0), std::move(sync));
   auto open = [self](unsigned shard) { return self->open_peers(shard); };
   CO_TRY(co_await on_every_shard(open));
   auto listen = [self](unsigned shard) { return Task<Status>(self->listen_to_peers(shard)); };
@@ -540,6 +548,7 @@ Task<void> ClusterNodeImpl::stop_coordinators() {
 
 Task<Status> close_peers_on(ClusterNodeImpl* node, unsigned shard) {
   if (node->messenger(shard) == nullptr) co_return Status();
+  if (PeerRequests* requests = node->peer_requests(shard)) requests->stop();
   Task<Status> stopping = node->hints(shard)->stop();
   Status stopped = co_await stopping;
   if (!stopped.ok()) LOG_WARN("Hints: {}", stopped.error().message());

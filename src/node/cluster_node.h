@@ -14,6 +14,7 @@
 #include "hints/hints.h"
 #include "node/config.h"
 #include "peers/membership_service.h"
+#include "peers/peer_requests.h"
 #include "peers/schema_sync.h"
 #include "replica/replica.h"
 #include "runtime/runtime.h"
@@ -45,6 +46,7 @@ class ClusterNode {
   // Null in a node that is alone. Messenger and hints only on that shard, the rest on shard 0.
   virtual Messenger* messenger(unsigned shard) = 0;
   virtual Hints* hints(unsigned shard) = 0;
+  virtual PeerRequests* peer_requests(unsigned shard) = 0;
   virtual std::shared_ptr<HintsControl> hints_control() = 0;
   virtual MembershipService* membership() = 0;
   virtual SchemaSync* schema_sync() = 0;

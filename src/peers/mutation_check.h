@@ -5,7 +5,7 @@
 
 namespace cassandra_like {
 
-// What is wrong with it; nullptr: nothing. All parts have to be of one partition and one keyspace, rows and range tombstones in
+// Says what is wrong with it; nullptr: nothing. All parts have to be of one partition and one keyspace, rows and range tombstones in
 // order.
 const char* flaw_of_parts(const Mutation& mutation);
 // The same for a write of another node, which has no business in a node's own tables.

@@ -68,7 +68,7 @@ class PeerRequestsImpl final : public PeerRequests, public std::enable_shared_fr
   // --- Small verbs
   Task<VerbResult> ping(const InboundMessage& message);
 
-  // Of a body that cannot be read: nullopt when another schema could.
+  // A body cannot be read: nullopt when another schema could.
   std::optional<Task<VerbResult>> not_decoded(const InboundMessage& message, const Error& error);
   VerbResult refuse(const InboundMessage& message, std::string_view why);
   // Whether this node is a replica of the token, or will be.
@@ -96,7 +96,7 @@ class PeerRequestsImpl final : public PeerRequests, public std::enable_shared_fr
   FindTable find_shared_table_;
   Arena arena_;  // of the mutation that is being decoded
 
-  // Of the current topology and schema, filled when first asked for.
+  // For the current topology and schema, filled when first asked for.
   ReplicaMaps replica_maps_;
   absl::flat_hash_map<std::string, std::shared_ptr<const KeyspaceReplicas>> replicas_;
   absl::flat_hash_set<InetAddressAndPort> endpoints_;

@@ -1,6 +1,7 @@
 #include "peers/schema_sync.h"
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <list>
 #include <utility>
@@ -35,6 +36,7 @@ class SchemaSyncImpl final : public SchemaSync {
   ~SchemaSyncImpl() override { *alive_ = false; }
 
   void start();
+  void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const override;
   void on_version(const InetAddressAndPort& peer, const Uuid& version) override;
   void on_gone(const InetAddressAndPort& peer) override;
   void hurry() override;
@@ -42,6 +44,7 @@ class SchemaSyncImpl final : public SchemaSync {
   VersionsByName outstanding() const override;
   Task<VersionsByName> versions(std::vector<InetAddressAndPort> live,
                                 std::vector<InetAddressAndPort> unreachable) override;
+  Task<Status> reset(Duration timeout) override;
   const SchemaSyncStatistics& statistics() const override { return statistics_; }
   Task<void> stop() override;
 
@@ -69,6 +72,10 @@ class SchemaSyncImpl final : public SchemaSync {
   };
 
   const Uuid& version() const { return schema_.current()->version(); }
+  bool is_resetting() const { return is_resetting_->load(std::memory_order_relaxed); }
+  // A node that is to forget its schema has no version.
+  bool has(const Uuid& wanted) const { return !is_resetting() && wanted == version(); }
+  void end_reset(bool well);
   void push(const SchemaDiff& diff);
   void forget(const InetAddressAndPort& peer, const Uuid& version);
   void maybe_pull(const Uuid& version);
@@ -100,6 +107,9 @@ class SchemaSyncImpl final : public SchemaSync {
   int64_t hurried_ = 0;
   Gate gate_;
   bool stopped_ = false;
+  Waiter* resetting_ = nullptr;
+  const std::shared_ptr<std::atomic<bool>> is_resetting_ =
+      std::make_shared<std::atomic<bool>>(false);               // for all shards
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // for listeners, which stay
 };
 
@@ -110,7 +120,7 @@ void SchemaSyncImpl::start() {
   schema_.add_listener([this, alive = alive_](const SchemaDiff&) {
     if (!*alive) return;
     const auto found = tracked_.find(version());
-    if (found != tracked_.end()) mark_received(found->second);
+    if (found != tracked_.end() && !is_resetting()) mark_received(found->second);
   });
   schedule_round();
 }
@@ -132,6 +142,7 @@ Task<void> SchemaSyncImpl::stop() {
   if (round_ != 0) runtime_.executor.cancel(std::exchange(round_, 0));
   for (Postponed& each : std::exchange(postponed_, {})) runtime_.executor.cancel(each.timer);
   tell_waiters();
+  end_reset(false);
   if (!gate_.closed()) co_await gate_.close();
 }
 
@@ -161,7 +172,7 @@ void SchemaSyncImpl::on_version(const InetAddressAndPort& peer, const Uuid& told
   versions_[peer] = told;
   Tracked& tracked = tracked_[told];
   tracked.endpoints.insert(peer);
-  if (told == version()) {
+  if (has(told)) {
     mark_received(tracked);
   } else {
     tracked.queue.push_front(peer);
@@ -199,7 +210,7 @@ void SchemaSyncImpl::maybe_pull(const Uuid& wanted) {
   const auto found = tracked_.find(wanted);
   if (found == tracked_.end() || stopped_) return;
   Tracked& tracked = found->second;
-  if (tracked.is_received || wanted == version() || tracked.asked.size() >= options_.max_outstanding) return;
+  if (tracked.is_received || has(wanted) || tracked.asked.size() >= options_.max_outstanding) return;
   for (size_t left = tracked.queue.size(); left > 0; --left) {
     const InetAddressAndPort from = tracked.queue.front();
     tracked.queue.pop_front();
@@ -210,7 +221,7 @@ void SchemaSyncImpl::maybe_pull(const Uuid& wanted) {
     }
     tracked.asked.insert(from);
     const bool has_just_started = runtime_.clock.monotonic_nanos() - began_ < options_.migration_delay.count();
-    if (!has_just_started) return postpone(from, wanted, options_.migration_delay);
+    if (!has_just_started && !is_resetting()) return postpone(from, wanted, options_.migration_delay);
     if (failed_.contains(from)) return postpone(from, wanted, options_.pull_backoff);
     return begin_pull(from, wanted);
   }
@@ -245,7 +256,7 @@ Task<void> SchemaSyncImpl::pull(SchemaSyncImpl* self, InetAddressAndPort from, U
   co_await self->runtime_.executor.yield();
   bool well = false;
   const auto found = self->tracked_.find(wanted);
-  if (found != self->tracked_.end() && (found->second.is_received || wanted == self->version())) {
+  if (found != self->tracked_.end() && (found->second.is_received || self->has(wanted))) {
     well = true;  // came meanwhile
   } else if (found != self->tracked_.end() && !self->stopped_) {
     Task<bool> pulling = self->pull_and_merge(from, wanted);
@@ -273,14 +284,17 @@ Task<bool> SchemaSyncImpl::pull_and_merge(InetAddressAndPort from, Uuid wanted) 
   }
   const auto found = tracked_.find(wanted);
   if (found != tracked_.end() && found->second.is_received) co_return true;
-  if (wanted == version()) co_return true;
-  Task<Result<SchemaDiff>> merging = schema_.merge(std::move(*mutations));
+  if (has(wanted)) co_return true;
+  const bool replaces = is_resetting() && !mutations->empty();
+  Task<Result<SchemaDiff>> merging =
+      replaces ? schema_.replace(std::move(*mutations)) : schema_.merge(std::move(*mutations));
   Result<SchemaDiff> merged = co_await merging;
   if (!merged.ok()) {
     LOG_ERROR("Unable to merge schema from {}: {}", from.to_string(), merged.error().message());
     co_return false;
   }
   ++statistics_.merges;
+  if (replaces) end_reset(true);
   co_return true;
 }
 
@@ -298,6 +312,36 @@ void SchemaSyncImpl::pulled(const InetAddressAndPort& from, const Uuid& wanted, 
   tracked.queue.push_back(from);
   if (well) return mark_received(tracked);
   maybe_pull(wanted);
+}
+
+// ---- Reset
+
+Task<Status> SchemaSyncImpl::reset(Duration timeout) {
+  if (stopped_ || resetting_ != nullptr) co_return invalid("Cannot reset local schema: a reset is under way");
+  if (node_.live_peers().empty()) co_return invalid("Cannot reset local schema when there are no other live nodes");
+  Waiter waiter;
+  resetting_ = &waiter;
+  is_resetting_->store(true);
+  waiter.timer = runtime_.executor.schedule(timeout, [this] {
+    resetting_->timer = 0;
+    end_reset(false);
+  });
+  for (Postponed& each : std::exchange(postponed_, {})) runtime_.executor.cancel(each.timer);
+  tracked_.clear();
+  for (const auto& [peer, version] : std::exchange(versions_, {})) on_version(peer, version);
+  Promise<bool>& done = waiter.done;
+  const bool well = co_await done;
+  if (!well) co_return Error(ErrorCode::kServerError, "Schema reset failed - no schema received from other nodes");
+  LOG_INFO("Local schema reset completed");
+  co_return Status();
+}
+
+void SchemaSyncImpl::end_reset(bool well) {
+  Waiter* waiter = std::exchange(resetting_, nullptr);
+  if (waiter == nullptr) return;
+  is_resetting_->store(false);
+  if (waiter->timer != 0) runtime_.executor.cancel(waiter->timer);
+  waiter->done.set(well);
 }
 
 // ---- Agreement
@@ -379,10 +423,11 @@ Task<VersionsByName> SchemaSyncImpl::versions(std::vector<InetAddressAndPort> li
 
 // ---- Verbs
 
-// What a shard's handlers share.
+// The things that a shard's handlers share.
 struct SchemaVerbs {
   ShardRuntime& runtime;
   Replica& replica;
+  std::shared_ptr<std::atomic<bool>> is_resetting;
   LogQuota bad_body_log{10};
 
   VerbResult refuse(const InboundMessage& message, const Error& error) {
@@ -396,6 +441,7 @@ struct SchemaVerbs {
 };
 
 Task<VerbResult> merge_pushed(std::shared_ptr<SchemaVerbs> verbs, InboundMessage message) {
+  if (verbs->is_resetting->load(std::memory_order_relaxed)) co_return VerbResult::nothing();
   SchemaStore& schema = verbs->replica.schema();
   Result<std::vector<Bytes>> mutations = split_schema_mutations(message.payload, *schema.current());
   if (!mutations.ok()) co_return verbs->refuse(message, mutations.error());
@@ -406,6 +452,7 @@ Task<VerbResult> merge_pushed(std::shared_ptr<SchemaVerbs> verbs, InboundMessage
 }
 
 Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndPort from) {
+  if (verbs->is_resetting->load(std::memory_order_relaxed)) co_return VerbResult::answer(join_schema_mutations({}));
   Task<Result<std::vector<Bytes>>> exporting = export_schema(&verbs->runtime, &verbs->replica);
   Result<std::vector<Bytes>> mutations = co_await exporting;
   if (mutations.ok()) co_return VerbResult::answer(join_schema_mutations(*mutations));
@@ -413,10 +460,8 @@ Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndP
   co_return VerbResult::failure(RequestFailureReason::kUnknown);
 }
 
-}  // namespace
-
-void SchemaSync::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) {
-  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica});
+void SchemaSyncImpl::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const {
+  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica, is_resetting_});
   messenger.handle(Verb::kSchemaPushReq,
                    [verbs](InboundMessage message) { return merge_pushed(verbs, std::move(message)); });
   messenger.handle(Verb::kSchemaPullReq, [verbs](InboundMessage message) { return send_schema(verbs, message.from); });
@@ -424,6 +469,8 @@ void SchemaSync::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Repli
     return VerbResult::answer(SharedBytes::copy_of(verbs->replica.schema().current()->version().view()));
   });
 }
+
+}  // namespace
 
 std::unique_ptr<SchemaSync> SchemaSync::create(ShardRuntime& runtime, Messenger& messenger, Replica& replica,
                                                SchemaSyncNode node, SchemaSyncOptions options) {

@@ -3,8 +3,8 @@
 // pushed again.
 //
 // A version that some node has, and that this one neither has nor has merged, is asked for: at once when this node has started
-// less than migration_delay ago, or else after it, because a push or another pull may bring it meanwhile. Of up to three nodes
-// at a time that have it; of another one when that fails; and again every pull_interval.
+// less than migration_delay ago, or else after it, because a push or another pull may bring it meanwhile. Up to three nodes
+// that have it are asked at a time, another one when that fails, and again every pull_interval.
 //
 // Lives on shard 0; its verbs are served on every shard.
 #pragma once
@@ -24,7 +24,7 @@ namespace cassandra_like {
 // The questions that it asks its node, on shard 0.
 struct SchemaSyncNode {
   std::function<std::vector<InetAddressAndPort>()> live_peers;
-  // Of the same major version, or it is neither asked nor told.
+  // A peer of another major version is neither asked nor told.
   std::function<bool(const InetAddressAndPort&)> has_same_major_version;
 };
 
@@ -54,7 +54,7 @@ class SchemaSync {
 
   // SCHEMA_PUSH_REQ, SCHEMA_PULL_REQ, SCHEMA_VERSION_REQ. Called for each shard's messenger, on that shard, before it listens;
   // runtime and replica are that shard's.
-  static void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica);
+  virtual void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const = 0;
   // A peer's version, as gossip told it. Peers that left the ring are not told of.
   virtual void on_version(const InetAddressAndPort& peer, const Uuid& version) = 0;
   virtual void on_gone(const InetAddressAndPort& peer) = 0;
@@ -69,6 +69,10 @@ class SchemaSync {
   // when it is among them. Who is unreachable, or does not answer in time, is below UNREACHABLE.
   virtual Task<std::map<std::string, std::vector<InetAddressAndPort>>> versions(
       std::vector<InetAddressAndPort> live, std::vector<InetAddressAndPort> unreachable) = 0;
+  // nodetool resetlocalschema: forgets this node's schema when another node has sent its own. Until then pushes are not taken and
+  // nobody gets this node's schema. Fails, and nothing is forgotten, when no live node sends one in time. Tables that are in
+  // no other node's schema go.
+  virtual Task<Status> reset(Duration timeout = std::chrono::seconds(60)) = 0;
   virtual const SchemaSyncStatistics& statistics() const = 0;
   // Before the messenger closes.
   virtual Task<void> stop() = 0;

@@ -110,6 +110,7 @@ SchemaNode ShardedReplicaImpl::schema_node() {
   node.sync = [shared] {
     return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
   };
+  node.truncate = [shared](TablePtr table) { return shared->replicas[0]->truncate(std::move(table)); };
   node.save_version = [this](Uuid version) { return save_version(version); };
   node.build_index = [shared](TablePtr table, std::string index) {
     return shared->replicas[0]->build_index(std::move(table), std::move(index));

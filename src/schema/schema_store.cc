@@ -14,6 +14,16 @@ Task<Result<SchemaDiff>> SchemaStore::merge(std::vector<Bytes> mutations) {
   return handler_->merge_from(shard_, std::move(mutations));
 }
 
+Task<Result<SchemaDiff>> SchemaStore::reload() {
+  if (handler_ == nullptr) return Result<SchemaDiff>(invalid("This schema cannot be changed"));
+  return handler_->reload();
+}
+
+Task<Result<SchemaDiff>> SchemaStore::replace(std::vector<Bytes> mutations) {
+  if (handler_ == nullptr) return Result<SchemaDiff>(invalid("This schema cannot be changed"));
+  return handler_->replace(std::move(mutations));
+}
+
 void SchemaStore::publish(const SchemaDiff& diff) {
   // A shard that missed a change learns of both now.
   SchemaDiff here{diff.schema, diff.events, {}, {}};

@@ -25,11 +25,14 @@ class SchemaStore {
   // SchemaUpdateHandler::change() and merge(), from this shard.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
   Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
+  // SchemaUpdateHandler::reload() and replace(), from shard 0.
+  Task<Result<SchemaDiff>> reload();
+  Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);
 
   // Called on this shard after the snapshot changed here. Listeners live as long as the store.
   using Listener = std::function<void(const SchemaDiff&)>;
   void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
-  // Of shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. What was merged is
+  // On shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. What was merged is
   // other nodes' own.
   void add_change_listener(Listener listener) { change_listeners_.push_back(std::move(listener)); }
 

@@ -166,6 +166,27 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::merge(std::vector<Bytes> mutations
   co_return diff;
 }
 
+Task<Result<SchemaDiff>> SchemaUpdateHandler::reload() {
+  co_await begin();
+  const SchemaPtr before = stores_[0]->current();
+  read_all_again();
+  Batch nothing;
+  nothing.tables = before;
+  Result<SchemaDiff> diff = co_await apply(&nothing);
+  end();
+  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
+  co_return diff;
+}
+
+Task<Result<SchemaDiff>> SchemaUpdateHandler::replace(std::vector<Bytes> mutations) {
+  co_await begin();
+  const SchemaPtr before = stores_[0]->current();
+  Result<SchemaDiff> diff = co_await run_replace(&mutations);
+  end();
+  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
+  co_return diff;
+}
+
 // --- A change ---
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* transformation) {
@@ -188,20 +209,48 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
   co_return diff;
 }
 
+Status SchemaUpdateHandler::read_batch(const std::vector<Bytes>& mutations, Batch& batch) {
+  const Schema* tables = batch.tables.get();
+  TableById find = [tables](const Uuid& id) { return tables->table(id).get(); };
+  for (const Bytes& bytes : mutations) {
+    ASSIGN_OR_RETURN(Mutation mutation, deserialize_mutation(bytes, find, batch.arena));
+    for (const PartitionUpdate& update : mutation.updates) {
+      if (update.table->keyspace == "system_schema") continue;
+      return invalid("A change of the schema that writes to " + update.table->qualified_name());
+    }
+    mutation.keyspace = "system_schema";
+    batch.mutations.push_back(mutation);
+  }
+  return {};
+}
+
 Task<Result<SchemaDiff>> SchemaUpdateHandler::run_merge(const std::vector<Bytes>* mutations) {
   DCHECK(busy_ && runtime_.shard(0).executor.is_current());
   Batch batch;
   batch.tables = stores_[0]->current();
-  const Schema* tables = batch.tables.get();
-  TableById find = [tables](const Uuid& id) { return tables->table(id).get(); };
-  for (const Bytes& bytes : *mutations) {
-    CO_ASSIGN_OR_RETURN(Mutation mutation, deserialize_mutation(bytes, find, batch.arena));
-    for (const PartitionUpdate& update : mutation.updates) {
-      if (update.table->keyspace == "system_schema") continue;
-      co_return invalid("A change of the schema that writes to " + update.table->qualified_name());
-    }
-    mutation.keyspace = "system_schema";
-    batch.mutations.push_back(mutation);
+  CO_TRY(read_batch(*mutations, batch));
+  co_return co_await apply(&batch);
+}
+
+void SchemaUpdateHandler::read_all_again() {
+  for (const auto& [name, keyspace] : stores_[0]->current()->keyspaces()) {
+    if (!is_virtual_keyspace(name)) pending_[name].whole = true;
+  }
+}
+
+// The rows of the node's own keyspaces are written again: nobody sends them.
+Task<Result<SchemaDiff>> SchemaUpdateHandler::run_replace(const std::vector<Bytes>* mutations) {
+  DCHECK(busy_ && runtime_.shard(0).executor.is_current());
+  Batch batch;
+  batch.tables = stores_[0]->current();
+  CO_TRY(read_batch(*mutations, batch));
+  for (const char* name : {"system", "system_schema"}) {
+    const KeyspacePtr keyspace = batch.tables->keyspace(name);
+    batch.add(schema_updates(*batch.tables, nullptr, keyspace.get(), options_at(next_timestamp()), batch.arena));
+  }
+  read_all_again();
+  for (const char* name : schema_tables_in_digest_order()) {
+    CO_TRY(co_await node_.truncate(batch.tables->table("system_schema", name)));
   }
   co_return co_await apply(&batch);
 }

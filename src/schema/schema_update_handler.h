@@ -35,6 +35,8 @@ struct SchemaNode {
   std::function<Task<Status>(Uuid version)> save_version;
   // Runs on the shard: its engine opens and drops tables. `at_millis` names the snapshots of dropped tables.
   std::function<Task<Status>(unsigned shard, SchemaPtr schema, int64_t at_millis)> use_schema;
+  // Empties a table, on all shards.
+  std::function<Task<Status>(TablePtr table)> truncate;
   // Fills an index from the rows that its table has.
   std::function<Task<Status>(TablePtr table, std::string index)> build_index;
 };
@@ -63,6 +65,11 @@ class SchemaUpdateHandler {
   // Mutations of system_schema from elsewhere, each as MutationSerializer writes it. Any order and any repetition of the
   // same mutations ends in the same schema. kInvalid when one is of another keyspace.
   Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
+  // The schema as system_schema's tables have it, whatever was read of them before.
+  Task<Result<SchemaDiff>> reload();
+  // As merge(), into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them cannot be
+  // read.
+  Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);
   // The same, for a caller on another shard; the result is brought back there.
   Task<Result<SchemaDiff>> change_from(unsigned shard, SchemaTransformation transformation);
   Task<Result<SchemaDiff>> merge_from(unsigned shard, std::vector<Bytes> mutations);
@@ -82,6 +89,10 @@ class SchemaUpdateHandler {
   void end();
   Task<Result<SchemaDiff>> run(const SchemaTransformation* transformation);
   Task<Result<SchemaDiff>> run_merge(const std::vector<Bytes>* mutations);
+  Task<Result<SchemaDiff>> run_replace(const std::vector<Bytes>* mutations);
+  // Of system_schema alone, or kInvalid.
+  static Status read_batch(const std::vector<Bytes>& mutations, Batch& batch);
+  void read_all_again();
   Task<Result<SchemaDiff>> apply(const Batch* batch);
   // `before` with the keyspaces of `scopes` as the tables have them. A keyspace that cannot be read stays as it was, and
   // `unread`, with the first error.

@@ -141,11 +141,14 @@ void PeersCluster::boot(size_t i) {
     options.on_unknown_schema = [n = &node] { n->runtime->shard(0).executor.post([n] { n->sync->hurry(); }); };
     node.requests.push_back(handle_peer_requests(messenger, runtime, *node.coordinators.back(),
                                                  node.hints_of_shards.back().get(), std::move(options)));
-    SchemaSync::handle_verbs(messenger, runtime, node.replica(shard));
-    CHECK(messenger.listen({node.host, kDefaultStoragePort}).ok());
   }
   node.sync =
       SchemaSync::create(node.runtime->shard(0), *node.messengers[0], node.replica(), sync_node(i), sync_options_);
+  for (unsigned shard = 0; shard < shards_; ++shard) {
+    Messenger& messenger = *node.messengers[shard];
+    node.sync->handle_verbs(messenger, node.runtime->shard(shard), node.replica(shard));
+    CHECK(messenger.listen({node.host, kDefaultStoragePort}).ok());
+  }
 }
 
 SchemaSyncNode PeersCluster::sync_node(size_t i) {

@@ -49,7 +49,7 @@ TEST(SchemaSync, AChangeIsPushedToAllLivePeers) {
   EXPECT_EQ(tables(cluster, 1), (Lines{"t"}));
   EXPECT_EQ(tables(cluster, 3), (Lines{"no keyspace"}));
   EXPECT_EQ(cluster.node(0).sync->statistics().pushes, 2u);
-  // What came from elsewhere is not pushed again.
+  // Changes from elsewhere are not pushed again.
   EXPECT_EQ(cluster.node(1).sync->statistics().pushes, 0u);
 }
 
@@ -152,8 +152,8 @@ TEST(SchemaSync, AFailedPullIsTriedAgainAfterAWhile) {
   cluster.world().run_for(seconds(10));
   EXPECT_GE(asked, 8);
   EXPECT_LE(asked, 12);
-  SchemaSync::handle_verbs(*cluster.node(0).messengers[0], cluster.node(0).runtime->shard(0),
-                           cluster.node(0).replica());
+  cluster.node(0).sync->handle_verbs(*cluster.node(0).messengers[0], cluster.node(0).runtime->shard(0),
+                                     cluster.node(0).replica());
   EXPECT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(3)));
 }
 
@@ -222,6 +222,61 @@ TEST(SchemaSync, TellsWhoHasWhichVersion) {
   EXPECT_EQ(versions, (Versions{{cluster.node(0).version(), {live[2], live[1]}},
                                 {cluster.node(2).version(), {live[0]}},
                                 {"UNREACHABLE", {gone}}}));
+}
+
+// ---- Reset and reload
+
+TEST(SchemaSync, AResetForgetsWhatNoOtherNodeHas) {
+  PeersCluster cluster(2, 2);
+  cluster.make_tables();
+  grow_old(cluster);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(1, add_table(make_table("d"))).ok());
+  ASSERT_TRUE(cluster.ask(0, 1, Verb::kMutationReq, cluster.write("a", "x")).empty());
+  auto reset = [&] { return cluster.run<Status>(1, [&] { return cluster.node(1).sync->reset(seconds(60)); }); };
+  Status alone = reset();
+  ASSERT_FALSE(alone.ok());
+  EXPECT_EQ(alone.error().message(), "Cannot reset local schema when there are no other live nodes");
+  cluster.part({});
+  cluster.on(1, 0, [&] {
+    cluster.node(1).sync->on_version(cluster.node(0).address(),
+                                     cluster.node(0).replica().schema().current()->version());
+  });
+  Status done = reset();
+  ASSERT_TRUE(done.ok()) << done.error().message();
+  EXPECT_EQ(tables(cluster, 1), (Lines{"kv", "n", "t"}));
+  EXPECT_TRUE(cluster.agree());
+  EXPECT_EQ(cluster.rows(1, "t"), 1u);
+  EXPECT_GT(cluster.rows(1, "tables", "system_schema"), 60u);  // the node's own are there, too
+}
+
+TEST(SchemaSync, AResetThatGetsNoSchemaChangesNothing) {
+  PeersCluster cluster(2, 1);
+  cluster.make_tables();
+  const std::string before = cluster.node(1).version();
+  Status failed = cluster.run<Status>(1, [&] { return cluster.node(1).sync->reset(seconds(5)); });
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().message(), "Schema reset failed - no schema received from other nodes");
+  EXPECT_EQ(cluster.node(1).version(), before);
+  ASSERT_TRUE(cluster.change(0, drop_table("n")).ok());
+  EXPECT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(5)));
+}
+
+TEST(SchemaSync, AReloadReadsTheTablesAgain) {
+  PeersCluster cluster(1, 2);
+  cluster.make_tables();
+  const std::string before = cluster.node(0).version();
+  const SchemaPtr schema = cluster.node(0).replica().schema().current();
+  Arena arena;
+  UpdateBuilder row(schema->table("system_schema", "tables"), {"ks"}, 4'000'000'000'000'000, arena);
+  const PartitionUpdate update = row.row({"t"}).set("comment", "by hand").build();
+  const Mutation mutation{"system_schema", update.key, {&update, 1}};
+  ASSERT_TRUE(cluster.run<Status>(0, [&] { return cluster.node(0).replica().mutate(mutation); }).ok());
+  EXPECT_EQ(cluster.node(0).version(), before);
+  auto reloaded = cluster.run<Result<SchemaDiff>>(0, [&] { return cluster.node(0).replica().schema().reload(); });
+  ASSERT_TRUE(reloaded.ok());
+  EXPECT_EQ(reloaded->schema->table("ks", "t")->params.comment, "by hand");
+  EXPECT_NE(cluster.node(0).version(), before);
 }
 
 // ---- Convergence
