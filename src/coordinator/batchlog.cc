@@ -5,6 +5,7 @@
 
 #include "base/dcheck.h"
 #include "base/log.h"
+#include "coordinator/context/all_of.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -14,6 +15,8 @@ namespace {
 constexpr int32_t kMessagingVersion = 13;
 // Records in memory at once.
 constexpr uint64_t kPageSize = 128;
+// Batches that are replayed at once: one that waits for a slow replica does not hold up many others.
+constexpr size_t kAtOnce = 16;
 
 size_t bytes_of(const InternalRow& record) {
   size_t bytes = 0;
@@ -63,6 +66,33 @@ bool is_older_than_gc_grace(const std::vector<Replay>& replays, int64_t written_
   return false;
 }
 
+std::vector<ReplayedMutation> for_all_replicas(std::vector<Replay>& replays) {
+  std::vector<ReplayedMutation> out;
+  for (Replay& replay : replays) {
+    ReplayedMutation& mutation = out.emplace_back();
+    mutation.keyspace = replay.keyspace;
+    mutation.mutation = std::move(replay.serialized);
+    if (!mutation.mutation) {
+      const Mutation rest{replay.keyspace, replay.key, replay.updates};
+      mutation.mutation = SerializedMutation(rest);
+    }
+    mutation.gc_grace_seconds = replay.updates[0].table->params.gc_grace_seconds;
+    for (const PartitionUpdate& update : replay.updates) {
+      mutation.gc_grace_seconds = std::min(mutation.gc_grace_seconds, update.table->params.gc_grace_seconds);
+    }
+  }
+  return out;
+}
+
+Task<Status> count_failure(Task<Status> task, size_t* failed, std::string* why) {
+  Status status = co_await task;
+  if (!status.ok()) {
+    ++*failed;
+    *why = status.error().message();
+  }
+  co_return status;
+}
+
 }  // namespace
 
 Batchlog::Batchlog(ShardRuntime& runtime, Verbs& local, SchemaStore& schema, BatchlogOptions options)
@@ -80,19 +110,32 @@ Uuid Batchlog::next_id() {
 
 // ---- Records
 
-PartitionUpdate Batchlog::record_of(const Uuid& id, std::span<const SerializedMutation> mutations, Arena& arena) {
+PartitionUpdate Batchlog::record_of(const Uuid& id, std::span<const BytesView> mutations, Arena& arena) {
   UpdateBuilder row(schema_.current()->table("system", "batches"), {Bytes(id.view())}, id.unix_micros(), arena);
   row.row().set("version", encode_int(kMessagingVersion)).replace("mutations");
-  for (const SerializedMutation& mutation : mutations) row.element("mutations", next_id().view(), mutation.view());
+  for (BytesView mutation : mutations) row.element("mutations", next_id().view(), mutation);
   return row.build();
 }
 
-Task<Status> Batchlog::store(const Uuid& id, std::span<const SerializedMutation> mutations) {
+Task<Status> Batchlog::write_record(const Uuid& id, std::span<const BytesView> mutations) {
   open_.emplace(id, runtime_.clock.monotonic_nanos());
   Arena arena;
   SchemaPtr schema = schema_.current();
   PartitionUpdate update = record_of(id, mutations, arena);
   return local_.mutate(Mutation{"system", update.key, {&update, 1}});
+}
+
+Task<Status> Batchlog::store(const Uuid& id, std::span<const SerializedMutation> mutations) {
+  std::vector<BytesView> bytes;
+  for (const SerializedMutation& mutation : mutations) bytes.push_back(mutation.view());
+  return write_record(id, bytes);
+}
+
+// Its timestamp is that of the id, not the time at which its coordinator says that it was made: so that it is never later
+// than its removal, whose time is this node's.
+Task<Status> Batchlog::store_for_peer(const Uuid& id, int64_t, std::span<const BytesView> mutations) {
+  if (id.version() != 1) return Status(invalid("The id of a logged batch is no timeuuid: " + id.to_string()));
+  return write_record(id, mutations);
 }
 
 Task<Status> Batchlog::remove(Uuid id) {
@@ -175,10 +218,15 @@ Task<Status> Batchlog::replay_records(bool throttled) {
     command.now_seconds = runtime_.clock.wall_seconds();
     InternalRows page(command.table);
     CO_TRY(co_await local_.read(command, page));
-    for (const InternalRow& record : page.rows) {
-      Status replayed = co_await replay(&record, throttled);
+    for (size_t done = 0; done < page.rows.size(); done += kAtOnce) {
+      const size_t count = std::min(kAtOnce, page.rows.size() - done);
+      Task<Status> replaying = replay_page(std::span(page.rows).subspan(done, count));
+      Status replayed = co_await replaying;
       if (!replayed.ok()) LOG_WARN("A logged batch is not finished yet: {}", replayed.error().message());
-      if (throttled && !running_) co_return Status();
+      const size_t bytes = std::exchange(replayed_bytes_, 0);
+      if (!throttled) continue;
+      co_await pause_for(bytes);
+      if (!running_) co_return Status();
     }
     if (page.rows.size() < kPageSize) break;
     last_key = page.rows.back().get("id");
@@ -201,30 +249,47 @@ Task<void> Batchlog::replay_open() {
   const uint64_t before = batches_replayed_;
   size_t failed = 0;
   std::string why;
-  for (const Uuid& id : ids) {
-    if (!running_) break;
-    ReadCommand command;
-    command.table = schema_.current()->table("system", "batches");
-    command.keys = {DecoratedKey::of(id.view())};
-    command.now_seconds = runtime_.clock.wall_seconds();
-    InternalRows found(command.table);
-    Task<Result<ReadStatistics>> reading = local_.read(command, found);
-    Result<ReadStatistics> read = co_await reading;
-    Status status = read.ok() ? Status() : Status(std::move(read.error()));
-    if (status.ok() && found.rows.empty()) open_.erase(id);  // never written, or removed meanwhile
-    if (status.ok() && !found.rows.empty()) status = co_await replay(&found.rows[0], true);
-    if (status.ok()) continue;
-    ++failed;
-    why = status.error().message();
+  for (size_t done = 0; done < ids.size() && running_; done += kAtOnce) {
+    Writes started;
+    for (size_t i = done; i < std::min(ids.size(), done + kAtOnce); ++i) {
+      started.push_back(count_failure(replay_one(ids[i]), &failed, &why));
+    }
+    Task<Status> all = all_of(std::move(started));
+    (void)co_await all;
+    co_await pause_for(std::exchange(replayed_bytes_, 0));
   }
   if (batches_replayed_ > before) LOG_INFO("Finished {} interrupted logged batches", batches_replayed_ - before);
   if (failed > 0) LOG_WARN("{} logged batches are not finished yet; the last failed with: {}", failed, why);
 }
 
+Task<Status> Batchlog::replay_one(Uuid id) {
+  ReadCommand command;
+  command.table = schema_.current()->table("system", "batches");
+  command.keys = {DecoratedKey::of(id.view())};
+  command.now_seconds = runtime_.clock.wall_seconds();
+  InternalRows found(command.table);
+  Task<Result<ReadStatistics>> reading = local_.read(command, found);
+  Result<ReadStatistics> read = co_await reading;
+  if (!read.ok()) co_return std::move(read.error());
+  if (found.rows.empty()) {
+    open_.erase(id);  // never written, or removed meanwhile
+    co_return Status();
+  }
+  Task<Status> replaying = replay(&found.rows[0]);
+  co_return co_await replaying;
+}
+
+// The first error; the others are tried all the same.
+Task<Status> Batchlog::replay_page(std::span<const InternalRow> records) {
+  Writes replays;
+  for (const InternalRow& record : records) replays.push_back(replay(&record));
+  return all_of(std::move(replays));
+}
+
 // ---- Replay
 
 // An error: the batch stays, and is open.
-Task<Status> Batchlog::replay(const InternalRow* record, bool throttled) {
+Task<Status> Batchlog::replay(const InternalRow* record) {
   auto id = record->uuid("id");
   if (!id) co_return Status();
   if (record->integer("version") != kMessagingVersion) {
@@ -234,7 +299,7 @@ Task<Status> Batchlog::replay(const InternalRow* record, bool throttled) {
   }
   open_.emplace(*id, runtime_.clock.monotonic_nanos());
   CO_TRY(co_await apply(record, id->unix_millis()));
-  if (throttled) co_await pause_for(bytes_of(*record));
+  replayed_bytes_ += bytes_of(*record);
   CO_TRY(co_await remove(*id));
   ++batches_replayed_;
   co_return Status();
@@ -252,6 +317,10 @@ Task<Status> Batchlog::apply(const InternalRow* record, int64_t written_millis) 
       replays.push_back(std::move(*replay));
   }
   if (is_older_than_gc_grace(replays, written_millis, runtime_.clock.wall_seconds())) co_return Status();
+  if (!is_alone()) {
+    Task<Status> replaying = writes_->replay(for_all_replicas(replays), written_millis);
+    co_return co_await replaying;
+  }
   for (Replay& replay : replays) {
     Mutation mutation{replay.keyspace, replay.key, replay.updates};
     MutationPayload payload(mutation, std::move(replay.serialized));
@@ -278,7 +347,10 @@ Task<Result<TruncationRecords>> Batchlog::truncations() {
 Task<void> Batchlog::pause_for(size_t bytes) {
   if (options_.replay_bytes_per_second == 0) co_return;
   constexpr int64_t kSecond = 1'000'000'000, kSlice = kSecond / 10;
-  int64_t left = static_cast<int64_t>(bytes * static_cast<uint64_t>(kSecond) / options_.replay_bytes_per_second);
+  // All nodes together may replay so much.
+  const uint64_t nodes = writes_ == nullptr ? 1 : writes_->nodes();
+  int64_t left =
+      static_cast<int64_t>(bytes * nodes * static_cast<uint64_t>(kSecond) / options_.replay_bytes_per_second);
   for (; left > 0 && running_; left -= kSlice) co_await runtime_.executor.sleep(Duration(std::min(left, kSlice)));
 }
 

@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "base/dcheck.h"
 #include "base/log.h"
+#include "coordinator/context/all_of.h"
 #include "coordinator/context/request_context.h"
 #include "coordinator/pending_writes.h"
 #include "coordinator/quorum/request_errors.h"
@@ -73,11 +74,12 @@ class CoordinatorImpl : public Coordinator {
         local_(replica),
         options_(options),
         context_(runtime, replica, peers.messenger, peers.hints, options_, statistics_),
-        replicated_writes_(ReplicatedWrites::create(context_)),
-        replicated_reads_(ReplicatedReads::create(context_)),
         batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
+        replicated_writes_(ReplicatedWrites::create(context_, batchlog_)),
+        replicated_reads_(ReplicatedReads::create(context_)),
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
+    batchlog_.replay_through(*replicated_writes_);
     // Tables of an old snapshot must not be found by their address.
     replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
     replica_.topology().add_listener([this](const TopologyPtr& topology) {
@@ -144,9 +146,9 @@ class CoordinatorImpl : public Coordinator {
   CoordinatorOptions options_;
   CoordinatorStatistics statistics_;
   RequestContext context_;
+  Batchlog batchlog_;
   std::unique_ptr<ReplicatedWrites> replicated_writes_;
   std::unique_ptr<ReplicatedReads> replicated_reads_;
-  Batchlog batchlog_;
   PendingWrites writes_, counter_writes_;
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
   std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;

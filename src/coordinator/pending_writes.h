@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "base/result.h"
 #include "runtime/runtime.h"
 
@@ -60,10 +59,5 @@ class PendingWrites {
   std::vector<Pending*> idle_;
   Gate gate_;
 };
-
-// Mostly one.
-using Writes = absl::InlinedVector<Task<Status>, 1>;
-// Starts all of them; completes when all have ended, with the first error.
-Task<Status> all_of(Writes writes);
 
 }  // namespace cassandra_like

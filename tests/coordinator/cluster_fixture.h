@@ -74,7 +74,7 @@ class CoordinatorNode {
   void answers(Verb verb, unsigned shard, VerbHandler handler);
   // Messages of a verb that came, whatever was answered.
   int received(Verb verb) const { return received_[verb_index(verb)]; }
-  // Those of all shards.
+  // The hints of all shards.
   std::vector<RecordedHints::Hint> hints() const;
 
   std::string host;

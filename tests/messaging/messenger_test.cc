@@ -189,10 +189,8 @@ TEST(Messenger, PassesOnAndIsAnsweredByTheLast) {
   TestNode& c = cluster.add();
   cluster.on(a, 0, [&](Messenger& m) {
     const int64_t deadline = cluster.world->clock().monotonic_nanos() + 2'000'000'000;
-    const ParamsBuilder::Forward forward{c.endpoint(), m.expect_response(c.endpoint(), told, deadline)};
-    ParamsBuilder params;
-    params.forward_to({&forward, 1});
-    m.send_request(b.endpoint(), Verb::kMutationReq, shared("m"), told, {.params = params.get(), .deadline = deadline});
+    const InetAddressAndPort other = c.endpoint();
+    m.send_request_through(b.endpoint(), {&other, 1}, Verb::kMutationReq, shared("m"), told, {.deadline = deadline});
   });
   ASSERT_TRUE(cluster.wait([&] { return told.told.size() == 2; }));
   EXPECT_THAT(told.told, testing::UnorderedElementsAre("10.0.0.2: done by 10.0.0.2", "10.0.0.3: done by 10.0.0.3"));

@@ -54,6 +54,7 @@ Task<void> Messenger::close() {
   }
   for (InboundLink* link : std::exchange(inbound_, {})) link->detach();
   while (!waiting_.empty()) fail_waiting(waiting_.begin()->first, RequestFailureReason::kNodeDown);
+  while (!waiting_behind_.empty()) fail_waiting(waiting_behind_.begin()->first, RequestFailureReason::kNodeDown);
   co_await handlers_running_.close();
   // The last handler resumed this from within its link, which is not done with the node's reserves yet.
   co_await runtime_.executor.yield();

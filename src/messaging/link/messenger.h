@@ -14,11 +14,14 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "messaging/link/inbound_link.h"
 #include "messaging/link/peer_link.h"
 #include "messaging/wire/failure_codec.h"
@@ -125,8 +128,10 @@ class Messenger final : InboundHost, PeerLinkObserver {
   // the call but for kNodeDown, and then 0 is returned.
   uint32_t send_request(const InetAddressAndPort& to, Verb verb, SharedBytes payload, ResponseHandler& handler,
                         const SendOptions& options = {});
-  // An id for a message that somebody else passes on to `from`, which will answer here (FORWARD_TO).
-  uint32_t expect_response(const InetAddressAndPort& from, ResponseHandler& handler, int64_t deadline);
+  // A request that `to` passes on to the others (FORWARD_TO). All of them answer under its id, as nodes of Cassandra do;
+  // the handler is told once for each. Params of the options other than FORWARD_TO go along.
+  uint32_t send_request_through(const InetAddressAndPort& to, std::span<const InetAddressAndPort> others, Verb verb,
+                                SharedBytes payload, ResponseHandler& handler, SendOptions options = {});
   void cancel(uint32_t id);
   // Fails with the reason in failure_reasons and a message that names verb, peer and reason: see reason_of(). The answer's
   // views are valid until the caller suspends again, unless it calls keep().
@@ -190,6 +195,8 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void on_response(InboundMessage& response);
   void complete(InboundMessage& response);
   void fail_waiting(uint32_t id, RequestFailureReason reason);
+  // The one that waits for this node's answer under this id, which is taken out; nullopt: nobody does.
+  std::optional<Waiting> take_waiting(uint64_t id, const InetAddressAndPort& from);
   void schedule_expiry();
   void expire();
   void reply(const ReplyTo& to, const VerbResult& result);
@@ -208,6 +215,8 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   uint32_t sequence_ = 0;
   absl::flat_hash_map<uint32_t, Waiting> waiting_;
+  // The same for nodes that get a message through another one.
+  absl::flat_hash_map<uint32_t, absl::InlinedVector<Waiting, 2>> waiting_behind_;
   std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries_;
   TimerId expiry_timer_ = 0;
   int64_t expiry_at_ = 0;  // the deadline that it is for

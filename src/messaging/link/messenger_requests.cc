@@ -54,15 +54,7 @@ uint32_t Messenger::next_id() {
   do {
     sequence_ = sequence_ == kLastSequence ? 1 : sequence_ + 1;
     id = sequence_ << kShardBits | shard_;
-  } while (waiting_.contains(id));
-  return id;
-}
-
-uint32_t Messenger::expect_response(const InetAddressAndPort& from, ResponseHandler& handler, int64_t deadline) {
-  const uint32_t id = next_id();
-  waiting_.emplace(id, Waiting{from, deadline, &handler});
-  expiries_.push({deadline, id});
-  schedule_expiry();
+  } while (waiting_.contains(id) || waiting_behind_.contains(id));
   return id;
 }
 
@@ -80,6 +72,30 @@ uint32_t Messenger::send_request(const InetAddressAndPort& to, Verb verb, Shared
   return id;
 }
 
+uint32_t Messenger::send_request_through(const InetAddressAndPort& to, std::span<const InetAddressAndPort> others,
+                                         Verb verb, SharedBytes payload, ResponseHandler& handler,
+                                         SendOptions options) {
+  if (others.empty()) return send_request(to, verb, std::move(payload), handler, options);
+  options.deadline = deadline_of(verb, options);
+  const uint32_t id = next_id();
+  absl::InlinedVector<ParamsBuilder::Forward, 4> targets;
+  for (const InetAddressAndPort& other : others) targets.push_back({other, id});
+  ParamsBuilder params;
+  params.forward_to(targets).copy_without(options.params, ParamType::kForwardTo);
+  options.params = params.get();
+  if (!post(to, id, verb, std::move(payload), options, options.deadline, true)) {
+    handler.on_failure(to, RequestFailureReason::kNodeDown);
+    for (const InetAddressAndPort& other : others) handler.on_failure(other, RequestFailureReason::kNodeDown);
+    return 0;
+  }
+  waiting_.emplace(id, Waiting{to, options.deadline, &handler});
+  auto& behind = waiting_behind_[id];
+  for (const InetAddressAndPort& other : others) behind.push_back({other, options.deadline, &handler});
+  expiries_.push({options.deadline, id});
+  schedule_expiry();
+  return id;
+}
+
 Task<Result<InboundMessage>> Messenger::request(InetAddressAndPort to, Verb verb, SharedBytes payload,
                                                 SendOptions options) {
   RequestWaiter waiter(verb);
@@ -88,14 +104,41 @@ Task<Result<InboundMessage>> Messenger::request(InetAddressAndPort to, Verb verb
   co_return co_await promise;
 }
 
-void Messenger::cancel(uint32_t id) { waiting_.erase(id); }
+void Messenger::cancel(uint32_t id) {
+  waiting_.erase(id);
+  waiting_behind_.erase(id);
+}
 
+// A message that does not get to its first node does not get to the others, either.
 void Messenger::fail_waiting(uint32_t id, RequestFailureReason reason) {
-  const auto it = waiting_.find(id);
-  if (it == waiting_.end()) return;
-  const Waiting waiting = it->second;
-  waiting_.erase(it);
-  waiting.handler->on_failure(waiting.from, reason);
+  const auto behind = waiting_behind_.extract(id);
+  if (const auto it = waiting_.find(id); it != waiting_.end()) {
+    const Waiting waiting = it->second;
+    waiting_.erase(it);
+    waiting.handler->on_failure(waiting.from, reason);
+  }
+  if (behind.empty()) return;
+  for (const Waiting& waiting : behind.mapped()) waiting.handler->on_failure(waiting.from, reason);
+}
+
+std::optional<Messenger::Waiting> Messenger::take_waiting(uint64_t id, const InetAddressAndPort& from) {
+  if (id > kLastId) return std::nullopt;
+  const auto key = static_cast<uint32_t>(id);
+  if (const auto it = waiting_.find(key); it != waiting_.end() && it->second.from == from) {
+    const Waiting waiting = it->second;
+    waiting_.erase(it);
+    return waiting;
+  }
+  const auto behind = waiting_behind_.find(key);
+  if (behind == waiting_behind_.end()) return std::nullopt;
+  for (Waiting& waiting : behind->second) {
+    if (waiting.from != from) continue;
+    const Waiting taken = waiting;
+    behind->second.erase(&waiting);
+    if (behind->second.empty()) waiting_behind_.erase(behind);
+    return taken;
+  }
+  return std::nullopt;
 }
 
 // ---- deadlines
@@ -121,9 +164,12 @@ void Messenger::expire() {
     const Expiry due = expiries_.top();
     expiries_.pop();
     const auto it = waiting_.find(due.id);
+    const auto behind = waiting_behind_.find(due.id);
     // Its id may have been used again.
-    if (it != waiting_.end() && it->second.deadline == due.deadline)
+    if ((it != waiting_.end() && it->second.deadline == due.deadline) ||
+        (behind != waiting_behind_.end() && behind->second.front().deadline == due.deadline)) {
       fail_waiting(due.id, RequestFailureReason::kTimeout);
+    }
   }
   schedule_expiry();
 }
@@ -142,17 +188,14 @@ void Messenger::on_response(InboundMessage& response) {
 }
 
 void Messenger::complete(InboundMessage& response) {
-  const auto it =
-      response.header.id > kLastId ? waiting_.end() : waiting_.find(static_cast<uint32_t>(response.header.id));
-  if (it == waiting_.end() || it->second.from != response.from) {
+  const std::optional<Waiting> waiting = take_waiting(response.header.id, response.from);
+  if (!waiting) {
     ++unexpected_;
     return;
   }
-  const Waiting waiting = it->second;
-  waiting_.erase(it);
-  if (response.header.verb != Verb::kFailureRsp) return waiting.handler->on_response(response);
+  if (response.header.verb != Verb::kFailureRsp) return waiting->handler->on_response(response);
   auto reason = decode_failure_reason(response.payload);
-  waiting.handler->on_failure(response.from, reason.ok() ? *reason : RequestFailureReason::kUnknown);
+  waiting->handler->on_failure(response.from, reason.ok() ? *reason : RequestFailureReason::kUnknown);
 }
 
 }  // namespace cassandra_like
