@@ -65,18 +65,16 @@ TEST(PeerWrites, AMutationIsPassedOnAndTheSenderIsAnswered) {
   cluster.on(0, 0, [&] {
     Messenger& messenger = *cluster.node(0).messengers[0];
     const SendOptions limit = within(cluster, 0, std::chrono::seconds(2));
-    const std::vector<ParamsBuilder::Forward> targets{
-        {cluster.node(2).address(), messenger.expect_response(cluster.node(2).address(), answers, limit.deadline)},
-        {cluster.node(3).address(), messenger.expect_response(cluster.node(3).address(), answers, limit.deadline)},
-        {*InetAddressAndPort::parse("10.9.9.9:7000"), 77}};
+    const std::vector<InetAddressAndPort> others{cluster.node(2).address(), cluster.node(3).address(),
+                                                 *InetAddressAndPort::parse("10.9.9.9:7000")};
     const std::vector<std::pair<BytesView, BytesView>> custom{{"name", "value"}};
     ParamsBuilder params;
-    params.forward_to(targets).trace(Uuid::from_bytes("0123456789abcdef"), TraceType::kQuery).custom_map(custom);
+    params.trace(Uuid::from_bytes("0123456789abcdef"), TraceType::kQuery).custom_map(custom);
     SendOptions options = limit;
     options.flags = kCallBackOnFailure;
     options.params = params.get();
-    messenger.send_request(cluster.node(1).address(), Verb::kMutationReq, SharedBytes::copy_of(cluster.write("a", "x")),
-                           answers, options);
+    messenger.send_request_through(cluster.node(1).address(), others, Verb::kMutationReq,
+                                   SharedBytes::copy_of(cluster.write("a", "x")), answers, options);
   });
   ASSERT_TRUE(cluster.wait([&] { return answers.from.size() == 3; }));
   EXPECT_THAT(answers.from, testing::UnorderedElementsAre("/10.0.0.2:7000", "/10.0.0.3:7000", "/10.0.0.4:7000"));

@@ -33,7 +33,8 @@ class RecordedWrites final : public ReplicatedWrites {
   Task<Status> write_counters(std::span<const Mutation>, Consistency) override { return unused(); }
   Task<Status> truncate(TablePtr) override { return unused(); }
   Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency) override;
-  Task<Status> replay(std::vector<SerializedMutation>, int64_t) override { return unused(); }
+  size_t nodes() const override { return 1; }
+  Task<Status> replay(std::vector<ReplayedMutation>, int64_t) override { return unused(); }
 
   std::vector<std::string> led;  // keyspace and level
 
