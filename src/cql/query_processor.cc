@@ -35,12 +35,12 @@ class QueryProcessorImpl : public QueryProcessor {
     coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(diff); });
   }
 
-  Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext request) override;
-  Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext request) override;
-  Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) override;
+  Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, QueryState request) override;
+  Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, QueryState request) override;
+  Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, QueryState request) override;
   void prefetch(std::span<const PendingExecution> executions) override;
   Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
-                                  RequestContext request) override;
+                                  QueryState request) override;
   void set_peers(std::vector<QueryProcessor*> peers) override {
     peers_.clear();
     for (QueryProcessor* peer : peers) peers_.push_back(static_cast<QueryProcessorImpl*>(peer));
@@ -89,7 +89,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Result<std::span<const BytesView>> bound_values(Request& request, const std::vector<ColumnSpec>& variables,
                                                   const QueryOptions& options);
   Status begin(Request& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
-  Task<Result<QueryResult>> start(Request* request, const QueryOptions& options, const RequestContext& context,
+  Task<Result<QueryResult>> start(Request* request, const QueryOptions& options, const QueryState& context,
                                   std::string warning);
   Task<Result<QueryResult>> run(Request* request, Task<Result<QueryResult>> task);
   Task<Result<QueryResult>> finish_later(Request* request, Task<Result<QueryResult>> task);
@@ -270,7 +270,7 @@ Result<std::string> QueryProcessorImpl::keyspace_of(std::string_view keyspace, c
 
 // Runs a request that has its statement.
 Task<Result<QueryResult>> QueryProcessorImpl::start(Request* request, const QueryOptions& options,
-                                                    const RequestContext& context, std::string warning) {
+                                                    const QueryState& context, std::string warning) {
   Status status = begin(*request, options, context.client, context.trace);
   auto values = bound_values(*request, request->statement->bind_variables(), options);
   if (status.ok() && values.ok()) status = request->statement->validate(context.client);
@@ -285,7 +285,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::start(Request* request, const Quer
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const QueryOptions& options,
-                                                    RequestContext context) {
+                                                    QueryState context) {
   ++statistics_.regular_statements;
   Result<std::string> keyspace = keyspace_of(options.keyspace, context.client);
   if (!keyspace.ok()) return Result<QueryResult>(std::move(keyspace.error()));
@@ -299,7 +299,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryOptions& options,
-                                                      RequestContext context) {
+                                                      QueryState context) {
   PreparedEntry* entry = cache_.find(id);
   if (entry == nullptr) {
     ErrorInfo info;
@@ -370,7 +370,7 @@ void QueryProcessorImpl::prefetch(std::span<const PendingExecution> executions) 
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<const BatchEntry> entries,
-                                                    const QueryOptions& options, RequestContext context) {
+                                                    const QueryOptions& options, QueryState context) {
   Result<std::string> keyspace = keyspace_of(options.keyspace, context.client);
   if (!keyspace.ok()) return Result<QueryResult>(std::move(keyspace.error()));
   Request* request = acquire();
@@ -482,7 +482,7 @@ Status QueryProcessorImpl::store(std::string_view text, const std::string& keysp
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std::string_view keyspace_of_query,
-                                                      RequestContext context) {
+                                                      QueryState context) {
   CO_ASSIGN_OR_RETURN(std::string keyspace, keyspace_of(keyspace_of_query, context.client));
   std::string owned_text(text);
   Bytes plain_id = prepared_id("", text), keyspace_id = prepared_id(keyspace, text);

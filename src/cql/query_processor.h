@@ -31,7 +31,7 @@ struct PendingExecution {
   BytesView values;
 };
 
-struct RequestContext {
+struct QueryState {
   ClientState& client;
   TraceSession* trace = nullptr;
 };
@@ -42,17 +42,17 @@ class QueryProcessor : public QueryServices {
 
   // Everything passed by reference or view is borrowed until the Task completes.
   virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options,
-                                          RequestContext request) = 0;
+                                          QueryState request) = 0;
   // In the keyspace that came with the request, or, when that is empty, in the connection's.
   virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace,
-                                            RequestContext request) = 0;
+                                            QueryState request) = 0;
   // kUnprepared with the id when it is not known.
-  virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext request) = 0;
+  virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, QueryState request) = 0;
   // A hint: these are about to be executed, so the partitions that they name are brought into the processor's caches.
   virtual void prefetch(std::span<const PendingExecution> executions) = 0;
   // type: 0 logged, 1 unlogged, 2 counter.
   virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries,
-                                          const QueryOptions& options, RequestContext request) = 0;
+                                          const QueryOptions& options, QueryState request) = 0;
 
   // Every shard's processor, set once at start: prepared statements are announced to them.
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;

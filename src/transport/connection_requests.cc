@@ -346,7 +346,7 @@ void ServerConnection::run(std::unique_ptr<Request> request, Overload overload) 
 
 Task<Result<QueryResult>> ServerConnection::execute(Request& request, TraceSession* trace) {
   QueryProcessor& processor = core_->processor;
-  const RequestContext context{client_, trace};
+  const QueryState context{client_, trace};
   switch (request.opcode()) {
     case Opcode::kPrepare:
       return processor.prepare(request.text, request.keyspace, context);

@@ -28,12 +28,12 @@ class GuardrailsTest : public testing::Test {
     using Answer = Result<QueryResult>;
     Bytes id;
     if (prepared) {
-      auto made = node.run<Answer>(0, [&] { return processor->prepare(text, "", RequestContext{client}); });
+      auto made = node.run<Answer>(0, [&] { return processor->prepare(text, "", QueryState{client}); });
       if (!made.ok()) return made.error().message();
       id = std::get<PreparedResult>(made->value).id;
     }
     auto done = node.run<Answer>(0, [&] {
-      RequestContext request{client};
+      QueryState request{client};
       return prepared ? processor->execute(id, options, request) : processor->query(text, options, request);
     });
     if (!done.ok()) {

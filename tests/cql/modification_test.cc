@@ -17,7 +17,7 @@ class ListUpdateTest : public testing::Test {
 
   Result<QueryResult> query(const std::string& text) {
     ClientState client;
-    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, {}, RequestContext{client}); });
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, {}, QueryState{client}); });
   }
   // "" or the error.
   std::string run(const std::string& text) {

@@ -73,7 +73,7 @@ class PagingStates : public testing::Test {
 
   Result<QueryResult> query(const std::string& text, const QueryOptions& options = {}) {
     ClientState client;
-    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
   }
   void must(const std::string& text) { ASSERT_TRUE(query(text).ok()) << text; }
   // The rows of all pages from a state on, each page in the next of these versions in turn.

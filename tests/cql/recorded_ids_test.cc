@@ -49,12 +49,12 @@ TEST(RecordedIds, AreThoseOfCassandra) {
         "WITH CLUSTERING ORDER BY (c DESC, r ASC)",
         "CREATE TABLE ids.n (k int PRIMARY KEY, n counter)"}) {
     auto created = node.run<Result<QueryResult>>(
-        0, [&] { return processor->query(text, QueryOptions{}, RequestContext{client}); });
+        0, [&] { return processor->query(text, QueryOptions{}, QueryState{client}); });
     ASSERT_TRUE(created.ok()) << created.error().message();
   }
   for (const Recorded& recorded : kRecorded) {
     auto answer =
-        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(recorded.text, "", RequestContext{client}); });
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(recorded.text, "", QueryState{client}); });
     ASSERT_TRUE(answer.ok()) << answer.error().message();
     const auto& prepared = std::get<PreparedResult>(answer->value);
     EXPECT_EQ(to_hex(prepared.id), recorded.id) << recorded.text;

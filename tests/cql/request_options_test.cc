@@ -21,16 +21,16 @@ class RequestOptionsTest : public testing::Test {
   // "" or the error, as of the next two.
   std::string query(const std::string& text, const QueryOptions& options) {
     return text_of(
-        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); }));
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); }));
   }
   std::string prepare(const std::string& text, const std::string& keyspace) {
     return text_of(
-        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); }));
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, QueryState{client}); }));
   }
   std::string batch(const std::string& text, const QueryOptions& options) {
     const std::vector<BatchEntry> entries{{false, text, {}}};
     return text_of(node.run<Result<QueryResult>>(
-        0, [&] { return processor->batch(0, entries, options, RequestContext{client}); }));
+        0, [&] { return processor->batch(0, entries, options, QueryState{client}); }));
   }
   std::string query_at(Consistency level, const std::string& text) {
     QueryOptions options;
@@ -64,7 +64,7 @@ TEST_F(RequestOptionsTest, PreparedStatementsThatDependOnTheKeyspaceInUseAreWarn
   auto warned = [&](const std::string& text, const std::string& keyspace) -> std::string {
     client = ClientState();
     auto prepared =
-        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); });
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, QueryState{client}); });
     EXPECT_TRUE(prepared.ok());
     if (prepared->warnings.empty()) return "";
     const std::string& warning = prepared->warnings.at(0);
@@ -80,7 +80,7 @@ TEST_F(RequestOptionsTest, PreparedStatementsThatDependOnTheKeyspaceInUseAreWarn
 TEST_F(RequestOptionsTest, AKeyspaceThatComesWithARequestIsWarnedOfEachTime) {
   auto warnings = [&](const std::string& text, const std::string& keyspace) {
     auto prepared =
-        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, RequestContext{client}); });
+        node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, keyspace, QueryState{client}); });
     return prepared.ok() ? prepared->warnings.size() : 99;
   };
   EXPECT_EQ(warnings("SELECT k FROM t WHERE k = 1", "ks"), 1u);

@@ -277,7 +277,7 @@ class RolesOfANode : public testing::Test {
   std::string run(const std::string& text) {
     QueryOptions options;
     auto done =
-        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
     return done.ok() ? "" : done.error().message();
   }
 

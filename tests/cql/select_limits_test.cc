@@ -33,7 +33,7 @@ class SelectLimitsTest : public testing::TestWithParam<unsigned> {
   }
   Result<QueryResult> query(const std::string& text, const QueryOptions& options) {
     ClientState client;
-    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
   }
   void run(const std::string& text) {
     auto done = query(text, {});

@@ -30,7 +30,7 @@ class Node {
   Result<QueryResult> query(const std::string& text, QueryOptions options = {}) {
     ClientState client;
     options.now_seconds = kNow;
-    return node_.run<Result<QueryResult>>(0, [&] { return processor_->query(text, options, RequestContext{client}); });
+    return node_.run<Result<QueryResult>>(0, [&] { return processor_->query(text, options, QueryState{client}); });
   }
   void run(const std::string& text) {
     auto done = query(text);

@@ -21,7 +21,7 @@ class SelectTest : public testing::Test {
     QueryOptions options;
     options.values = values;
     ClientState client;
-    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, RequestContext{client}); });
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
   }
   // "" or the error.
   std::string run(const std::string& text, const std::vector<BytesView>& values = {}) {

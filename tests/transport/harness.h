@@ -199,20 +199,20 @@ class FakeProcessor : public QueryProcessor {
  public:
   using Answer = std::function<Task<Result<QueryResult>>(const std::string& asked)>;
 
-  Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, RequestContext r) override {
+  Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, QueryState r) override {
     return asked("query " + std::string(text) + describe(options), r);
   }
-  Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, RequestContext r) override {
+  Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, QueryState r) override {
     return asked("prepare [" + std::string(keyspace) + "] " + std::string(text), r);
   }
   void prefetch(std::span<const PendingExecution> executions) override {
     for (const auto& [id, values] : executions) expected.emplace_back(to_hex(id), to_hex(values));
   }
-  Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, RequestContext r) override {
+  Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, QueryState r) override {
     return asked("execute " + to_hex(id) + describe(options), r);
   }
   Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries, const QueryOptions& options,
-                                  RequestContext r) override {
+                                  QueryState r) override {
     std::string text = "batch " + std::to_string(type);
     for (const BatchEntry& entry : entries) {
       text += (entry.is_prepared ? " id:" + to_hex(entry.id_or_text) : " text:" + std::string(entry.id_or_text)) +
@@ -246,7 +246,7 @@ class FakeProcessor : public QueryProcessor {
   ClientState* last_client = nullptr;
 
  private:
-  Task<Result<QueryResult>> asked(std::string what, const RequestContext& request) {
+  Task<Result<QueryResult>> asked(std::string what, const QueryState& request) {
     last_client = &request.client;
     if (request.trace != nullptr) what += " traced";
     log.push_back(what);
