@@ -11,6 +11,7 @@ namespace cassandra_like {
 
 namespace {
 
+using row_codec::ColumnSubset;
 using row_codec::read_vint32;
 using row_codec::read_vint64;
 using row_codec::RowFlag;
@@ -31,40 +32,6 @@ int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl) {
   }
   return ttl == kExpiredLivenessTtl ? seconds : kInvalidDeletionTime;
 }
-
-// Which of the header's columns a row has: a bit set for each of up to 63, else a list.
-class ColumnSubset {
- public:
-  ColumnSubset(Reader& in, size_t total, bool all) : total_(total) {
-    if (all) return;
-    uint64_t encoded = read_vint64(in);
-    if (encoded == 0) return;
-    if (total < 64) {
-      if (encoded >> total != 0) in.fail();
-      missing_ = encoded;
-    } else {
-      read_large(in, encoded);
-    }
-  }
-  bool has(size_t i) const { return total_ < 64 ? (missing_ >> i & 1) == 0 : large_.empty() || large_[i]; }
-
- private:
-  void read_large(Reader& in, uint64_t missing) {
-    if (missing > total_) return in.fail();
-    size_t present = total_ - missing;
-    bool lists_present = present < total_ / 2;
-    large_.assign(total_, !lists_present);
-    for (size_t n = lists_present ? present : missing; n > 0; --n) {
-      uint64_t i = read_vint64(in);
-      if (i >= total_) return in.fail();
-      large_[i] = lists_present;
-    }
-  }
-
-  size_t total_;
-  uint64_t missing_ = 0;
-  absl::InlinedVector<bool, 1> large_;
-};
 
 }  // namespace
 

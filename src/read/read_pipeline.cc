@@ -44,14 +44,25 @@ ReadPipeline::ReadPipeline(ReadPipeline&& paused)
   key_ = {paused.key_.token, paused_key_};
 }
 
-void ReadPipeline::pause(Bytes clustering) {
-  // The reader goes away. When the feed paused in this partition before, these are its own already.
+// When the feed paused in this partition before, these are its own already.
+void ReadPipeline::keep_partition() {
   if (key_.key.data() != paused_key_.data()) {
     paused_key_.assign(key_.key);
     static_row_ = copy_row(static_row_, static_arena_);
   }
-  paused_clustering_ = std::move(clustering);
   key_ = {key_.token, paused_key_};
+}
+
+void ReadPipeline::change_reader() {
+  DCHECK(!paused_);
+  keep_partition();
+  if (opened_) sink_.continue_partition(key_);
+}
+
+void ReadPipeline::pause(Bytes clustering) {
+  // The reader goes away.
+  keep_partition();
+  paused_clustering_ = std::move(clustering);
   paused_ = true;
 }
 

@@ -52,10 +52,14 @@ class ReadPipeline {
   const Bytes& paused_clustering() const { return paused_clustering_; }
   // Rows are of this table now.
   void next_turn(const TableMetadata& table);
+  // The reader of a partition goes away before its end, and another one brings the rest: it keeps what it has of it.
+  void change_reader();
   // It paused in a partition and that was not begun again: nothing may be left of it.
   bool has_unfinished_partition() const { return inside_; }
 
   uint64_t rows() const { return counter_.rows(); }
+  // Of PER PARTITION LIMIT, in the partition that is read.
+  uint64_t left_in_partition() const { return counter_.left_in_partition(); }
   uint64_t tombstones() const { return tombstones_; }
   uint64_t tombstones_of_partition() const { return tombstones_ - tombstones_before_; }
 
@@ -68,6 +72,7 @@ class ReadPipeline {
   }
   Step pause_behind(const ClusteringPrefix& clustering);
   Step end_partition();
+  void keep_partition();
   void pause(Bytes clustering);
   Step take(const Row& live);
   Step emitted(RowSink::Next next, const ClusteringPrefix& clustering);

@@ -2,6 +2,7 @@
 // readers of them here. Rows refer to the columns of the request.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "read/partition_reader.h"
@@ -17,6 +18,7 @@ class UnfilteredBuffer final : public UnfilteredSink {
   void unfiltered(const Unfiltered& unfiltered) override;
   bool end_partition() override;
 
+  bool is_bounded() const { return enough_bytes_ != std::numeric_limits<size_t>::max(); }
   // Whether it ended the read. Then last_key() is that of the last partition.
   bool is_full() const { return is_full_; }
   DecoratedKey last_key() const { return partitions_.back().key; }
@@ -24,8 +26,11 @@ class UnfilteredBuffer final : public UnfilteredSink {
   const DecoratedKey& key() const { return partitions_[next_].key; }
   // The first one that was not taken; valid until the next call.
   PartitionReader& take();
+  // The first one is to be taken next, again.
+  void rewind() { next_ = 0; }
   // Forgets everything but keeps its memory.
   void clear();
+  size_t bytes() const { return arena_.reserved() + unfiltereds_.capacity() * sizeof(Unfiltered); }
 
  private:
   struct Held {

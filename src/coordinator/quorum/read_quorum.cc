@@ -35,9 +35,9 @@ ReadQuorum::ReadQuorum(const ReadPlan& plan, Speculation speculation)
       contacts_(plan.contacts),
       replicas_(plan.candidates.size()) {}
 
-ReadQuorum ReadQuorum::of_data(const ReadPlan& plan) {
-  ReadQuorum out(plan, Speculation::kNever);
-  out.data_requests_ = plan.contacts;
+ReadQuorum ReadQuorum::of_data(const ReadPlan& plan, Speculation speculation) {
+  ReadQuorum out(plan, speculation);
+  out.data_requests_ = plan.candidates.size();
   return out;
 }
 
@@ -102,7 +102,8 @@ QuorumState ReadQuorum::timed_out() {
 std::optional<ReadTarget> ReadQuorum::speculate() {
   const bool may = state_ == QuorumState::kWaiting && speculation_ == Speculation::kLater;
   if (!may || contacts_ != plan_.contacts || contacts_ == plan_.candidates.size()) return std::nullopt;
-  return ReadTarget{plan_.candidates[contacts_++], !is_data_present()};
+  const bool wants_data = data_requests_ == plan_.candidates.size() || !is_data_present();
+  return ReadTarget{plan_.candidates[contacts_++], wants_data};
 }
 
 bool ReadQuorum::answers_match(absl::FunctionRef<Digest(EndpointIndex)> digest_of_data) const {

@@ -46,7 +46,7 @@ class ReadQuorum {
   // One partition: who is asked for more than a digest depends on the speculation. The plan outlives it.
   ReadQuorum(const ReadPlan& plan, Speculation speculation);
   // A range, or the repair of a partition: everybody is asked for data.
-  static ReadQuorum of_data(const ReadPlan& plan);
+  static ReadQuorum of_data(const ReadPlan& plan, Speculation speculation = Speculation::kNever);
 
   // Whom to ask at first.
   absl::InlinedVector<ReadTarget, kInlinedReplicas> targets() const;
