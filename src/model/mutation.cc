@@ -11,18 +11,13 @@ namespace {
 
 using row_codec::delta32;
 using row_codec::MemoryOut;
+using row_codec::PartitionFlag;
 using row_codec::read_vint64;
 using row_codec::SizeOut;
 
 // Damaged bytes must not make us reserve much more than they are.
 constexpr size_t kMaxInitialRows = 64;
 constexpr size_t kMinUpdateSize = 16 + 1 + 1;
-
-constexpr uint8_t kIsEmpty = 0x01;
-constexpr uint8_t kIsReversed = 0x02;
-constexpr uint8_t kHasPartitionDeletion = 0x04;
-constexpr uint8_t kHasStaticRow = 0x08;
-constexpr uint8_t kHasRowEstimate = 0x10;
 
 bool is_empty(const PartitionUpdate& update) {
   return update.partition_deletion.is_live() && update.static_row.is_empty() && update.rows.empty() &&
@@ -113,8 +108,8 @@ template <class Out>
 void put_partition_head(Out& out, const PartitionUpdate& update, const SerializationHeader& header) {
   bool has_static = !update.static_row.is_empty();
   bool deleted = !update.partition_deletion.is_live();
-  out.u8(
-      static_cast<uint8_t>(kHasRowEstimate | (has_static ? kHasStaticRow : 0) | (deleted ? kHasPartitionDeletion : 0)));
+  out.u8(static_cast<uint8_t>(PartitionFlag::kHasRowEstimate | (has_static ? PartitionFlag::kHasStaticRow : 0) |
+                              (deleted ? PartitionFlag::kHasDeletion : 0)));
   const EncodingStats& stats = header.stats;
   out.vint(static_cast<uint64_t>(stats.min_timestamp) - EncodingStats::kTimestampEpoch);
   out.vint(delta32(stats.min_local_deletion_time, EncodingStats::kDeletionTimeEpoch));
@@ -145,7 +140,7 @@ void put_update(Out& out, const PartitionUpdate& update, const UpdateHeader& upd
   out.bytes(update.table->id.view());
   out.vint(update.key.key.size());
   out.bytes(update.key.key);
-  if (is_empty(update)) return out.u8(kIsEmpty);
+  if (is_empty(update)) return out.u8(PartitionFlag::kIsEmpty);
   put_partition_head(out, update, header);
   if (!update.static_row.is_empty()) put_row(out, header, update.static_row);
   out.vint(update.rows.size());
@@ -284,20 +279,20 @@ Status read_update(Reader& in, const TableById& find_table, Arena& arena, Partit
   if (update->table == nullptr) return invalid("Unknown table " + Uuid::from_bytes(id).to_string());
   update->key = DecoratedKey::of(in.take(read_vint64(in)));
   uint8_t flags = in.u8();
-  if (in.failed() || (flags & kIsReversed) != 0) return corrupt("partition key and flags");
-  if ((flags & kIsEmpty) != 0) return {};
+  if (in.failed() || (flags & PartitionFlag::kIsReversed) != 0) return corrupt("partition key and flags");
+  if ((flags & PartitionFlag::kIsEmpty) != 0) return {};
 
   SerializationHeader header;
   header.stats = read_encoding_stats(in);
   header.clustering_types = update->table->clustering_types();
-  if ((flags & kHasStaticRow) != 0) {
+  if ((flags & PartitionFlag::kHasStaticRow) != 0) {
     TRY(read_columns(in, *update->table, update->table->static_columns, arena, &header.static_columns));
   }
   TRY(read_columns(in, *update->table, update->table->regular_columns, arena, &header.regular_columns));
   RowDecoder decoder(header, RowForm::kMessaging, arena);
-  if ((flags & kHasPartitionDeletion) != 0) update->partition_deletion = decoder.read_deletion(in);
-  if ((flags & kHasStaticRow) != 0) update->static_row = decoder.read_static_row(in);
-  size_t estimate = (flags & kHasRowEstimate) != 0 ? read_vint64(in) : 0;
+  if ((flags & PartitionFlag::kHasDeletion) != 0) update->partition_deletion = decoder.read_deletion(in);
+  if ((flags & PartitionFlag::kHasStaticRow) != 0) update->static_row = decoder.read_static_row(in);
+  size_t estimate = (flags & PartitionFlag::kHasRowEstimate) != 0 ? read_vint64(in) : 0;
   return read_unfiltereds(in, decoder, estimate, arena, update);
 }
 

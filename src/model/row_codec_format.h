@@ -22,6 +22,15 @@ struct RowFlag {
   static constexpr uint8_t kExtendedStatic = 0x01;
 };
 
+// Before each partition of a mutation or of an answer to a read (db.rows.UnfilteredRowIteratorSerializer).
+struct PartitionFlag {
+  static constexpr uint8_t kIsEmpty = 0x01;
+  static constexpr uint8_t kIsReversed = 0x02;
+  static constexpr uint8_t kHasDeletion = 0x04;
+  static constexpr uint8_t kHasStaticRow = 0x08;
+  static constexpr uint8_t kHasRowEstimate = 0x10;
+};
+
 struct CellFlag {
   static constexpr uint8_t kDeleted = 0x01;
   static constexpr uint8_t kExpiring = 0x02;

@@ -9,11 +9,7 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr uint8_t kIsEmpty = 0x01;
-constexpr uint8_t kIsReversed = 0x02;
-constexpr uint8_t kHasPartitionDeletion = 0x04;
-constexpr uint8_t kHasStaticRow = 0x08;
-constexpr uint8_t kHasRowEstimate = 0x10;
+using row_codec::PartitionFlag;
 
 Error corrupt_response(const TableMetadata& table, std::string_view what) {
   return Error(ErrorCode::kCorruption, fmt::format("Corrupt answer to a read of {}: {}", table.qualified_name(), what));
@@ -66,9 +62,10 @@ Result<PartitionReader*> ResponseReader::next() {
   }
   TRY(partition_.begin(in_));
   const DecoratedKey& key = partition_.key();
-  const bool is_wanted = request_.command.range ? request_.command.range->contains(key) &&
-                                                      (is_null(last_key_) || (DecoratedKey{last_token_, last_key_} < key))
-                                                : is_null(last_key_) && key == request_.command.keys[0];
+  const bool is_wanted = request_.command.range
+                             ? request_.command.range->contains(key) &&
+                                   (is_null(last_key_) || (DecoratedKey{last_token_, last_key_} < key))
+                             : is_null(last_key_) && key == request_.command.keys[0];
   if (!is_wanted) return corrupt_response(table, "a partition that was not asked for");
   last_token_ = key.token;
   last_key_ = key.key;
@@ -81,26 +78,27 @@ Status ResponseReader::Partition::begin(Reader& in) {
   key_ = DecoratedKey::of(in.take(read_unsigned_vint(in)));
   const uint8_t flags = in.u8();
   if (in.failed()) return corrupt_response(table, "partition key");
-  is_reversed_ = (flags & kIsReversed) != 0;
+  is_reversed_ = (flags & PartitionFlag::kIsReversed) != 0;
   partition_deletion_ = {};
   static_row_ = Row();
   static_row_.clustering = static_clustering();
   has_last_ = is_behind_end_ = false;
   open_ = {};
-  if ((flags & kIsEmpty) != 0) return {};
+  if ((flags & PartitionFlag::kIsEmpty) != 0) return {};
   if (is_reversed_ != request.command.reversed) return corrupt_response(table, "the order of its rows");
   header_.stats = read_encoding_stats(in);
   header_.clustering_types = table.clustering_types();
   statics_.clear();
-  if ((flags & kHasStaticRow) != 0) TRY(response_.read_columns(in, request.columns.fetched_statics, statics_));
+  if ((flags & PartitionFlag::kHasStaticRow) != 0)
+    TRY(response_.read_columns(in, request.columns.fetched_statics, statics_));
   TRY(response_.read_columns(in, request.columns.fetched_regulars, regulars_));
   header_.static_columns = statics_;
   header_.regular_columns = regulars_;
   static_arena_.reset();
   decoder_.emplace(header_, RowForm::kMessaging, static_arena_);
-  if ((flags & kHasPartitionDeletion) != 0) partition_deletion_ = decoder_->read_deletion(in);
-  if ((flags & kHasStaticRow) != 0) static_row_ = decoder_->read_static_row(in);
-  if ((flags & kHasRowEstimate) != 0) read_unsigned_vint(in);
+  if ((flags & PartitionFlag::kHasDeletion) != 0) partition_deletion_ = decoder_->read_deletion(in);
+  if ((flags & PartitionFlag::kHasStaticRow) != 0) static_row_ = decoder_->read_static_row(in);
+  if ((flags & PartitionFlag::kHasRowEstimate) != 0) read_unsigned_vint(in);
   if (in.failed()) return corrupt_response(table, "the head of a partition");
   decoder_->set_arena(arena_);
   ended_ = false;

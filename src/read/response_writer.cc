@@ -8,10 +8,8 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr uint8_t kIsEmpty = 0x01;
-constexpr uint8_t kIsReversed = 0x02;
-constexpr uint8_t kHasPartitionDeletion = 0x04;
-constexpr uint8_t kHasStaticRow = 0x08;
+using row_codec::PartitionFlag;
+
 constexpr char kAllColumns = 0;
 
 std::vector<HeaderColumn> header_columns(const ColumnFilter::Columns& columns) {
@@ -47,13 +45,13 @@ void ResponseWriter::begin_partition(const Partition& partition) {
   out_.push_back(1);
   append_unsigned_vint(out_, partition.key.key.size());
   out_.append(partition.key.key);
-  uint8_t flags = partition.is_reversed ? kIsReversed : 0;
+  uint8_t flags = partition.is_reversed ? PartitionFlag::kIsReversed : 0;
   is_empty_ = partition.is_empty();
   is_reversed_ = partition.is_reversed;
   const bool has_static = !partition.static_row.is_empty();
-  if (is_empty_) flags |= kIsEmpty;
-  if (!partition.deletion.is_live()) flags |= kHasPartitionDeletion;
-  if (has_static) flags |= kHasStaticRow;
+  if (is_empty_) flags |= PartitionFlag::kIsEmpty;
+  if (!partition.deletion.is_live()) flags |= PartitionFlag::kHasDeletion;
+  if (has_static) flags |= PartitionFlag::kHasStaticRow;
   out_.push_back(static_cast<char>(flags));
   if (is_empty_) return;
   header_.stats = stats_of(partition);

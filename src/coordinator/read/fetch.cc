@@ -371,7 +371,8 @@ void FetchPool::give_back(std::unique_ptr<UnfilteredBuffer> buffer) {
 }
 
 void FetchPool::complain(const InetAddressAndPort& peer, const std::string& what) {
-  if (auto more = complaints_.take(context.now())) LOG_WARN("A read's answer of {} is of no use: {}{}", peer.to_string(), what, *more);
+  if (auto more = complaints_.take(context.now()))
+    LOG_WARN("A read's answer of {} is of no use: {}{}", peer.to_string(), what, *more);
 }
 
 }  // namespace cassandra_like

@@ -137,7 +137,7 @@ class Fetch final : Alarms::Listener {
   std::optional<ReadQuorum> quorum_;
   std::optional<Promise<bool>> decided_;
   bool settled_ = false;
-  int busy_ = 0;  // within a call that ends with settle()
+  int busy_ = 0;                                                   // within a call that ends with settle()
   absl::InlinedVector<FetchContact*, kInlinedReplicas> contacts_;  // that have not answered
   SharedBytes data_body_, digest_body_;
   std::vector<ReplicaData> data_;

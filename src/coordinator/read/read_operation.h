@@ -26,7 +26,7 @@ struct ReadOperation {
   std::shared_ptr<const KeyspaceReplicas> replicas;
   RowFeeder feeder;
   int64_t deadline = 0;
-  int64_t additional_write_micros = 0;  // after so long another replica gets the writes of a repair
+  int64_t additional_write_micros = 0;                    // after so long another replica gets the writes of a repair
   std::vector<std::shared_ptr<RepairWrites>> unfinished;  // the client waits for them
   uint64_t tombstones = 0;
 };

@@ -117,8 +117,7 @@ ReadTable& ReplicatedReadsImpl::table_of(const TablePtr& table) {
   }
   known->computed_at = now;
   const Histogram none;
-  known->speculate_micros =
-      known->speculative_retry.threshold_micros(known->latencies_micros, known->speculate_micros);
+  known->speculate_micros = known->speculative_retry.threshold_micros(known->latencies_micros, known->speculate_micros);
   known->additional_write_micros =
       known->additional_write_policy.threshold_micros(none, known->additional_write_micros);
   return *known;
@@ -164,13 +163,13 @@ void ReplicatedReadsImpl::prepare(ReadOperation& operation, const ReadCommand& p
   if (is_null(command.limits.continued_key)) return;
   request.limits.kind = WireLimits::Kind::kCqlPaging;
   request.limits.last_key.assign(command.limits.continued_key);
-  request.limits.last_key_remaining = std::min(to_wire(command.limits.left_in_continued), request.limits.rows_per_partition);
+  request.limits.last_key_remaining =
+      std::min(to_wire(command.limits.left_in_continued), request.limits.rows_per_partition);
 }
 
 Result<ReadPlan> ReplicatedReadsImpl::plan_key(ReadOperation& operation, Token token) {
-  const bool always =
-      table_of(operation.command.table).speculative_retry.kind() == SpeculativeRetry::Kind::kAlways &&
-      operation.consistency != Consistency::kEachQuorum;
+  const bool always = table_of(operation.command.table).speculative_retry.kind() == SpeculativeRetry::Kind::kAlways &&
+                      operation.consistency != Consistency::kEachQuorum;
   const auto order = order_of(operation);
   return plan_read(operation.placement(), token, operation.consistency, order, always);
 }
@@ -187,8 +186,8 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
   options.kind = Fetch::Kind::kDigests;
   options.deadline = operation.deadline;
   options.speculation = speculation_of(plan, table.speculative_retry);
-  const auto after = speculate_after_micros(options.speculation, table.speculate_micros,
-                                            context_.options.read_timeout.count() / 1000);
+  const auto after =
+      speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
   if (options.speculation == Speculation::kAtOnce) ++context_.statistics.speculative_retries;
   if (after) options.speculate_at = context_.now() + *after * 1000;
   fetch->start(operation.cluster, std::move(plan), options);
@@ -331,8 +330,8 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
   options.deadline = operation->deadline;
   const bool speculates = operation->consistency != Consistency::kEachQuorum && plan.block_for > 1;
   options.speculation = speculates ? Speculation::kLater : Speculation::kNever;
-  const auto after = speculate_after_micros(options.speculation, table.speculate_micros,
-                                            context_.options.read_timeout.count() / 1000);
+  const auto after =
+      speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
   if (after) options.speculate_at = context_.now() + *after * 1000;
   fetch->start(operation->cluster, std::move(plan), options);
   Task<void> decided = fetch->decided();
