@@ -58,7 +58,7 @@ class ReadPipeline {
   bool has_unfinished_partition() const { return inside_; }
 
   uint64_t rows() const { return counter_.rows(); }
-  // Of PER PARTITION LIMIT, in the partition that is read.
+  // The rest of PER PARTITION LIMIT, in the partition that is read.
   uint64_t left_in_partition() const { return counter_.left_in_partition(); }
   uint64_t tombstones() const { return tombstones_; }
   uint64_t tombstones_of_partition() const { return tombstones_ - tombstones_before_; }

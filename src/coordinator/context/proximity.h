@@ -60,7 +60,7 @@ class Proximity {
   bool has_scores_ = false;  // one of them is not 0
   int64_t updated_at_ = 0, reset_at_ = 0;
 
-  // Of the ring that was sorted last, by index.
+  // The facts of the ring that was sorted last, by index.
   std::shared_ptr<const TokenRing> ring_;
   std::vector<uint8_t> distance_;
   std::vector<const Samples*> samples_of_;

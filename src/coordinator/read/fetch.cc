@@ -21,7 +21,7 @@ ReadQuorum::Digest to_digest(BytesView bytes) {
   return out;
 }
 
-// What another node would be told (service.StorageProxy.LocalReadRunnable).
+// The reason that another node would be told (service.StorageProxy.LocalReadRunnable).
 RequestFailureReason local_reason(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kReadFailure:

@@ -2,7 +2,7 @@
 //
 // One partition: data from the nearest replica, digests from the others; when they differ, data from all, resolved, and the
 // replicas that lack something repaired before the client is answered (read_repair BLOCKING). A range: parts of the ring in
-// token order, more of them at once as the rows of the first ones tell. What replicas answer is held in bounded memory.
+// token order, more of them at once as the rows of the first ones tell. The answers are held in bounded memory.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,7 @@ class RowFeeder {
     ASSIGN_OR_RETURN(const ReadPipeline::Step step, pipeline_.row(unfiltered.row));
     return after(step);
   }
-  // Of the partition. Nothing follows it.
+  // The partition ends. Nothing of it follows.
   void end() {
     if (!std::exchange(is_inside_, false)) return;
     static_cast<void>(after(pipeline_.end()));
