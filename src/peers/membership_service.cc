@@ -11,6 +11,9 @@ namespace cassandra_like {
 namespace {
 
 constexpr Duration kRound = std::chrono::milliseconds(Gossiper::kIntervalMillis);
+// A node that starts waits this long for the others that it has heard of, before it serves clients: Gossiper.waitToSettle.
+constexpr Duration kSettlePoll = std::chrono::milliseconds(10);
+constexpr int kMostSettlePolls = 200;
 // Between the announcement of a shutdown and the end of the connections (cassandra.shutdown_announce_in_ms).
 constexpr Duration kShutdownAnnouncement = std::chrono::seconds(2);
 
@@ -99,6 +102,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
 
   Task<Status> shadow_round();
   Status check_may_join() const;
+  bool is_settled() const;
   std::shared_ptr<const TokenRing> ring_of_others() const;
   void tell(const LocalStates& states);
   void schedule_round();
@@ -383,7 +387,21 @@ Task<Status> MembershipServiceImpl::start() {
   gossiper_.tick(time(), here_.random);
   flush();
   schedule_round();
+  for (int poll = 0; poll < kMostSettlePolls && !is_settled() && !is_stopping_; ++poll) {
+    co_await here_.executor.sleep(kSettlePoll);
+  }
   co_return Status();
+}
+
+// Everybody whom the shadow round told of lives, or has said that it does not.
+bool MembershipServiceImpl::is_settled() const {
+  for (const auto& [endpoint, told] : gossiper_.shadow_states()) {
+    auto status = state_values::parse_status(told.status_text());
+    const bool is_stopped = status.ok() && status->status == state_values::StatusWord::kShutdown;
+    if (endpoint == options_.gossip.local || is_stopped || is_silent_shutdown_state(told)) continue;
+    if (!gossiper_.is_alive(endpoint)) return false;
+  }
+  return true;
 }
 
 Status MembershipServiceImpl::join_ring() {
