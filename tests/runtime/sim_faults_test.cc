@@ -1,4 +1,4 @@
-// What may happen to simulated machines and to the links between them.
+// Faults of simulated machines and of the links between them.
 #include <set>
 
 #include "tests/runtime/echo_world.h"

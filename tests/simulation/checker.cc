@@ -23,6 +23,22 @@ void Checker::acknowledged(int key, int64_t number, int64_t at, int64_t now) {
   ++acknowledged_count_;
 }
 
+void Checker::refused(int key, int64_t number) { keys_[key].tried.erase(number); }
+
+void Checker::was_read(int key, const Expectation& expected, std::optional<int64_t> first, int64_t at) {
+  Key& state = keys_[key];
+  if (first) {
+    state.acknowledged.emplace(*first, at);
+  } else if (expected.at_least != 0) {
+    // A delete has taken effect, the first of those that explain it at least.
+    for (auto it = state.tried.lower_bound(expected.at_least); it != state.tried.end(); ++it) {
+      if (it->second.must_be_gone != 0) continue;
+      state.acknowledged.emplace(it->first, at);
+      return;
+    }
+  }
+}
+
 void Checker::truncation_started(int64_t number) { truncations_.push_back({number, life_}); }
 
 void Checker::truncation_ended(int64_t now, bool acknowledged) {

@@ -8,6 +8,9 @@
 // A write with a TTL shows nothing once it has expired, and still hides what is older: so a delete is an operation that was
 // gone from the start.
 //
+// A read at a level that overlaps the writes' (was_read()) holds for all later ones: they show no less. With it a key is a
+// linearizable register, to which the highest number has been written.
+//
 // A truncation has a number, too, and takes effect somewhere between its start and its end: what began after its end has to
 // be there, what was over before its start must not show once it is acknowledged, and what lies between may be either.
 #pragma once
@@ -37,6 +40,10 @@ class Checker {
   void written_by(int key, int64_t number, int64_t seconds);
   // at: virtual time in nanoseconds. Numbers up to `now` were given out.
   void acknowledged(int key, int64_t number, int64_t at, int64_t now);
+  // It was answered that nothing was sent to any replica: the number must not show.
+  void refused(int key, int64_t number);
+  // check() found nothing wrong with these finds.
+  void was_read(int key, const Expectation& expected, std::optional<int64_t> first, int64_t at);
 
   // One at a time.
   void truncation_started(int64_t number);

@@ -2,8 +2,8 @@
 //
 // A stream delivers in order; each chunk is delayed, split and reset as the sender's SimFaults say. At most kWindow
 // bytes are on their way or wait at a paused reader: what is more stays in the sender's output(), as with a real socket.
-// Connections are found by number, so an event for one that is gone does nothing. What crosses from one machine to another
-// goes through SimFabric::carry(), which keeps it while the link is cut.
+// Connections are found by number, so an event for one that is gone does nothing. A message from one machine to
+// another goes through SimFabric::carry(), which keeps it while the link is cut.
 #pragma once
 
 #include <map>

@@ -80,7 +80,7 @@ class SimWorld {
   virtual ~SimWorld() = default;
   // address is the host that its listeners use.
   virtual SimMachine& add_machine(const std::string& address) = 0;
-  // What `from` sends to `to`. All links are whole at first.
+  // The direction from `from` to `to`. All links are whole at first.
   virtual void set_link(SimMachine& from, SimMachine& to, const SimLink& link) = 0;
   virtual SimLink link(SimMachine& from, SimMachine& to) const = 0;
   virtual Clock& clock() = 0;

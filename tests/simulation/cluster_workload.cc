@@ -1,0 +1,436 @@
+#include "tests/simulation/cluster_workload.h"
+
+#include "model/values.h"
+
+namespace cassandra_like {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kRegisters = 12;
+constexpr int kCounters = 3;
+constexpr int kBatchRows = 3;
+constexpr size_t kMaxInFlight = 8;
+constexpr Duration kAnswerLimit = seconds(30);
+constexpr Duration kProgressLimit = seconds(120);
+constexpr Duration kDeliveryLimit = seconds(180);
+constexpr Duration kBatchLimit = seconds(180);
+constexpr Duration kSchemaLimit = seconds(120);
+
+bool is_refusal(ErrorCode code) { return code == ErrorCode::kUnavailable; }
+
+// Errors that faults explain.
+bool is_expected(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kIsBootstrapping:
+    case ErrorCode::kWriteTimeout:
+    case ErrorCode::kReadTimeout:
+    case ErrorCode::kWriteFailure:
+    case ErrorCode::kReadFailure:
+      return true;
+    default:
+      return is_refusal(code);
+  }
+}
+
+// A row's values; fails on a null.
+int64_t bigint_at(const std::vector<std::optional<Bytes>>& row, size_t column) {
+  CHECK(row.at(column).has_value() && row[column]->size() == 8);
+  return decode_bigint(*row[column]);
+}
+
+}  // namespace
+
+ClusterWorkload::ClusterWorkload(Story& story, std::vector<SimulatedNode*> nodes, Plant plant)
+    : story_(story), nodes_(std::move(nodes)), plant_(plant) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    auto& machine = story_.world().add_machine(fmt::format("10.0.1.{}", i + 1));
+    const SocketAddress server{nodes_[i]->address(), 9042};
+    clients_.push_back(std::make_unique<SimulatedClient>(machine, server, 3 + static_cast<int>(story_.random(3))));
+  }
+}
+
+void ClusterWorkload::start_clients() {
+  for (auto& client : clients_) client->start();
+}
+
+void ClusterWorkload::stop_clients() {
+  for (auto& client : clients_) client->stop();
+}
+
+bool ClusterWorkload::clients_are_ready() const {
+  for (const auto& client : clients_) {
+    if (!client->ready()) return false;
+  }
+  return true;
+}
+
+size_t ClusterWorkload::in_flight() const {
+  size_t sum = 0;
+  for (const auto& client : clients_) sum += client->in_flight();
+  return sum;
+}
+
+// --- Requests and answers
+
+bool ClusterWorkload::query(size_t client, const std::string& text, Consistency consistency,
+                            std::function<void(Answer)> then) {
+  ClientQueryOptions options;
+  options.consistency = consistency;
+  return clients_[client]->query(text, options, std::move(then));
+}
+
+ClusterWorkload::Answer ClusterWorkload::ask(size_t client, const std::string& text, Consistency consistency) {
+  // The answer may come after this has given up.
+  auto state = std::make_shared<std::pair<Answer, bool>>();
+  const bool sent = query(client, text, consistency, [state](Answer answer) {
+    state->first = std::move(answer);
+    state->second = true;
+  });
+  if (!sent) {
+    story_.world().run_for(milliseconds(20));
+    return std::nullopt;
+  }
+  story_.world().run_until([state] { return state->second; }, kAnswerLimit);
+  return std::move(state->first);
+}
+
+Outcome ClusterWorkload::outcome_of(const std::string& text, const Answer& answer) {
+  if (!answer) return Outcome::kUnknown;
+  const auto* error = answer->get<ErrorInfo>();
+  if (error == nullptr) return Outcome::kAcknowledged;
+  story_.say(fmt::format("answer: {} to {}", error->message, text.substr(0, 60)));
+  if (!is_expected(error->code)) story_.fail(fmt::format("{}: {}", text, error->message));
+  return is_refusal(error->code) ? Outcome::kRefused : Outcome::kUnknown;
+}
+
+ClusterWorkload::Answer ClusterWorkload::insist(size_t client, const std::string& text, Consistency consistency,
+                                                Duration limit) {
+  const int64_t end = story_.now() + limit.count();
+  std::string last = "no connection";
+  while (!story_.failed() && story_.now() < end) {
+    Answer answer = ask(client, text, consistency);
+    if (outcome_of(text, answer) == Outcome::kAcknowledged) return answer;
+    if (answer) last = answer->get<ErrorInfo>()->message;
+    story_.world().run_for(milliseconds(100));
+  }
+  story_.fail(fmt::format("node {} cannot do this {} s after the faults are gone: {} at {}: {}", client + 1,
+                          limit / seconds(1), text, consistency_name(consistency), last));
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::string>> ClusterWorkload::column(size_t client, const std::string& text,
+                                                                Consistency consistency) {
+  Answer answer = ask(client, text, consistency);
+  if (outcome_of(text, answer) != Outcome::kAcknowledged) return std::nullopt;
+  std::vector<std::string> out;
+  for (const auto& row : answer->get<ClientRows>()->rows) {
+    std::string value;
+    for (const auto& cell : row) value += (value.empty() ? "" : ".") + cell.value_or("null");
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+// --- The schema of the load
+
+bool ClusterWorkload::create_schema(int replication_factor) {
+  const std::string options = plant_ == Plant::kEarlyPurge ? " WITH gc_grace_seconds = 0 AND read_repair = 'NONE'" : "";
+  const std::vector<std::string> statements = {
+      fmt::format("CREATE KEYSPACE s WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': {}}}",
+                  replication_factor),
+      "CREATE TABLE s.registers (k int, c int, n bigint, filler text, PRIMARY KEY (k, c))" + options,
+      "CREATE TABLE s.counters (k int PRIMARY KEY, n counter)",
+      "CREATE TABLE s.batches (k bigint PRIMARY KEY, n bigint)",
+      "CREATE TABLE s.delivered (k bigint PRIMARY KEY, n bigint)",
+      "CREATE TABLE s.progress (k int PRIMARY KEY, n bigint)",
+      "CREATE TABLE s.altered (k int PRIMARY KEY)"};
+  for (const std::string& statement : statements) {
+    if (!insist(story_.random(clients_.size()), statement, Consistency::kOne, kAnswerLimit)) return false;
+    // The next one comes from any node.
+    check_schema();
+  }
+  return !story_.failed();
+}
+
+// --- Load
+
+void ClusterWorkload::issue_some() {
+  for (size_t client = 0; client < clients_.size(); ++client) {
+    if (clients_[client]->in_flight() < kMaxInFlight) issue(client);
+  }
+}
+
+void ClusterWorkload::issue(size_t client) {
+  const int key = static_cast<int>(story_.random(kRegisters));
+  const uint64_t kind = story_.random(1000);
+  if (kind < 330) return write_register(client, key);
+  if (kind < 390) return delete_register(client, key);
+  if (kind < 690) return read_register(client, key);
+  if (kind < 770) return add_to_counter(client, key % kCounters);
+  if (kind < 800) return read_counter(client, key % kCounters, Consistency::kQuorum);
+  if (kind < 850) return write_batch(client);
+  if (kind < 995) return write_once(client);
+  change_schema(client);
+}
+
+Consistency ClusterWorkload::register_level() const {
+  return plant_ == Plant::kWeakWrites ? Consistency::kOne : Consistency::kQuorum;
+}
+
+void ClusterWorkload::write_register(size_t client, int key) {
+  const int64_t number = ++last_number_;
+  const std::string filler(story_.random(200), 'x');
+  const std::string text = fmt::format(
+      "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.registers (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'); "
+      "INSERT INTO s.registers (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'); APPLY BATCH",
+      number, key, filler);
+  registers_.tried_write(key, number);
+  const bool sent = query(client, text, register_level(), [this, key, number, text](Answer answer) {
+    judge_register_write(key, number, outcome_of(text, answer));
+  });
+  if (!sent) registers_.refused(key, number);
+}
+
+void ClusterWorkload::delete_register(size_t client, int key) {
+  const int64_t number = ++last_number_;
+  const std::string text = fmt::format("DELETE FROM s.registers USING TIMESTAMP {} WHERE k = {}", number, key);
+  registers_.tried_delete(key, number);
+  const bool sent = query(client, text, register_level(), [this, key, number, text](Answer answer) {
+    judge_register_write(key, number, outcome_of(text, answer));
+  });
+  if (!sent) registers_.refused(key, number);
+}
+
+void ClusterWorkload::judge_register_write(int key, int64_t number, const Outcome& outcome) {
+  if (outcome == Outcome::kAcknowledged) registers_.acknowledged(key, number, story_.now(), last_number_);
+  if (outcome == Outcome::kRefused) registers_.refused(key, number);
+}
+
+void ClusterWorkload::read_register(size_t client, int key) {
+  const Checker::Expectation expected = registers_.must_show(key);
+  const std::string text = fmt::format("SELECT c, n FROM s.registers WHERE k = {}", key);
+  const Consistency level = plant_ == Plant::kWeakReads ? Consistency::kOne : register_level();
+  query(client, text, level, [this, key, expected, text](Answer answer) {
+    if (outcome_of(text, answer) == Outcome::kAcknowledged) judge_register(key, expected, *answer);
+  });
+}
+
+void ClusterWorkload::judge_register(int key, const Checker::Expectation& expected, const ClientResponse& response) {
+  const auto* rows = response.get<ClientRows>();
+  if (rows == nullptr) return story_.fail("a SELECT that is not answered with rows");
+  std::optional<int64_t> found[2];
+  for (const auto& row : rows->rows) {
+    if (row.size() != 2 || !row[0] || !row[1] || row[1]->size() != 8) return story_.fail("a row that cannot be");
+    const int32_t c = decode_int(*row[0]);
+    if (c < 0 || c > 1) return story_.fail("a clustering that nobody wrote");
+    found[c] = decode_bigint(*row[1]);
+  }
+  const std::string problem = registers_.check(key, expected, found[0], found[1]);
+  if (!problem.empty()) return story_.fail(problem);
+  registers_.was_read(key, expected, found[0], story_.now());
+  ++judged_;
+}
+
+void ClusterWorkload::add_to_counter(size_t client, int key) {
+  const int64_t delta = 1 + static_cast<int64_t>(story_.random(5));
+  counters_.tried(key, delta);
+  send_addition(client, key, delta, plant_ == Plant::kRetriedCounters ? 5 : 1);
+}
+
+void ClusterWorkload::send_addition(size_t client, int key, int64_t delta, int attempts) {
+  const std::string text = fmt::format("UPDATE s.counters SET n = n + {} WHERE k = {}", delta, key);
+  const bool sent =
+      query(client, text, Consistency::kQuorum, [this, client, key, delta, attempts, text](Answer answer) {
+        const Outcome outcome = outcome_of(text, answer);
+        if (answer && outcome == Outcome::kUnknown && attempts > 1) {
+          send_addition(client, key, delta, attempts - 1);
+        } else {
+          counters_.ended(key, delta, outcome);
+        }
+      });
+  if (!sent) counters_.ended(key, delta, Outcome::kRefused);
+}
+
+void ClusterWorkload::read_counter(size_t client, int key, Consistency consistency) {
+  const int64_t at_least = counters_.must_show(key);
+  const std::string text = fmt::format("SELECT n FROM s.counters WHERE k = {}", key);
+  query(client, text, consistency, [this, key, at_least, text](Answer answer) {
+    if (outcome_of(text, answer) != Outcome::kAcknowledged) return;
+    const auto& rows = answer->get<ClientRows>()->rows;
+    const std::string problem = counters_.check(key, at_least, rows.empty() ? 0 : bigint_at(rows[0], 0));
+    if (!problem.empty()) return story_.fail(problem);
+    ++judged_;
+  });
+}
+
+void ClusterWorkload::write_batch(size_t client) {
+  const int64_t batch = ++last_number_;
+  std::string text = plant_ == Plant::kUnloggedBatches ? "BEGIN UNLOGGED BATCH " : "BEGIN BATCH ";
+  for (int row = 0; row < kBatchRows; ++row) {
+    text += fmt::format("INSERT INTO s.batches (k, n) VALUES ({}, {}); ", batch * kBatchRows + row, batch);
+  }
+  text += "APPLY BATCH";
+  batches_.tried(batch);
+  const bool sent = query(client, text, Consistency::kQuorum, [this, batch, text](Answer answer) {
+    const Outcome outcome = outcome_of(text, answer);
+    batches_.ended(batch, outcome);
+    if (outcome == Outcome::kAcknowledged) ++acknowledged_batches_;
+  });
+  if (!sent) batches_.ended(batch, Outcome::kRefused);
+}
+
+void ClusterWorkload::write_once(size_t client) {
+  const int64_t row = ++last_number_;
+  const std::string text = fmt::format("INSERT INTO s.delivered (k, n) VALUES ({0}, {0})", row);
+  const uint64_t life = nodes_[client]->life();
+  const Consistency level = story_.chance(50) ? Consistency::kOne : Consistency::kQuorum;
+  query(client, text, level, [this, client, row, life, text](Answer answer) {
+    if (outcome_of(text, answer) != Outcome::kAcknowledged) return;
+    delivery_.acknowledged(row, client, life);
+    ++acknowledged_rows_;
+  });
+}
+
+void ClusterWorkload::change_schema(size_t client) {
+  const int64_t number = ++last_number_;
+  const bool is_table = story_.chance(50);
+  const std::string object = is_table ? fmt::format("made_{}.k", number) : fmt::format("altered.c_{}", number);
+  const std::string text = is_table ? fmt::format("CREATE TABLE s.made_{} (k int PRIMARY KEY)", number)
+                                    : fmt::format("ALTER TABLE s.altered ADD c_{} text", number);
+  query(client, text, Consistency::kOne, [this, object, text](Answer answer) {
+    if (outcome_of(text, answer) == Outcome::kAcknowledged) schema_.acknowledged(object);
+  });
+}
+
+// --- After the faults
+
+// All nodes see all others live: requests that need every replica succeed at each of them.
+void ClusterWorkload::check_progress() {
+  for (size_t client = 0; client < clients_.size() && !story_.failed(); ++client) {
+    for (int key = 0; key < 8 && !story_.failed(); ++key) {
+      for (Consistency level : {Consistency::kAll, Consistency::kQuorum}) {
+        const int64_t number = ++last_number_;
+        const std::string where = fmt::format("WHERE k = {}", key);
+        insist(client, fmt::format("UPDATE s.progress USING TIMESTAMP {0} SET n = {0} {1}", number, where), level,
+               kProgressLimit);
+        const std::string read = "SELECT n FROM s.progress " + where;
+        Answer answer = insist(client, read, level, kProgressLimit);
+        if (!answer) return;
+        const auto& rows = answer->get<ClientRows>()->rows;
+        if (rows.size() != 1 || bigint_at(rows[0], 0) != number) story_.fail(read + " does not show what was written");
+      }
+    }
+    auto peers = column(client, "SELECT peer FROM system.peers", Consistency::kOne);
+    if (peers && peers->size() != nodes_.size() - 1) {
+      story_.fail(fmt::format("node {} has {} rows in system.peers", client + 1, peers->size()));
+    }
+  }
+}
+
+// At ONE each node answers from its own replica, where it has one.
+void ClusterWorkload::check_delivery() {
+  std::vector<uint64_t> lives;
+  for (const SimulatedNode* node : nodes_) lives.push_back(node->life());
+  const std::vector<int64_t> due = delivery_.due(lives);
+  for (size_t client = 0; client < clients_.size() && !story_.failed(); ++client) {
+    auto all_are_there = [this, client, &due](const std::set<int64_t>& found) {
+      for (int64_t row : due) {
+        const std::string problem = DeliveryChecker::check(row, client, found.contains(row));
+        if (!problem.empty()) return problem;
+      }
+      return std::string();
+    };
+    await_keys(client, "SELECT k FROM s.delivered", Consistency::kOne, kDeliveryLimit, all_are_there);
+  }
+}
+
+void ClusterWorkload::check_batches() {
+  auto all_are_whole = [this](const std::set<int64_t>& found) {
+    for (const auto& [batch, outcome] : batches_.batches()) {
+      const int64_t first = batch * kBatchRows;
+      const auto end = found.lower_bound(first + kBatchRows);
+      const auto rows = static_cast<size_t>(std::distance(found.lower_bound(first), end));
+      const std::string problem = batches_.check(batch, rows, kBatchRows);
+      if (!problem.empty()) return problem;
+    }
+    return std::string();
+  };
+  const size_t client = story_.random(clients_.size());
+  await_keys(client, "SELECT k FROM s.batches", Consistency::kQuorum, kBatchLimit, all_are_whole);
+}
+
+void ClusterWorkload::await_keys(size_t client, const std::string& text, Consistency consistency, Duration limit,
+                                 const std::function<std::string(const std::set<int64_t>&)>& problem_of) {
+  const int64_t end = story_.now() + limit.count();
+  std::string problem;
+  do {
+    if (!problem.empty()) story_.world().run_for(seconds(2));
+    Answer answer = insist(client, text, consistency, kProgressLimit);
+    if (!answer) return;
+    std::set<int64_t> found;
+    for (const auto& row : answer->get<ClientRows>()->rows) found.insert(bigint_at(row, 0));
+    problem = problem_of(found);
+  } while (!problem.empty() && story_.now() < end);
+  if (!problem.empty()) story_.fail(problem);
+}
+
+void ClusterWorkload::check_schema() {
+  const int64_t end = story_.now() + kSchemaLimit.count();
+  std::string problem;
+  do {
+    if (!problem.empty()) story_.world().run_for(milliseconds(200));
+    std::vector<SchemaChecker::View> views;
+    for (size_t client = 0; client < clients_.size(); ++client) {
+      auto version = column(client, "SELECT schema_version FROM system.local", Consistency::kOne);
+      auto columns =
+          column(client, "SELECT table_name, column_name FROM system_schema.columns WHERE keyspace_name = 's'",
+                 Consistency::kOne);
+      if (!version || version->size() != 1 || !columns) break;
+      views.push_back({Uuid::from_bytes(version->front()).to_string(), {columns->begin(), columns->end()}});
+    }
+    problem = views.size() == clients_.size() ? schema_.check(views) : "a node does not tell its schema";
+  } while (!problem.empty() && !story_.failed() && story_.now() < end);
+  if (!problem.empty()) story_.fail(problem);
+}
+
+void ClusterWorkload::check_registers() {
+  for (size_t client = 0; client < clients_.size(); ++client) {
+    for (int key = 0; key < kRegisters && !story_.failed(); ++key) {
+      const Checker::Expectation expected = registers_.must_show(key);
+      const std::string text = fmt::format("SELECT c, n FROM s.registers WHERE k = {}", key);
+      Answer answer = insist(client, text, register_level(), kProgressLimit);
+      if (answer) judge_register(key, expected, *answer);
+    }
+  }
+}
+
+void ClusterWorkload::check_counters() {
+  for (size_t client = 0; client < clients_.size(); ++client) {
+    for (int key = 0; key < kCounters && !story_.failed(); ++key) {
+      for (Consistency level : {Consistency::kQuorum, Consistency::kAll}) {
+        const int64_t at_least = counters_.must_show(key);
+        const std::string text = fmt::format("SELECT n FROM s.counters WHERE k = {}", key);
+        Answer answer = insist(client, text, level, kProgressLimit);
+        if (!answer) return;
+        const auto& rows = answer->get<ClientRows>()->rows;
+        const std::string problem = counters_.check(key, at_least, rows.empty() ? 0 : bigint_at(rows[0], 0));
+        if (!problem.empty()) return story_.fail(problem);
+      }
+    }
+  }
+}
+
+uint64_t ClusterWorkload::acknowledged() const {
+  return registers_.acknowledged_count() + counters_.acknowledged_count() + acknowledged_batches_ + acknowledged_rows_;
+}
+
+std::string ClusterWorkload::summary() const {
+  return fmt::format("{} register writes, {} additions, {} batches, {} rows, {} schema changes acknowledged, {} reads",
+                     registers_.acknowledged_count(), counters_.acknowledged_count(), acknowledged_batches_,
+                     acknowledged_rows_, schema_.acknowledged_count(), judged_);
+}
+
+}  // namespace cassandra_like

@@ -1,0 +1,94 @@
+// The requests of a simulated cluster's clients, and the checkers that judge the answers. Client i talks to node i.
+//
+//   s.registers  two rows a partition, written together, with numbers as values and as timestamps; at QUORUM
+//   s.counters   additions at QUORUM, none of them sent twice
+//   s.batches    logged batches of three partitions
+//   s.delivered  rows that are written once, at ONE or QUORUM, and not read before the end
+//   schema       tables and columns that are made by any node
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "tests/simulation/checker.h"
+#include "tests/simulation/cluster_checkers.h"
+#include "tests/simulation/cluster_simulation.h"
+#include "tests/simulation/simulated_client.h"
+#include "tests/simulation/simulated_node.h"
+
+namespace cassandra_like {
+
+class ClusterWorkload {
+ public:
+  using Answer = std::optional<ClientResponse>;
+
+  ClusterWorkload(Story& story, std::vector<SimulatedNode*> nodes, Plant plant);
+
+  void start_clients();
+  void stop_clients();
+  bool clients_are_ready() const;
+
+  // Keyspace and tables, on a cluster without faults.
+  bool create_schema(int replication_factor);
+  // One request of each client that has not too many under way.
+  void issue_some();
+  // Makes a table or a column.
+  void change_schema(size_t client);
+  size_t in_flight() const;
+
+  // --- After the faults. Each of them waits for its condition for a bounded time.
+  void check_progress();
+  void check_delivery();
+  void check_batches();
+  void check_schema();
+  void check_registers();
+  void check_counters();
+
+  uint64_t acknowledged() const;
+  std::string summary() const;
+
+ private:
+  using Judge = std::function<void(const ClientResponse&)>;
+
+  bool query(size_t client, const std::string& text, Consistency consistency, std::function<void(Answer)> then);
+  // To the end; nullopt when no answer comes within a while.
+  Answer ask(size_t client, const std::string& text, Consistency consistency);
+  Outcome outcome_of(const std::string& text, const Answer& answer);
+  // Asks until the answer holds rows or nothing, for a limited time.
+  Answer insist(size_t client, const std::string& text, Consistency consistency, Duration limit);
+  std::optional<std::vector<std::string>> column(size_t client, const std::string& text, Consistency consistency);
+
+  // Reads all keys again and again until nothing is wrong with them.
+  void await_keys(size_t client, const std::string& text, Consistency consistency, Duration limit,
+                  const std::function<std::string(const std::set<int64_t>&)>& problem_of);
+
+  void issue(size_t client);
+  void write_register(size_t client, int key);
+  void delete_register(size_t client, int key);
+  void judge_register_write(int key, int64_t number, const Outcome& outcome);
+  void read_register(size_t client, int key);
+  void judge_register(int key, const Checker::Expectation& expected, const ClientResponse& response);
+  void add_to_counter(size_t client, int key);
+  void send_addition(size_t client, int key, int64_t delta, int attempts);
+  void read_counter(size_t client, int key, Consistency consistency);
+  void write_batch(size_t client);
+  void write_once(size_t client);
+  Consistency register_level() const;
+
+  Story& story_;
+  const std::vector<SimulatedNode*> nodes_;
+  const Plant plant_;
+  std::vector<std::unique_ptr<SimulatedClient>> clients_;
+  Checker registers_;
+  CounterChecker counters_;
+  BatchChecker batches_;
+  DeliveryChecker delivery_;
+  SchemaChecker schema_;
+  int64_t last_number_ = 0;
+  uint64_t judged_ = 0;  // reads
+  uint64_t acknowledged_batches_ = 0, acknowledged_rows_ = 0;
+};
+
+}  // namespace cassandra_like
