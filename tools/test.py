@@ -118,9 +118,11 @@ def unit_tests(totals, programs):
 
 
 def simulation(totals, preset, seeds):
-    began = time.time()
-    code, output = run([ROOT / "build" / preset / "simulate", "--seed", 1, "--runs", seeds])
-    totals.add_output(f"simulate ({seeds} seeds)", code, output, began)
+    for nodes in (1, 3):
+        began = time.time()
+        code, output = run([ROOT / "build" / preset / "simulate", "--seed", 1, "--runs", seeds, "--nodes", nodes,
+                            "--jobs", os.cpu_count()])
+        totals.add_output(f"simulate ({seeds} seeds, nodes: {nodes})", code, output, began)
 
 
 def client_suite(totals, path, may_skip):

@@ -34,6 +34,7 @@ Config SimulatedNode::make_config() const {
 Task<void> SimulatedNode::start_task(SimulatedNode* self, Runtime* runtime) {
   ClusterNodeHooks hooks;
   hooks.serve_admin = false;
+  hooks.serve_peers = true;
   hooks.on_stop_requested = [self](const Status& reason) {
     self->story_.say(
         fmt::format("node {} wants to stop: {}", self->address(), reason.ok() ? "asked" : reason.error().message()));
