@@ -70,7 +70,7 @@ void SimulatedClient::on_response(ClientResponse response) {
   }
   auto it = handlers_.find(response.header.stream);
   CHECK(it != handlers_.end());
-  ResponseHandler handler = std::move(it->second);
+  AnswerHandler handler = std::move(it->second);
   handlers_.erase(it);
   handler(std::move(response));
 }
@@ -87,7 +87,7 @@ void SimulatedClient::on_closed() {
   });
 }
 
-bool SimulatedClient::query(const std::string& text, const ClientQueryOptions& options, ResponseHandler handler) {
+bool SimulatedClient::query(const std::string& text, const ClientQueryOptions& options, AnswerHandler handler) {
   if (!ready_) return false;
   do {
     next_stream_ = static_cast<int16_t>((next_stream_ + 1) % 1000);

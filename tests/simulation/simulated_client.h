@@ -12,7 +12,7 @@
 namespace cassandra_like {
 
 // nullopt: the connection ended before the answer came, so that nobody knows what became of the request.
-using ResponseHandler = std::function<void(std::optional<ClientResponse>)>;
+using AnswerHandler = std::function<void(std::optional<ClientResponse>)>;
 
 class SimulatedClient {
  public:
@@ -25,7 +25,7 @@ class SimulatedClient {
   bool ready() const { return ready_; }
   size_t in_flight() const { return handlers_.size(); }
   // False when there is no connection now: nothing was sent.
-  bool query(const std::string& text, const ClientQueryOptions& options, ResponseHandler handler);
+  bool query(const std::string& text, const ClientQueryOptions& options, AnswerHandler handler);
 
  private:
   class Handler;
@@ -43,7 +43,7 @@ class SimulatedClient {
   Connection* connection_ = nullptr;
   std::unique_ptr<ClientCodec> codec_;
   int16_t next_stream_ = 0;
-  std::map<int16_t, ResponseHandler> handlers_;
+  std::map<int16_t, AnswerHandler> handlers_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
