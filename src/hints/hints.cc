@@ -23,8 +23,8 @@ constexpr std::chrono::seconds kHintsTick(10);
 constexpr int64_t kHintsCleanupInterval = 3'600'000'000'000;
 // The buffers of a turn together (HintsService.MIN_BUFFER_SIZE).
 constexpr size_t kMostBufferedHints = size_t{32} << 20;
-// No attempt to write within this time after one that failed.
-constexpr int64_t kAfterDiskError = 1'000'000'000;
+// No attempt to write within this time after the disk was full.
+constexpr int64_t kAfterFullDisk = 1'000'000'000;
 constexpr size_t kKeptHintsBuffer = 256 * 1024;
 constexpr uint64_t kReadBetweenRests = 512 * 1024;
 
@@ -77,7 +77,7 @@ class HintsService final : public Hints {
   };
 
   static Task<Status> find_files(HintsService* self);
-  void take_file(const DirectoryEntry& entry);
+  void take_file(const DirectoryEntry& entry, const HintsFileName& name);
   static Task<Status> stop_all(HintsService* self);
 
   HintsPeer& peer(const Uuid& host_id) { return *shared_peer(host_id); }
@@ -117,8 +117,8 @@ class HintsService final : public Hints {
   size_t buffered_bytes_ = 0;
   size_t in_progress_ = 0;
   bool flush_posted_ = false;
-  int64_t disk_failed_at_ = 0;
-  std::optional<Error> disk_error_;
+  int64_t disk_full_at_ = 0;
+  std::optional<Error> disk_full_;
   LogQuota disk_log_{1};
   LogQuota window_log_{1};
 
@@ -149,45 +149,42 @@ Task<Status> HintsService::find_files(HintsService* self) {
     const auto name = parse_hints_file_name(entry.name);
     if (!name || entry.is_directory) continue;
     control.note_timestamp(name->timestamp);
-    if (shard_of_files(name->host_id, control.shards) == self->shard_) self->take_file(entry);
+    if (shard_of_files(name->host_id, control.shards) == self->shard_) self->take_file(entry, *name);
   }
   self->last_cleanup_ = self->runtime_.clock.monotonic_nanos();
   self->tick_soon();
   co_return Status();
 }
 
-void HintsService::take_file(const DirectoryEntry& entry) {
+void HintsService::take_file(const DirectoryEntry& entry, const HintsFileName& name) {
   const std::string path = control_->options.directory + "/" + entry.name;
   if (entry.size == 0) {
     LOG_WARN("Found empty hints file {} on startup, removing", path);
     static_cast<void>(runtime_.disk.remove(path));
     return;
   }
-  auto file = runtime_.disk.open(path);
-  if (!file.ok()) {
-    LOG_ERROR("Hints are not sent: {}", file.error().message());
-    return;
-  }
-  auto reader = HintsFileReader::open(std::move(*file));
-  HintsFile found{.name = entry.name, .size = entry.size};
-  if (!reader.ok()) {
-    const Error& error = reader.error();
-    LOG_ERROR("Hints are not sent: {}", error.message());
-    if (error.code() == ErrorCode::kCorruption) {
+  HintsFile found{.name = entry.name, .timestamp = name.timestamp, .size = entry.size};
+  Uuid host_id = name.host_id;
+  auto reader = open_reader(path, 0);
+  if (reader.ok()) {
+    found.timestamp = (*reader)->descriptor().timestamp;
+    host_id = (*reader)->descriptor().host_id;
+  } else {
+    LOG_ERROR("{}", reader.error().message());
+    if (reader.error().code() == ErrorCode::kCorruption) {
       const std::string kept = control_->options.directory + "/" + corrupt_hints_name(entry.name);
-      LOG_ERROR("Saving file {} as {}", path, kept);
+      LOG_ERROR("Failed to deserialize hints descriptor {} - saving file as {}", path, kept);
       static_cast<void>(runtime_.disk.rename(path, kept));
-    } else {
-      HintsStore& store = peer(parse_hints_file_name(entry.name)->host_id).store;
-      store.node().bytes += static_cast<int64_t>(found.size);
-      store.add_unreadable(std::move(found));
+      return;
     }
-    return;
   }
-  found.timestamp = (*reader)->descriptor().timestamp;
-  HintsStore& store = peer((*reader)->descriptor().host_id).store;
+  HintsStore& store = peer(host_id).store;
   store.node().bytes += static_cast<int64_t>(found.size);
-  store.add(std::move(found));
+  if (reader.ok() || reader.error().code() == ErrorCode::kIo) {
+    store.add(std::move(found));
+  } else {
+    store.add_unreadable(std::move(found));
+  }
 }
 
 Task<Status> HintsService::stop_all(HintsService* self) {
@@ -274,9 +271,9 @@ Task<Status> HintsService::write(std::vector<Uuid> host_ids, SerializedMutation 
                                  int32_t gc_grace_seconds) {
   if (stopping_) return Status(Error(ErrorCode::kClosed, "A hint was not kept: the node is stopping"));
   if (host_ids.empty()) return Status();
-  if (disk_error_ && runtime_.clock.monotonic_nanos() - disk_failed_at_ < kAfterDiskError) {
+  if (disk_full_ && runtime_.clock.monotonic_nanos() - disk_full_at_ < kAfterFullDisk) {
     statistics_.overflowed += host_ids.size();
-    return Status(*disk_error_);
+    return Status(*disk_full_);
   }
   if (buffered_bytes_ + host_ids.size() * hint_entry_size(gc_grace_seconds, mutation.view().size()) >
       kMostBufferedHints) {
@@ -340,14 +337,17 @@ Status HintsService::flush_peer(HintsPeer& peer) {
   if (peer.buffer.capacity() > kKeptHintsBuffer) peer.buffer.shrink_to_fit();
   if (status.ok()) {
     statistics_.written += count;
-    disk_error_.reset();
+    disk_full_.reset();
     if (peer.store.written_size() >= control_->options.max_file_bytes) close_writer(peer.store);
     return status;
   }
   statistics_.overflowed += count;
-  disk_failed_at_ = runtime_.clock.monotonic_nanos();
-  disk_error_ = status.error();
-  if (auto more = disk_log_.take(disk_failed_at_)) {
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  if (status.error().code() == ErrorCode::kDiskFull) {
+    disk_full_ = status.error();
+    disk_full_at_ = now;
+  }
+  if (auto more = disk_log_.take(now)) {
     LOG_ERROR("Hints were not kept: {}{}", status.error().message(), *more);
   }
   return status;

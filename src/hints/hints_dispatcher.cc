@@ -10,6 +10,7 @@ namespace cassandra_like {
 
 namespace {
 
+// From the first that has not been answered: so many, at most, are sent again after a failure.
 constexpr size_t kMostHintsInFlight = 128;
 constexpr size_t kMostHintBytesInFlight = 512 * 1024;
 // An abort is noticed after this long.
@@ -36,7 +37,7 @@ Task<HintsDispatcher::Outcome> HintsDispatcher::send(std::unique_ptr<HintsFileRe
   Outcome outcome = Outcome::kStopped;
   HintsFileReader::Hint hint;
   while (!failed_ && (*may_go_on)()) {
-    if (in_flight_ >= kMostHintsInFlight || in_flight_bytes_ >= kMostHintBytesInFlight) {
+    if (sent_.size() >= kMostHintsInFlight || in_flight_bytes_ >= kMostHintBytesInFlight) {
       co_await wait_for_answer();
       continue;
     }
@@ -90,7 +91,7 @@ void HintsDispatcher::send_one(const HintsFileReader& reader, const HintsFileRea
   ++in_flight_;
   in_flight_bytes_ += sent.size;
   SharedBytes body = hint_request(reader.descriptor().host_id, hint.encoded);
-  const uint32_t id = messenger_.send_request(to, Verb::kHintReq, std::move(body), sent);
+  const uint32_t id = messenger_.send_request(to, Verb::kHintReq, std::move(body), sent, {.flags = kCallBackOnFailure});
   // 0: the failure has been told already.
   if (id != 0) sent.id = id;
 }

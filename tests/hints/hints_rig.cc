@@ -68,7 +68,7 @@ void HintsRig::stop() {
 }
 
 void HintsRig::kill() {
-  node->machine->shut_down();
+  node->machine->kill();
   hints.clear();
   node->messengers.clear();
   node->group.reset();
