@@ -227,6 +227,10 @@ void UnfilteredPipeline::close_range(const ClusteringPrefix& last) {
   out.is_row = false;
   out.marker.bound = last;
   out.marker.bound.kind = request_.command.reversed ? ClusteringKind::kInclStartBound : ClusteringKind::kInclEndBound;
+  closing_place_.assign(last.comparable);
+  if (closing_place_.empty()) append_comparable(closing_place_, *table_, last.values, ClusteringKind::kClustering);
+  closing_place_.back() = request_.command.reversed ? kBeforeTerminator : kAfterTerminator;
+  out.marker.bound.comparable = closing_place_;
   out.marker.close = std::exchange(sent_open_, DeletionTime());
   sink_.unfiltered(out);
 }

@@ -93,6 +93,7 @@ class UnfilteredPipeline {
   // With limits of groups: the last row that the sink got in that one, if any. Its memory is last_arena_.
   std::optional<ClusteringPrefix> last_row_;
   Arena last_arena_{64};
+  Bytes closing_place_;  // of the marker behind the last row
 
   bool stopped_ = false;  // by the sink
   bool paused_ = false;

@@ -102,7 +102,7 @@ ReadCommand ReadCluster::command(const std::vector<std::string>& keys, const std
   ReadCommand command;
   command.table = table(name);
   command.now_seconds = storage_test::kNow;
-  for (const std::string& key : keys) command.keys.push_back(DecoratedKey::of(key));
+  for (const std::string& key : keys) command.keys.push_back(DecoratedKey::of(keys_.emplace_back(key)));
   if (keys.empty()) command.range = KeyRange{};
   return command;
 }

@@ -5,6 +5,8 @@
 //   cluster.read(0, "a", Consistency::kQuorum) == {"a", "  1: v=x@10"}
 #pragma once
 
+#include <deque>
+#include <string>
 #include <vector>
 
 #include "cluster_fixture.h"
@@ -35,6 +37,8 @@ class ReadCluster : public CoordinatorCluster {
 
  private:
   void handle_reads();
+
+  std::deque<std::string> keys_;
 };
 
 }  // namespace cassandra_like::test

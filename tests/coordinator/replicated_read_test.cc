@@ -1,4 +1,4 @@
-// Reads from several replicas of simulated machines: levels, differences and their repair, short reads, ranges.
+// Reads from several replicas of simulated machines: levels, failures, differences and their repair, limits, ranges.
 #include "replicated_read_fixture.h"
 
 namespace cassandra_like::test {
@@ -6,25 +6,114 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Consistency kQuorum = Consistency::kQuorum;
+constexpr Consistency kOne = Consistency::kOne, kQuorum = Consistency::kQuorum, kAll = Consistency::kAll;
+
+const CoordinatorStatistics& statistics_of(ReadCluster& cluster, size_t node = 0) {
+  return cluster.node(node).coordinator().statistics();
+}
+
+// ---- Who is asked
 
 TEST(ReplicatedRead, AsksForTheDataOfOneAndDigestsOfTheOthers) {
   ReadCluster cluster(3);
   cluster.put({0, 1, 2}, cluster.row("a", "x"));
   EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.asked(), 1);  // the digest of one other node
-  EXPECT_EQ(cluster.read(0, "a", Consistency::kAll), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.asked(), 3);
+  EXPECT_EQ(statistics_of(cluster).read_repairs_blocking, 0U);
 }
 
 TEST(ReplicatedRead, OfAnotherNodesKeyAtOneAsksThatNodeAlone) {
   ReadCluster cluster(3, 1);
   const std::string key = cluster.key_of(1);
   cluster.put({1}, cluster.row(key, "x"));
-  EXPECT_EQ(cluster.read(0, key, Consistency::kOne), (Lines{key, "  1: v=x@10"}));
+  EXPECT_EQ(cluster.read(0, key, kOne), (Lines{key, "  1: v=x@10"}));
   EXPECT_EQ(cluster.node(1).received(Verb::kReadReq), 1);
   EXPECT_EQ(cluster.asked(), 1);
 }
+
+TEST(ReplicatedRead, TellsOfTooFewLiveReplicasBeforeAnythingIsSent) {
+  ReadCluster cluster(3);
+  cluster.down({1, 2});
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"Cannot achieve consistency level QUORUM [QUORUM 1/2]"}));
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kQuorum),
+            (Lines{"Cannot achieve consistency level QUORUM [QUORUM 1/2]"}));
+  EXPECT_EQ(cluster.read(0, cluster.command({"a", "b"}), Consistency::kTwo),
+            (Lines{"Cannot achieve consistency level TWO [TWO 1/2]"}));
+  EXPECT_EQ(cluster.asked(), 0);
+}
+
+TEST(ReplicatedRead, AtLocalAndEachQuorumAsksTheDatacentersThatCount) {
+  std::vector<NodePlace> places(6);
+  for (size_t i = 3; i < 6; ++i) places[i].datacenter = "datacenter2";
+  ReadCluster cluster(
+      places,
+      {{"class", "org.apache.cassandra.locator.NetworkTopologyStrategy"}, {"datacenter1", "3"}, {"datacenter2", "3"}});
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  cluster.put({3, 4, 5}, cluster.row("a", "y", 20));
+  EXPECT_EQ(cluster.read(0, "a", Consistency::kLocalQuorum), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.asked(), 1);
+  EXPECT_EQ(cluster.read(0, "a", Consistency::kEachQuorum), (Lines{"a", "  1: v=y@20"}));
+  cluster.down({4, 5});
+  EXPECT_EQ(cluster.read(0, "a", Consistency::kEachQuorum),
+            (Lines{"Cannot achieve consistency level EACH_QUORUM in DC datacenter2 [EACH_QUORUM 0/2]"}));
+}
+
+// ---- Failures
+
+TEST(ReplicatedRead, AsksAnotherReplicaWhenOneIsSlow) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  cluster.node(1).answers(Verb::kReadReq, CoordinatorNode::silence());
+  cluster.node(2).answers(Verb::kReadReq, cluster.answering(2));
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
+  // In an even order of the others, one of both nodes is asked first.
+  EXPECT_EQ(statistics_of(cluster).speculative_retries,
+            static_cast<uint64_t>(cluster.node(1).received(Verb::kReadReq)));
+  EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
+}
+
+TEST(ReplicatedRead, FailsWithTheReasonsOfThoseThatFailed) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  cluster.node(1).answers(Verb::kReadReq, CoordinatorNode::failure(RequestFailureReason::kReadTooManyTombstones));
+  cluster.node(2).answers(Verb::kReadReq, CoordinatorNode::failure(RequestFailureReason::kIncompatibleSchema));
+  EXPECT_EQ(cluster.read(0, "a", kAll),
+            (Lines{"Operation failed - received 1 responses and 1 failures: READ_TOO_MANY_TOMBSTONES from "
+                   "/10.0.0.2:7000 [ALL 1/3] .2=1"}));
+}
+
+TEST(ReplicatedRead, TakesAnAnswerThatIsNoneForAFailure) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  const auto nonsense = [](InboundMessage) -> Task<VerbResult> {
+    return VerbResult::answer(SharedBytes::copy_of("\x07nonsense"));
+  };
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, nonsense);
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kRangeReq, nonsense);
+  const Lines failed{
+      "Operation failed - received 1 responses and 1 failures: UNKNOWN from /10.0.0.2:7000 [QUORUM 1/2] .2=0"};
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), failed);
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kQuorum), failed);
+}
+
+TEST(ReplicatedRead, TimesOutWhenARepairIsNotAcknowledged) {
+  ReadCluster cluster(3);
+  cluster.put({0}, cluster.row("a", "x"));
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"Operation timed out - received only 1 responses. [QUORUM 1/2]"}));
+}
+
+TEST(ReplicatedRead, TakesTheAcknowledgementOfAnotherReplicaForTheOneThatIsSlow) {
+  ReadCluster cluster(3);
+  cluster.put({0}, cluster.row("a", "x"));
+  cluster.node(1).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.having("a"), "0 2");
+}
+
+// ---- Differences
 
 TEST(ReplicatedRead, OfStaleReplicasFindsTheNewestAndRepairsThem) {
   ReadCluster cluster(3);
@@ -33,18 +122,155 @@ TEST(ReplicatedRead, OfStaleReplicasFindsTheNewestAndRepairsThem) {
   cluster.put({1}, cluster.update("a").at(30).static_row().cell("s", "st"));
   cluster.put({2}, cluster.update("a").at(15).row(1).tombstone("v"));
   const Lines merged{"a [s=st@30]", "  2: @20 v=new@20"};
-  EXPECT_EQ(cluster.read(0, "a", Consistency::kAll), merged);
+  EXPECT_EQ(cluster.read(0, "a", kAll), merged);
+  EXPECT_EQ(statistics_of(cluster).read_repairs_blocking, 1U);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(cluster.lines(i, "t", "a"), merged) << i;
   const int asked = cluster.asked();
-  EXPECT_EQ(cluster.read(0, "a", Consistency::kAll), merged);
+  EXPECT_EQ(cluster.read(0, "a", kAll), merged);
   EXPECT_EQ(cluster.asked(), asked + 2);  // the digests are the same now
 }
 
-TEST(ReplicatedRead, TellsOfTooFewLiveReplicasBeforeAnythingIsSent) {
+TEST(ReplicatedRead, WithoutReadRepairLeavesReplicasAsTheyAre) {
   ReadCluster cluster(3);
-  cluster.down({1, 2});
-  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"Cannot achieve consistency level QUORUM [QUORUM 1/2]"}));
-  EXPECT_EQ(cluster.asked(), 0);
+  cluster.put({1, 2}, cluster.row("a", "x"));
+  auto table = std::make_shared<TableMetadata>(*cluster.table("t"));
+  table->params.read_repair = "NONE";
+  ReadCommand command = cluster.command({"a"});
+  command.table = table;
+  EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.having("a"), "1 2");
+}
+
+TEST(ReplicatedRead, DoesNotSendTombstonesThatMayBePurged) {
+  ReadCluster cluster(3);
+  auto table = std::make_shared<TableMetadata>(*cluster.table("t"));
+  table->params.gc_grace_seconds = 10;  // deletions of the fixture are 100 seconds old
+  cluster.put({0}, cluster.update("a").at(20).row(1).delete_row());
+  cluster.put({0}, cluster.update("a").at(20).row(2).cell("v", "x"));
+  ReadCommand command = cluster.command({"a"});
+  command.table = table;
+  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  2: v=x@20"}));
+  cluster.put({1}, cluster.row("a", "older", 10));
+  EXPECT_EQ(cluster.lines(1, "t", "a"), (Lines{"a", "  1: v=older@10", "  2: v=x@20"}));
+}
+
+// ---- Limits
+
+TEST(ReplicatedRead, AsksForMoreWhenRowsOfAnAnswerAreDeletedElsewhere) {
+  ReadCluster cluster(3);
+  for (int c = 0; c < 20; ++c) cluster.put({0, 1, 2}, cluster.update("a").at(10).row(c).cell("v", "x"));
+  for (int c = 0; c < 15; ++c) cluster.put({2}, cluster.update("a").at(20).row(c).delete_row());
+  ReadCommand command = cluster.command({"a"});
+  command.limits.rows = 3;
+  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  15: v=x@10", "  16: v=x@10", "  17: v=x@10"}));
+  command.reversed = true;
+  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  19: v=x@10", "  18: v=x@10", "  17: v=x@10"}));
+}
+
+TEST(ReplicatedRead, OfARangeAsksForMorePartitionsWhenThoseOfAnAnswerAreDeletedElsewhere) {
+  ReadCluster cluster(3);
+  Lines all;
+  for (char c = 'a'; c <= 'z'; ++c) cluster.put({0, 1}, cluster.row(std::string(1, c), "x"));
+  for (char c = 'a'; c < 'w'; ++c) cluster.put({2}, cluster.update(std::string(1, c)).at(20).delete_partition());
+  ReadCommand command = cluster.command({});
+  command.limits.rows = 3;
+  const Lines some = cluster.read(0, command, kAll);
+  EXPECT_EQ(some.size(), 6U) << some.back();
+  command.limits.rows = DataLimits::kNone;
+  EXPECT_EQ(cluster.read(0, command, kAll).size(), 8U);  // w, x, y and z
+}
+
+TEST(ReplicatedRead, OfManyRowsComesInSeveralQuestions) {
+  ReadCluster cluster(3);
+  for (int c = 0; c < 10'500; c += 100) {
+    Update update = cluster.update("a").at(10);
+    for (int i = c; i < c + 100; ++i) update.row(i).cell("v", "x");
+    cluster.put({0, 1, 2}, std::move(update));
+  }
+  EXPECT_EQ(cluster.read(0, "a", kQuorum).size(), 10'501U);
+  EXPECT_EQ(cluster.asked(), 2);
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kQuorum).size(), 10'501U);
+}
+
+// ---- Several keys, ranges
+
+TEST(ReplicatedRead, OfSeveralKeysKeepsTheirOrder) {
+  ReadCluster cluster(4, 2);
+  for (const char* key : {"a", "b", "c", "d"}) cluster.put({0, 1, 2, 3}, cluster.row(key, key));
+  EXPECT_EQ(cluster.read(0, cluster.command({"c", "a", "missing", "d"}), kQuorum),
+            (Lines{"c", "  1: v=c@10", "a", "  1: v=a@10", "d", "  1: v=d@10"}));
+  ReadCommand command = cluster.command({"c", "a", "d"});
+  command.limits.rows = 2;
+  EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"c", "  1: v=c@10", "a", "  1: v=a@10"}));
+}
+
+TEST(ReplicatedRead, OfARangeReadsAllPartsOfTheRingInTheirOrder) {
+  ReadCluster cluster(5, 1);
+  for (char c = 'a'; c <= 'z'; ++c) {
+    const std::string key(1, c);
+    const TokenRing& ring = *cluster.node(0).replica().topology().current()->ring();
+    cluster.put({ring.entries()[ring.entry_of(murmur3_token(key))].endpoint}, cluster.row(key, key));
+  }
+  const Lines all = cluster.read(0, cluster.command({}), kOne);
+  EXPECT_EQ(all.size(), 52U);
+  Token last = kMinimumToken;
+  for (size_t i = 0; i < all.size(); i += 2) {
+    EXPECT_LT(last, murmur3_token(all[i]));
+    last = murmur3_token(all[i]);
+  }
+  // Page by page.
+  Lines pages;
+  ReadCommand rest = cluster.command({});
+  for (;;) {
+    ReadCommand page = rest;
+    page.limits.rows = 4;
+    const Lines rows = cluster.read(2, page, kOne);
+    pages.insert(pages.end(), rows.begin(), rows.end());
+    if (rows.size() < 8) break;
+    continue_behind(rest, DecoratedKey::of(rows[6]), {});
+  }
+  EXPECT_EQ(pages, all);
+}
+
+TEST(ReplicatedRead, OfCountersMergesTheirShards) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  ReadCommand command = cluster.command({"a"}, "n");
+  EXPECT_EQ(cluster.read(0, command, kQuorum), Lines{});
+}
+
+// ---- Conditions
+
+TEST(ReplicatedRead, ChecksTheRowsThatAStaleReplicaFoundAgainstTheOthers) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.update("a").at(10).row(1).live().cell("v", "x").cell("w", "1"));
+  cluster.put({1, 2}, cluster.update("a").at(20).row(1).cell("v", "y"));
+  cluster.put({2}, cluster.update("b").at(10).row(1).live().cell("v", "x"));
+  for (const bool is_range : {true, false}) {
+    ReadCommand command = is_range ? cluster.command({}) : cluster.command({"a", "b"});
+    FilterExpression condition;
+    condition.column = command.table->column("v");
+    condition.value = "x";
+    command.filter = {condition};
+    EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"b", "  1: @10 v=x@10"}));
+    command.filter[0].value = "y";
+    EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  1: @10 v=y@20 w=1@10"}));
+  }
+}
+
+TEST(ReplicatedRead, FindsARowThatSatisfiesItsConditionsAtNoReplicaAlone) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.update("a").at(10).row(1).live().cell("v", "old").cell("w", "old"));
+  cluster.put({0}, cluster.update("a").at(20).row(1).cell("v", "x"));
+  cluster.put({1}, cluster.update("a").at(20).row(1).cell("w", "y"));
+  ReadCommand command = cluster.command({});
+  for (const auto& [column, value] : {std::pair("v", "x"), std::pair("w", "y")}) {
+    FilterExpression condition;
+    condition.column = command.table->column(column);
+    condition.value = value;
+    command.filter.push_back(condition);
+  }
+  EXPECT_EQ(cluster.read(2, command, kAll), (Lines{"a", "  1: @10 v=x@20 w=y@20"}));
 }
 
 }  // namespace

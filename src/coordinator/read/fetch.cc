@@ -60,6 +60,8 @@ void Fetch::release() {
   data_.clear();
   pool_.give_back(std::move(buffer_));
   local_digest_.reset();
+  schema_before_.reset();
+  schema_after_.reset();
   quorum_.reset();
   decided_.reset();
   data_body_ = digest_body_ = SharedBytes();
@@ -146,6 +148,7 @@ void Fetch::ask_local(bool wants_data) {
     sink = &*local_digest_;
   }
   local_began_ = pool_.context.now();
+  schema_before_ = pool_.context.replica.schema().current();
   Task<Result<ReadStatistics>> read = pool_.context.replica.read_unfiltered(request, *sink, options_.deadline);
   if (read.ready()) return local_done(read.take());
   if (!pool_.context.running.enter()) return failed(cluster_->local(), RequestFailureReason::kNodeDown);
@@ -165,6 +168,7 @@ Task<void> Fetch::finish_local(FetchRef self, Task<Result<ReadStatistics>> read)
 
 void Fetch::local_done(Result<ReadStatistics> result) {
   const EndpointIndex local = cluster_->local();
+  schema_after_ = pool_.context.replica.schema().current();
   if (!result.ok()) {
     const RequestFailureReason reason = local_reason(result.error());
     if (reason != RequestFailureReason::kTimeout) LOG_WARN("{}", result.error().message());
@@ -249,9 +253,11 @@ void Fetch::ring(uint64_t generation) {
     quorum_->timed_out();
     return settle();
   }
+  CoordinatorStatistics& statistics = pool_.context.statistics;
+  statistics.speculative_insufficient_replicas += options_.speculation == Speculation::kNoReplica ? 1 : 0;
   std::optional<ReadTarget> target = quorum_->speculate();
   if (!target) return;
-  ++pool_.context.statistics.speculative_retries;
+  ++statistics.speculative_retries;
   ++busy_;
   ask(*target);
   --busy_;

@@ -145,6 +145,8 @@ class Fetch final : Alarms::Listener {
   // The local read.
   std::unique_ptr<UnfilteredBuffer> buffer_;
   std::optional<ReadDigest> local_digest_;
+  // The rows of the buffer may refer to columns of the tables that are in these.
+  SchemaPtr schema_before_, schema_after_;
   int64_t local_began_ = 0;
   uint64_t tombstones_ = 0;
 };

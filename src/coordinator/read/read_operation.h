@@ -1,6 +1,7 @@
-// One read of a client while it runs: what its parts share.
+// One read of a client while it runs: the things that its parts share.
 #pragma once
 
+#include "coordinator/quorum/speculative_retry.h"
 #include "coordinator/read/fetch.h"
 #include "coordinator/read/repair_writes.h"
 #include "coordinator/read/row_feeder.h"
@@ -11,6 +12,17 @@ namespace cassandra_like {
 inline constexpr uint64_t kRowsAtOnce = 10'000;
 // This node's own part of a range is read ahead so far.
 inline constexpr size_t kLocalBytesOfRange = size_t{1} << 20;
+
+// Facts of a table that its reads need.
+struct ReadTable {
+  TablePtr table;
+  ColumnFilter columns;
+  SpeculativeRetry speculative_retry, additional_write_policy;
+  Histogram recent, before;             // latencies in microseconds: of the last minute, and of the minute before
+  int64_t speculate_micros = 0;         // of speculative_retry
+  int64_t additional_write_micros = 0;  // of additional_write_policy
+  int64_t computed_at = 0, recent_since = 0;
+};
 
 struct ReadOperation {
   ReadOperation(FetchPool& p, const ReadCommand& c, Consistency level, RowSink& sink)
@@ -24,11 +36,33 @@ struct ReadOperation {
   const Consistency consistency;
   const ClusterSnapshotPtr cluster;
   std::shared_ptr<const KeyspaceReplicas> replicas;
+  std::shared_ptr<ReadTable> table;
   RowFeeder feeder;
+  // The partition that is fed is not over when its reader ends.
+  bool partition_goes_on = false;
   int64_t deadline = 0;
-  int64_t additional_write_micros = 0;                    // after so long another replica gets the writes of a repair
   std::vector<std::shared_ptr<RepairWrites>> unfinished;  // the client waits for them
   uint64_t tombstones = 0;
 };
+
+// The client is told that a replica failed whose answer is none: `error` says why, and a line of the log names the replica.
+Error corrupt_answer(ReadOperation& operation, const Fetch& fetch, EndpointIndex from, int received,
+                     const Error& error);
+
+// ---- Questions (coordinator/read/questions.cc)
+
+// Which conditions of the command replicas are asked to apply.
+enum class SentConditions : uint8_t {
+  kAll,     // one replica answers
+  kOnKeys,  // keys do not change
+  kOnOne,   // and one more condition: coordinator/read/filtered_resolver.h
+};
+// For `part` of the operation's command, which may have other slices and another range. Keys are the caller's to set.
+void prepare_request(const ReadOperation& operation, const ReadCommand& part, SentConditions conditions, Fetch& fetch);
+// The one condition on values that kOnOne sends; null when the command has none.
+const FilterExpression* sent_condition(const ReadCommand& command);
+// The same question as `like`, for another part of what it asked for: to the same replicas, for data. key: of one partition.
+FetchRef ask_same(ReadOperation& operation, const Fetch& like, const ReadCommand& part, SentConditions conditions,
+                  std::optional<DecoratedKey> key);
 
 }  // namespace cassandra_like

@@ -1,12 +1,13 @@
-// Which replicas a read asks, and for what.
+// Which replicas a read asks, and what becomes of their answers.
 #include "coordinator/read/replicated_reads.h"
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
+#include "base/dcheck.h"
 #include "coordinator/quorum/range_plan.h"
-#include "coordinator/quorum/speculative_retry.h"
-#include "coordinator/read/read_operation.h"
+#include "coordinator/read/filtered_resolver.h"
 #include "coordinator/read/resolver.h"
 
 namespace cassandra_like {
@@ -16,69 +17,41 @@ namespace {
 constexpr size_t kKeysAtOnce = 64;
 // Parts of the ring that a shard asks at once (cassandra.max_concurrent_range_requests: ten for each core).
 constexpr int kPartsAtOnce = 10;
-// Speculation thresholds are computed anew so often, in nanoseconds.
+// All the parts that are asked at once should bring no more.
+constexpr size_t kBytesAtOnce = size_t{16} << 20;
+// Speculation thresholds are computed anew so often, and latencies are forgotten after one to two of the others; nanoseconds.
 constexpr int64_t kThresholdInterval = 5'000'000'000;
-
-// Facts of a table that its reads need.
-struct ReadTable {
-  TablePtr table;
-  ColumnFilter columns;
-  SpeculativeRetry speculative_retry, additional_write_policy;
-  Histogram latencies_micros;
-  int64_t speculate_micros = 0;         // of the table's speculative_retry
-  int64_t additional_write_micros = 0;  // of its additional_write_policy
-  int64_t computed_at = 0;
-};
-
-bool is_single_row(const TableMetadata& table, const Slice& slice) {
-  const size_t size = slice.start.size();
-  if (size == 0 || slice.end.size() != size || slice.start.back() != kBeforeTerminator ||
-      slice.end.back() != kAfterTerminator || slice.start.compare(0, size - 1, slice.end, 0, size - 1) != 0) {
-    return false;
-  }
-  Arena arena(64);
-  ClusteringPrefix row;
-  return split_comparable(table, slice.start, arena, &row) && row.values.size() == table.clustering.size();
-}
-
-// Cassandra's ClusteringIndexNamesFilter.
-bool is_names(const ReadCommand& command) {
-  const TableMetadata& table = *command.table;
-  if (table.clustering.empty()) return true;
-  return command.wants_rows && !command.slices.empty() &&
-         std::all_of(command.slices.begin(), command.slices.end(),
-                     [&](const Slice& slice) { return is_single_row(table, slice); });
-}
-
-uint32_t to_wire(uint64_t limit) {
-  return static_cast<uint32_t>(std::min<uint64_t>(limit, uint64_t{WireLimits::kNoLimit}));
-}
-
-bool is_of_key(const FilterExpression& condition) {
-  return condition.column->kind == ColumnKind::kPartitionKey || condition.column->kind == ColumnKind::kClustering;
-}
+constexpr int64_t kLatencyInterval = 60'000'000'000;
 
 class ReplicatedReadsImpl final : public ReplicatedReads {
  public:
   explicit ReplicatedReadsImpl(RequestContext& context) : context_(context), pool_(context) {
-    context.replica.schema().add_listener([this](const SchemaDiff&) { forget_tables(); });
+    context.replica.schema().add_listener([this](const SchemaDiff& diff) {
+      tables_.clear();
+      for (const Uuid& id : diff.changed_tables) {
+        if (diff.schema->table(id) == nullptr) by_id_.erase(id);
+      }
+    });
   }
 
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override {
+    return run(&command, consistency, &sink);
+  }
 
  private:
-  ReadTable& table_of(const TablePtr& table);
-  void forget_tables();
-  Task<Result<ReadStatistics>> run(std::unique_ptr<ReadOperation> operation);
+  const std::shared_ptr<ReadTable>& table_of(const TablePtr& table);
+  void compute_thresholds(ReadTable& table, int64_t now) const;
+  Task<Result<ReadStatistics>> run(const ReadCommand* command, Consistency consistency, RowSink* sink);
+  Task<Status> read_key(ReadOperation* operation);
   Task<Status> read_keys(ReadOperation* operation);
   Task<Status> read_range(ReadOperation* operation);
   Task<Status> finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch);
+  Task<Status> finish_part(ReadOperation* operation, FetchRef fetch);
   Task<Status> read_differences(ReadOperation* operation, FetchRef digests);
   Task<Status> finish_repairs(ReadOperation* operation);
   Result<std::optional<Bytes>> deliver(ReadOperation& operation, Fetch& fetch);
   FetchRef begin_key(ReadOperation& operation, ReadPlan plan, const ReadCommand& part, DecoratedKey key);
   FetchRef begin_part(ReadOperation& operation, RangePlan plan);
-  void prepare(ReadOperation& operation, const ReadCommand& part, bool one_answers, Fetch& fetch);
   Result<ReadPlan> plan_key(ReadOperation& operation, Token token);
   void renew_deadline(ReadOperation& operation) const;
   auto order_of(const ReadOperation& operation) {
@@ -89,38 +62,54 @@ class ReplicatedReadsImpl final : public ReplicatedReads {
 
   RequestContext& context_;
   FetchPool pool_;
-  absl::flat_hash_map<const TableMetadata*, std::unique_ptr<ReadTable>> tables_;
+  absl::flat_hash_map<const TableMetadata*, std::shared_ptr<ReadTable>> tables_;
+  std::map<Uuid, std::shared_ptr<ReadTable>> by_id_;  // the newest that was asked for
 };
 
 // ---- Tables
 
-// Latencies of a table stay when its definition changes.
-void ReplicatedReadsImpl::forget_tables() { tables_.clear(); }
+SpeculativeRetry retry_policy(const std::string& text) {
+  Result<SpeculativeRetry> parsed = SpeculativeRetry::parse(text);
+  return parsed.ok() ? *parsed : SpeculativeRetry();
+}
 
-ReadTable& ReplicatedReadsImpl::table_of(const TablePtr& table) {
-  std::unique_ptr<ReadTable>& known = tables_[table.get()];
+// Latencies stay when the table's definition changes.
+const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& table) {
+  std::shared_ptr<ReadTable>& known = tables_[table.get()];
   const int64_t now = context_.now();
-  if (known == nullptr) {
-    known = std::make_unique<ReadTable>();
-    known->table = table;
-    known->columns = ColumnFilter::all(*table);
-    auto policy = [](const std::string& text) {
-      Result<SpeculativeRetry> parsed = SpeculativeRetry::parse(text);
-      return parsed.ok() ? *parsed : SpeculativeRetry();
-    };
-    known->speculative_retry = policy(table->params.speculative_retry);
-    known->additional_write_policy = policy(table->params.additional_write_policy);
-    known->speculate_micros = context_.options.read_timeout.count() / 2000;
-    known->additional_write_micros = context_.options.write_timeout.count() / 2000;
-  } else if (now - known->computed_at < kThresholdInterval) {
-    return *known;
+  if (known != nullptr) {
+    if (now - known->computed_at >= kThresholdInterval) compute_thresholds(*known, now);
+    return known;
   }
-  known->computed_at = now;
-  const Histogram none;
-  known->speculate_micros = known->speculative_retry.threshold_micros(known->latencies_micros, known->speculate_micros);
-  known->additional_write_micros =
-      known->additional_write_policy.threshold_micros(none, known->additional_write_micros);
-  return *known;
+  auto made = std::make_shared<ReadTable>();
+  made->table = table;
+  made->columns = ColumnFilter::all(*table);
+  made->speculative_retry = retry_policy(table->params.speculative_retry);
+  made->additional_write_policy = retry_policy(table->params.additional_write_policy);
+  made->speculate_micros = context_.options.read_timeout.count() / 2000;
+  made->additional_write_micros = context_.options.write_timeout.count() / 2000;
+  made->recent_since = now;
+  std::shared_ptr<ReadTable>& former = by_id_[table->id];
+  if (former != nullptr) {
+    made->recent = former->recent;
+    made->before = former->before;
+  }
+  compute_thresholds(*made, now);
+  former = known = std::move(made);
+  return known;
+}
+
+void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) const {
+  table.computed_at = now;
+  Histogram latencies = table.before;
+  latencies.merge(table.recent);
+  table.speculate_micros = table.speculative_retry.threshold_micros(latencies, table.speculate_micros);
+  table.additional_write_micros =
+      table.additional_write_policy.threshold_micros(Histogram(), table.additional_write_micros);
+  if (now - table.recent_since < kLatencyInterval) return;
+  table.recent_since = now;
+  table.before = table.recent;
+  table.recent.clear();
 }
 
 // ---- Questions
@@ -131,44 +120,12 @@ void ReplicatedReadsImpl::renew_deadline(ReadOperation& operation) const {
       context_.now() + (operation.command.range ? options.range_timeout : options.read_timeout).count();
 }
 
-// Several replicas are not asked to apply conditions on values: a row that one of them finds may have changed at another,
-// which would not tell; and a row that satisfies two conditions may satisfy them at no replica alone. Keys do not change.
-void ReplicatedReadsImpl::prepare(ReadOperation& operation, const ReadCommand& part, bool one_answers, Fetch& fetch) {
-  const ReadCommand& command = operation.command;
-  ReadRequest& request = fetch.request;
-  request.command.table = command.table;
-  request.command.now_seconds = command.now_seconds;
-  request.command.keys.clear();
-  request.command.range = part.range;
-  request.command.slices = part.slices;
-  request.command.wants_static = command.wants_static;
-  request.command.wants_rows = command.wants_rows;
-  request.command.reversed = command.reversed;
-  request.command.filter.clear();
-  bool leaves_out = false;
-  for (const FilterExpression& condition : command.filter) {
-    const bool goes = one_answers || is_of_key(condition);
-    if (goes) request.command.filter.push_back(condition);
-    leaves_out |= !goes;
-  }
-  request.needs_reconciliation = !one_answers && !command.filter.empty();
-  request.index = command.index != nullptr && !leaves_out ? command.index->id : Uuid();
-  request.columns = table_of(command.table).columns;
-  request.is_names = !command.range && is_names(part);
-  request.page.reset();
-  request.limits = WireLimits();
-  request.limits.rows = to_wire(std::min(command.limits.rows - operation.feeder.rows(), kRowsAtOnce));
-  if (leaves_out || command.limits.per_partition == DataLimits::kNone) return;
-  request.limits.rows_per_partition = to_wire(command.limits.per_partition);
-  if (is_null(command.limits.continued_key)) return;
-  request.limits.kind = WireLimits::Kind::kCqlPaging;
-  request.limits.last_key.assign(command.limits.continued_key);
-  request.limits.last_key_remaining =
-      std::min(to_wire(command.limits.left_in_continued), request.limits.rows_per_partition);
+SentConditions conditions_for(const ReadPlan& plan) {
+  return plan.block_for <= 1 && plan.contacts <= 1 ? SentConditions::kAll : SentConditions::kOnOne;
 }
 
 Result<ReadPlan> ReplicatedReadsImpl::plan_key(ReadOperation& operation, Token token) {
-  const bool always = table_of(operation.command.table).speculative_retry.kind() == SpeculativeRetry::Kind::kAlways &&
+  const bool always = operation.table->speculative_retry.kind() == SpeculativeRetry::Kind::kAlways &&
                       operation.consistency != Consistency::kEachQuorum;
   const auto order = order_of(operation);
   return plan_read(operation.placement(), token, operation.consistency, order, always);
@@ -176,12 +133,11 @@ Result<ReadPlan> ReplicatedReadsImpl::plan_key(ReadOperation& operation, Token t
 
 FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan, const ReadCommand& part,
                                         DecoratedKey key) {
-  const ReadTable& table = table_of(operation.command.table);
+  const ReadTable& table = *operation.table;
   FetchRef fetch = pool_.take();
-  prepare(operation, part, plan.block_for <= 1 && plan.contacts <= 1, *fetch);
+  prepare_request(operation, part, conditions_for(plan), *fetch);
   fetch->key.assign(key.key);
   fetch->request.command.keys = {DecoratedKey{key.token, fetch->key}};
-  fetch->request.command.range.reset();
   Fetch::Options options;
   options.kind = Fetch::Kind::kDigests;
   options.deadline = operation.deadline;
@@ -196,41 +152,54 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
 
 FetchRef ReplicatedReadsImpl::begin_part(ReadOperation& operation, RangePlan plan) {
   FetchRef fetch = pool_.take();
-  prepare(operation, operation.command, plan.replicas.block_for <= 1 && plan.replicas.contacts <= 1, *fetch);
+  const SentConditions conditions = conditions_for(plan.replicas);
+  prepare_request(operation, operation.command, conditions, *fetch);
   fetch->request.command.range = std::move(plan.range);
   Fetch::Options options;
   options.deadline = operation.deadline;
-  options.local_bytes = kLocalBytesOfRange;
+  const bool may_differ = conditions == SentConditions::kOnOne && sent_condition(operation.command) != nullptr;
+  if (!may_differ) options.local_bytes = kLocalBytesOfRange;
   fetch->start(operation.cluster, std::move(plan.replicas), options);
   return fetch;
 }
 
 // ---- Single keys
 
-Task<Result<ReadStatistics>> ReplicatedReadsImpl::read(const ReadCommand& command, Consistency consistency,
-                                                       RowSink& sink) {
-  return run(std::make_unique<ReadOperation>(pool_, command, consistency, sink));
-}
-
-Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(std::unique_ptr<ReadOperation> operation) {
-  const ReadCommand& command = operation->command;
-  operation->replicas = context_.replicas_of(command.table->keyspace);
-  if (operation->replicas == nullptr) co_return unavailable_error(operation->consistency, 1, 0);
-  ReadTable& table = table_of(command.table);
-  operation->additional_write_micros = table.additional_write_micros;
-  renew_deadline(*operation);
+Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command, Consistency consistency,
+                                                      RowSink* sink) {
+  ReadOperation operation(pool_, *command, consistency, *sink);
+  operation.replicas = context_.replicas_of(command->table->keyspace);
+  if (operation.replicas == nullptr) co_return unavailable_error(consistency, 1, 0);
+  operation.table = table_of(command->table);
+  renew_deadline(operation);
   const int64_t began = context_.now();
-  Task<Status> reading = command.range ? read_range(operation.get()) : read_keys(operation.get());
-  Status status = co_await reading;
-  if (!command.range) {
-    table_of(command.table).latencies_micros.record(static_cast<uint64_t>((context_.now() - began) / 1000));
+  Status status;
+  if (command->range) {
+    Task<Status> reading = read_range(&operation);
+    status = co_await reading;
+  } else {
+    Task<Status> reading = command->keys.size() == 1 ? read_key(&operation) : read_keys(&operation);
+    status = co_await reading;
+    operation.table->recent.record(static_cast<uint64_t>((context_.now() - began) / 1000));
   }
   if (!status.ok()) co_return std::move(status.error());
   ReadStatistics statistics;
-  statistics.rows = operation->feeder.rows();
-  statistics.tombstones = operation->tombstones;
-  statistics.stopped = operation->feeder.stopped();
+  statistics.rows = operation.feeder.rows();
+  statistics.tombstones = operation.tombstones;
+  statistics.stopped = operation.feeder.stopped();
   co_return statistics;
+}
+
+Task<Status> ReplicatedReadsImpl::read_key(ReadOperation* operation) {
+  const DecoratedKey key = operation->command.keys[0];
+  Result<ReadPlan> plan = plan_key(*operation, key.token);
+  if (!plan.ok()) co_return std::move(plan.error());
+  Task<Status> finishing = finish_key(operation, key, begin_key(*operation, std::move(*plan), operation->command, key));
+  Status status = co_await finishing;
+  if (!status.ok() || operation->unfinished.empty()) co_return status;
+  Task<Status> repairing = finish_repairs(operation);
+  status = co_await repairing;
+  co_return status;
 }
 
 // All are planned before one is asked for.
@@ -261,27 +230,41 @@ Task<Status> ReplicatedReadsImpl::read_keys(ReadOperation* operation) {
 
 // To the client, when the answers are the same: the rows of one of them. Returns the place of its end when there may be more.
 Result<std::optional<Bytes>> ReplicatedReadsImpl::deliver(ReadOperation& operation, Fetch& fetch) {
-  ResolveSource source(fetch.request, std::move(fetch.data()[0]));
-  ASSIGN_OR_RETURN(const bool has_partition, source.advance());
+  ReplicaData& data = fetch.data()[0];
   RowFeeder& feeder = operation.feeder;
-  if (!has_partition || feeder.stopped()) {
+  std::optional<ResponseReader> response;
+  PartitionReader* partition = nullptr;
+  if (data.buffer == nullptr) {
+    response.emplace(fetch.request, data.partitions());
+    ASSIGN_OR_RETURN(partition, response->next());
+  } else if (data.buffer->has_partition()) {
+    partition = &data.buffer->take();
+  }
+  if (partition == nullptr) {
     feeder.end();
     return std::optional<Bytes>();
   }
-  TRY(feeder.begin(source));
+  TRY(feeder.begin(*partition));
+  uint64_t rows = 0;
+  std::optional<Bytes> end;
   while (true) {
-    Result<const Unfiltered*> next = source.next();
-    if (!next.ok() && !source.wants_rows()) return std::move(next.error());
-    if (!next.ok()) {
-      feeder.change_reader();
-      return std::optional<Bytes>(source.last_place());
+    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition->next());
+    if (unfiltered == nullptr) break;
+    ASSIGN_OR_RETURN(const RowFeeder::Step step, feeder.take(*unfiltered));
+    if (step != RowFeeder::Step::kContinue) {
+      end.reset();
+      break;
     }
-    if (*next == nullptr) break;
-    ASSIGN_OR_RETURN(const RowFeeder::Step step, feeder.take(**next));
-    if (step != RowFeeder::Step::kContinue) break;
+    if (!unfiltered->is_row || !unfiltered->row.has_live_data(operation.command.now_seconds)) continue;
+    // The answer ends here.
+    if (++rows == fetch.request.limits.rows) end = Bytes(unfiltered->row.clustering.comparable);
   }
-  feeder.end();
-  return std::optional<Bytes>();
+  if (!end || end->empty()) {
+    feeder.end();
+    return std::optional<Bytes>();
+  }
+  feeder.change_reader();
+  return end;
 }
 
 Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch) {
@@ -295,10 +278,14 @@ Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, Decorated
     if (!match.ok() || !*match) {
       Task<Status> reading = read_differences(operation, std::move(fetch));
       Status status = co_await reading;
+      operation->feeder.end();
       co_return status;
     }
     Result<std::optional<Bytes>> end = deliver(*operation, *fetch);
-    if (!end.ok()) co_return std::move(end.error());
+    if (!end.ok()) {
+      const int others = static_cast<int>(fetch->contacted().size()) - 1;
+      co_return corrupt_answer(*operation, *fetch, fetch->data()[0].endpoint, others, end.error());
+    }
     if (!*end || operation->feeder.stopped()) co_return Status();
     // A limit of the question has cut it: the rest is asked of all of them again.
     rest = fetch->request.command;
@@ -325,7 +312,7 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
   plan.contacts = digests->contacted().size();
   for (ReplicaData& data : digests->data()) fetch->adopt(std::move(data));
   digests->data().clear();
-  const ReadTable& table = table_of(operation->command.table);
+  const ReadTable& table = *operation->table;
   Fetch::Options options;
   options.deadline = operation->deadline;
   const bool speculates = operation->consistency != Consistency::kEachQuorum && plan.block_for > 1;
@@ -334,10 +321,21 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
       speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
   if (after) options.speculate_at = context_.now() + *after * 1000;
   fetch->start(operation->cluster, std::move(plan), options);
+  Task<Status> finishing = finish_part(operation, std::move(fetch));
+  Status status = co_await finishing;
+  co_return status;
+}
+
+// Data of all that were asked.
+Task<Status> ReplicatedReadsImpl::finish_part(ReadOperation* operation, FetchRef fetch) {
   Task<void> decided = fetch->decided();
   co_await decided;
   if (fetch->state() != QuorumState::kDone) co_return fetch->error();
-  Task<Status> resolving = resolve(operation, std::move(fetch));
+  operation->tombstones += fetch->tombstones();
+  const bool may_differ =
+      conditions_for(fetch->plan()) == SentConditions::kOnOne && sent_condition(operation->command) != nullptr;
+  Task<Status> resolving =
+      may_differ ? resolve_filtered(operation, std::move(fetch)) : resolve(operation, std::move(fetch));
   Status status = co_await resolving;
   co_return status;
 }
@@ -354,6 +352,12 @@ Task<Status> ReplicatedReadsImpl::finish_repairs(ReadOperation* operation) {
 }
 
 // ---- Ranges
+
+size_t bytes_of(std::span<const ReplicaData> answers) {
+  size_t bytes = 0;
+  for (const ReplicaData& answer : answers) bytes += answer.buffer ? answer.buffer->bytes() : answer.message.size();
+  return bytes;
+}
 
 // Parts of the ring in token order, several at once.
 Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
@@ -377,15 +381,15 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
     under_way.pop_front();
     Task<void> decided = fetch->decided();
     co_await decided;
-    if (fetch->state() != QuorumState::kDone) co_return fetch->error();
-    operation->tombstones += fetch->tombstones();
-    Task<Status> resolving = resolve(operation, std::move(fetch));
-    Status status = co_await resolving;
+    const size_t bytes = std::max<size_t>(bytes_of(fetch->data()), 1);
+    Task<Status> finishing = finish_part(operation, std::move(fetch));
+    Status status = co_await finishing;
     if (!status.ok()) co_return status;
-    Task<Status> finishing = finish_repairs(operation);
-    status = co_await finishing;
+    Task<Status> repairing = finish_repairs(operation);
+    status = co_await repairing;
     if (!status.ok()) co_return status;
-    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, kPartsAtOnce);
+    const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / bytes));
+    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, most);
     if (command.rows_of_deadline != DataLimits::kNone) renew_deadline(*operation);
   }
   co_return Status();

@@ -1,9 +1,9 @@
 #include "coordinator/read/resolver.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/dcheck.h"
-#include "coordinator/quorum/request_errors.h"
 
 namespace cassandra_like {
 
@@ -92,7 +92,7 @@ Status ResolveSource::leave_partition() {
 Status ResolveSource::add_rows(FetchRef fetch) {
   wanted_rows_.reset();
   if (!fetch) return {};
-  Part& part = rows_parts_.emplace_back();
+  Part& part = *rows_parts_.emplace_back(std::make_unique<Part>());
   part.fetch = std::move(fetch);
   part.data = std::move(part.fetch->data()[0]);
   part.open(part.fetch->request);
@@ -129,6 +129,8 @@ void ResolveSource::add_partitions(FetchRef fetch) {
 // ---- The merge
 
 namespace {
+
+constexpr int64_t kNotInTime = 1'000'000'000;  // microseconds
 
 class Resolution {
  public:
@@ -174,15 +176,10 @@ Resolution::Resolution(ReadOperation& operation, FetchRef fetch)
   ended_.resize(sources_.size());
 }
 
-// The client is told that the replica failed.
 Error Resolution::failure(Error error) {
   for (const ResolveSource& source : sources_) {
     if (!source.is_corrupt()) continue;
-    operation_.pool.complain(operation_.cluster->address(source.endpoint()), error.message());
-    const ReadPlan& plan = fetch_->plan();
-    const Received received{plan.consistency, static_cast<int>(sources_.size()) - 1, plan.block_for};
-    return read_failure_error(received, true, {{source.endpoint(), RequestFailureReason::kUnknown}},
-                              *operation_.cluster->topology->ring());
+    return corrupt_answer(operation_, *fetch_, source.endpoint(), static_cast<int>(sources_.size()) - 1, error);
   }
   return error;
 }
@@ -331,7 +328,11 @@ Task<Status> Resolution::merge_partition() {
     Status fetched = co_await fetching;
     if (!fetched.ok()) co_return fetched;
   }
-  operation_.feeder.end();
+  if (operation_.partition_goes_on) {
+    operation_.feeder.change_reader();
+  } else {
+    operation_.feeder.end();
+  }
   if (resolved && operation_.repairs()) CO_TRY(repair(*resolved));
   resolved.reset();
   if (operation_.feeder.wants_break()) co_await operation_.pool.context.runtime.executor.yield();
@@ -369,7 +370,7 @@ Status Resolution::repair(ResolvedPartition& resolved) {
   RequestContext& context = operation_.pool.context;
   RepairWrites::Options options;
   options.deadline = operation_.deadline;
-  options.additional = context.now() + operation_.additional_write_micros * 1000;
+  options.additional = context.now() + std::min<int64_t>(operation_.table->additional_write_micros, kNotInTime) * 1000;
   auto writes = std::make_shared<RepairWrites>(context, operation_.cluster, *repair_plan_, options);
   const TableMetadata& table = *request_.command.table;
   for (size_t i = 0; i < repairs.size(); ++i) {

@@ -6,7 +6,6 @@
 // of the question admit, of each replica.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,6 +33,8 @@ class ResolveSource final : public PartitionReader {
   bool has_partition() const { return at_ != nullptr; }
   // Passes over the rest of the partition.
   Status leave_partition();
+  // The limits of its question have cut it: there may be more behind last_key() and last_place().
+  bool is_cut() const { return sent_.rows >= limits_.rows; }
   // An error that is none when wants_rows(): it is to be called again behind add_rows().
   Result<const Unfiltered*> next() override;
 
@@ -65,7 +66,7 @@ class ResolveSource final : public PartitionReader {
   const DataLimits limits_;
   const EndpointIndex endpoint_;
   Part partitions_part_;
-  std::deque<Part> rows_parts_;  // of this partition; the last one is read
+  std::vector<std::unique_ptr<Part>> rows_parts_;  // of this partition; the last one is read
   PartitionReader* at_ = nullptr;
   bool has_ended_ = false;  // the partition, as far as it was sent
   bool is_corrupt_ = false;

@@ -34,7 +34,7 @@ class RowFeeder {
   }
   // The partition's reader goes away, and another one may bring the rest.
   void change_reader() {
-    if (is_inside_) pipeline_.change_reader();
+    if (is_inside_ && !stopped()) pipeline_.change_reader();
   }
 
   bool stopped() const { return pipeline_.stopped(); }
