@@ -15,7 +15,7 @@
 
 namespace cassandra_like {
 
-// As resolve(). The question had SentConditions::kOnOne.
+// Like resolve(), for a question with SentConditions::kOnOne.
 Task<Status> resolve_filtered(ReadOperation* operation, FetchRef fetch);
 
 }  // namespace cassandra_like
