@@ -25,7 +25,7 @@ class Verbs {
 
   // MUTATION_REQ.
   virtual Task<Status> mutate(const MutationPayload& mutation) = 0;
-  // COUNTER_MUTATION_REQ, to the leader: cells hold deltas (bigint). Returns the mutation that the leader applied, whose
+  // COUNTER_MUTATION_REQ, to the leader: cells hold increments (make_counter_update). Returns the mutation that the leader applied, whose
   // cells hold its sums.
   virtual Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) = 0;
   // READ_REQ, RANGE_REQ. The command and sink are borrowed until the Task completes. A sink that returns kStop ends

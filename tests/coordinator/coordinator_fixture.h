@@ -50,7 +50,7 @@ class Coordinators : public testing::Test {
     return std::move(Update(node.table("t"), key).at(timestamp).row(1).cell("v", value));
   }
   Update one_more(const std::string& key) {
-    return std::move(Update(node.table("n"), key).row(1).cell("n", encode_bigint(1)));
+    return std::move(Update(node.table("n"), key).row(1).cell("n", make_counter_update(1)));
   }
   int64_t sum_of(const std::string& key) {
     struct Total : RowSink {

@@ -263,7 +263,8 @@ TEST(PeerWrites, AWriteForATokenOfOthersIsRejectedWhenTheNodeIsToldTo) {
 TEST(PeerWrites, ACounterIsLedHere) {
   PeersCluster cluster(2, 1);
   cluster.make_tables();
-  const Bytes deltas = cluster.bytes_of(std::move(Update(cluster.table("n"), "a").row(1).cell("n", encode_bigint(3))));
+  const Bytes deltas =
+      cluster.bytes_of(std::move(Update(cluster.table("n"), "a").row(1).cell("n", make_counter_update(3))));
   Bytes body, none;
   append_counter_mutation(body, deltas, "LOCAL_QUORUM");
   append_counter_mutation(none, cluster.write("a", "x"), "ONE");

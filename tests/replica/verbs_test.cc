@@ -125,7 +125,7 @@ TEST_F(Verbs, CountersAreAddedUpByTheirOwner) {
   } sink;
   std::string key = node.key_of(2);
   for (unsigned asked : {0u, 1u, 2u}) {
-    EXPECT_TRUE(node.add(asked, Update(node.table("n"), key).row(1).cell("n", encode_bigint(100 + asked))).ok());
+    EXPECT_TRUE(node.add(asked, Update(node.table("n"), key).row(1).cell("n", make_counter_update(100 + asked))).ok());
   }
   ReadCommand read = node.command("n", {key});
   EXPECT_TRUE(node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read(read, sink); }).ok());

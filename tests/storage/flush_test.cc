@@ -1,5 +1,6 @@
 // From the memtable to disk and back.
 #include "fixture.h"
+#include "model/counter.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -220,9 +221,7 @@ TEST_F(FlushTest, CountersAddUpOverFlushesAndRestarts) {
   auto n = node.table("n");
   auto add = [&](int64_t delta) {
     Update update(n, "a");
-    Bytes value;
-    append_be(value, delta);
-    update.row(1).at(5).cell("n", value);
+    update.row(1).at(5).cell("n", make_counter_update(delta));
     Result<SerializedMutation> added = node.run(node.engine().apply_counter(update.mutation()));
     return added.ok() ? Status() : Status(std::move(added.error()));
   };

@@ -71,7 +71,7 @@ TEST(PressureTest, CountersLoseNoIncrementThatWaitsForMemory) {
   for (int i = 0; i < 1000; ++i) {
     Update large(t, "key"), one(n, "counter");
     large.row(i).cell("v", std::string(2000, 'x'));
-    one.row(1).cell("n", encode_bigint(1));
+    one.row(1).cell("n", make_counter_update(1));
     spawn(finish<Status>(node.engine().apply(large.mutation()), &written.emplace_back()));
     spawn(finish<Added>(node.engine().apply_counter(one.mutation()), &added.emplace_back()));
     waited += !added.back().has_value();
@@ -96,7 +96,7 @@ TEST(PressureTest, ACounterUpdateReturnsWhatItWrote) {
   int64_t sum = 0;
   for (int64_t delta : {5, -2}) {
     Update update(n, "counter");
-    update.row(1).cell("n", encode_bigint(delta));
+    update.row(1).cell("n", make_counter_update(delta));
     auto written = node.run(node.engine().apply_counter(update.mutation()));
     ASSERT_TRUE(written.ok());
     EXPECT_EQ(written->token(), murmur3_token("counter"));

@@ -54,15 +54,13 @@ uint64_t data_size(const ClusteringPrefix& clustering) {
 
 // Row.dataSize(): what there may be counts also where it is not there.
 uint64_t data_size(const Row& row) {
-  constexpr uint64_t kTimestamp = 8, kExpiration = 12, kDeletionTime = 12, kCounterContext = 36;
+  constexpr uint64_t kTimestamp = 8, kExpiration = 12, kDeletionTime = 12;
   uint64_t size = data_size(row.clustering) + kTimestamp + (row.liveness.is_expiring() ? kExpiration : 0);
   size += kDeletionTime + 1;
   const Column* complex = nullptr;
   for (const Cell& cell : row.cells) {
     if (cell.column->is_complex() && std::exchange(complex, cell.column) != cell.column) size += kDeletionTime;
-    // Increments are contexts of one shard there.
-    const bool increments = cell.column->type->is_counter() && !cell.is_tombstone();
-    size += kTimestamp + kExpiration + (increments ? kCounterContext : cell.value.size()) + cell.path.size();
+    size += kTimestamp + kExpiration + cell.value.size() + cell.path.size();
   }
   for (const ComplexDeletion& deletion : row.complex_deletions) {
     auto is_of_column = [&](const Cell& cell) { return cell.column == deletion.column; };

@@ -1,4 +1,5 @@
 #include "cql/modification/operation.h"
+#include "model/counter.h"
 
 #include <algorithm>
 
@@ -37,14 +38,14 @@ void RowBuilder::add_tombstone(const Column* column, BytesView path) {
 
 void RowBuilder::add_counter(const Column* column, int64_t delta) {
   if (!cells_.empty() && cells_.back().column == column) {
-    uint64_t sum = static_cast<uint64_t>(decode_bigint(cells_.back().value)) + static_cast<uint64_t>(delta);
-    cells_.back().value = context.arena.copy(encode_bigint(static_cast<int64_t>(sum)));
+    uint64_t sum = static_cast<uint64_t>(counter_total(cells_.back().value)) + static_cast<uint64_t>(delta);
+    cells_.back().value = context.arena.copy(make_counter_update(static_cast<int64_t>(sum)));
     return;
   }
   Cell cell;
   cell.column = column;
   cell.timestamp = timestamp_;
-  cell.value = context.arena.copy(encode_bigint(delta));
+  cell.value = context.arena.copy(make_counter_update(delta));
   cells_.push_back(cell);
 }
 

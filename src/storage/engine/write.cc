@@ -277,8 +277,7 @@ Result<Row> EngineImpl::resolve_counter_row(const TableStore& store, const Decor
   for (size_t i = 0; i < cells.size(); ++i) {
     cells[i] = row.cells[i];
     if (cells[i].is_tombstone() || !cells[i].column->type->is_counter()) continue;
-    int64_t delta =
-        cells[i].value.size() == 8 ? load_be<int64_t>(cells[i].value.data()) : counter_total(cells[i].value);
+    const int64_t delta = counter_total(cells[i].value);
     BytesView context;
     for (const Cell& old : before.cells) {
       bool same = old.column == cells[i].column || old.column->name == cells[i].column->name;
