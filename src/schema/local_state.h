@@ -18,10 +18,10 @@ struct LocalNode {
   std::string listen_address, broadcast_address, rpc_address;
   uint16_t storage_port = 7000, native_port = 9042;
   std::string partitioner = "org.apache.cassandra.dht.Murmur3Partitioner";
-  Uuid host_id;               // kept in system.local; chosen at the first start
-  std::vector<Token> tokens;  // likewise; num_tokens of them. None: a coordinator without data
-  bool takes_tokens = true;   // at the first start, and when it had none
-  bool had_tokens = false;    // before this start
+  Uuid host_id;                   // kept in system.local; chosen at the first start
+  std::vector<Token> tokens;      // likewise; num_tokens of them. None: a coordinator without data
+  bool takes_tokens = true;       // at the first start, and when it had none
+  bool had_tokens = false;        // before this start
   int32_t gossip_generation = 0;  // of this life: seconds since 1970, or more
   SystemKeyspaceOptions system_keyspaces;
   bool cdc_enabled = false;  // then system_schema says of each table whether it has change data capture

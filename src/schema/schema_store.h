@@ -32,8 +32,8 @@ class SchemaStore {
   // Called on this shard after the snapshot changed here. Listeners live as long as the store.
   using Listener = std::function<void(const SchemaDiff&)>;
   void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
-  // On shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. What was merged is
-  // other nodes' own.
+  // On shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. Merged ones
+  // are other nodes' own.
   void add_change_listener(Listener listener) { change_listeners_.push_back(std::move(listener)); }
 
   // At the start: listeners are told nothing.

@@ -67,7 +67,7 @@ class SchemaUpdateHandler {
   Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
   // The schema as system_schema's tables have it, whatever was read of them before.
   Task<Result<SchemaDiff>> reload();
-  // As merge(), into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them cannot be
+  // The same as merge() into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them cannot be
   // read.
   Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);
   // The same, for a caller on another shard; the result is brought back there.
@@ -90,7 +90,7 @@ class SchemaUpdateHandler {
   Task<Result<SchemaDiff>> run(const SchemaTransformation* transformation);
   Task<Result<SchemaDiff>> run_merge(const std::vector<Bytes>* mutations);
   Task<Result<SchemaDiff>> run_replace(const std::vector<Bytes>* mutations);
-  // Of system_schema alone, or kInvalid.
+  // kInvalid when one is not of system_schema.
   static Status read_batch(const std::vector<Bytes>& mutations, Batch& batch);
   void read_all_again();
   Task<Result<SchemaDiff>> apply(const Batch* batch);

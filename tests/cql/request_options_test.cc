@@ -29,8 +29,8 @@ class RequestOptionsTest : public testing::Test {
   }
   std::string batch(const std::string& text, const QueryOptions& options) {
     const std::vector<BatchEntry> entries{{false, text, {}}};
-    return text_of(node.run<Result<QueryResult>>(
-        0, [&] { return processor->batch(0, entries, options, QueryState{client}); }));
+    return text_of(
+        node.run<Result<QueryResult>>(0, [&] { return processor->batch(0, entries, options, QueryState{client}); }));
   }
   std::string query_at(Consistency level, const std::string& text) {
     QueryOptions options;

@@ -276,8 +276,7 @@ class RolesOfANode : public testing::Test {
   // "" or the error.
   std::string run(const std::string& text) {
     QueryOptions options;
-    auto done =
-        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
+    auto done = node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
     return done.ok() ? "" : done.error().message();
   }
 
