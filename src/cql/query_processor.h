@@ -41,11 +41,9 @@ class QueryProcessor : public QueryServices {
   static std::unique_ptr<QueryProcessor> create(ShardRuntime& runtime, Coordinator& coordinator, CqlOptions options);
 
   // Everything passed by reference or view is borrowed until the Task completes.
-  virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options,
-                                          QueryState request) = 0;
+  virtual Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, QueryState request) = 0;
   // In the keyspace that came with the request, or, when that is empty, in the connection's.
-  virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace,
-                                            QueryState request) = 0;
+  virtual Task<Result<QueryResult>> prepare(std::string_view text, std::string_view keyspace, QueryState request) = 0;
   // kUnprepared with the id when it is not known.
   virtual Task<Result<QueryResult>> execute(BytesView id, const QueryOptions& options, QueryState request) = 0;
   // A hint: these are about to be executed, so the partitions that they name are brought into the processor's caches.

@@ -48,8 +48,8 @@ TEST(RecordedIds, AreThoseOfCassandra) {
         "x 'org.apache.cassandra.db.marshal.LexicalUUIDType', ve vector<float, 3>, PRIMARY KEY (k, c, r)) "
         "WITH CLUSTERING ORDER BY (c DESC, r ASC)",
         "CREATE TABLE ids.n (k int PRIMARY KEY, n counter)"}) {
-    auto created = node.run<Result<QueryResult>>(
-        0, [&] { return processor->query(text, QueryOptions{}, QueryState{client}); });
+    auto created =
+        node.run<Result<QueryResult>>(0, [&] { return processor->query(text, QueryOptions{}, QueryState{client}); });
     ASSERT_TRUE(created.ok()) << created.error().message();
   }
   for (const Recorded& recorded : kRecorded) {
