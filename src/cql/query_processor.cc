@@ -298,8 +298,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
   return start(request, options, context, "");
 }
 
-Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryOptions& options,
-                                                      QueryState context) {
+Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryOptions& options, QueryState context) {
   PreparedEntry* entry = cache_.find(id);
   if (entry == nullptr) {
     ErrorInfo info;
