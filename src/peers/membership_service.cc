@@ -443,7 +443,7 @@ Task<void> MembershipServiceImpl::stop() {
     flush();
   }
   is_stopping_ = true;
-  if (was_running && has_peers) co_await here_.executor.sleep(kShutdownAnnouncement);
+  if (was_running && has_peers && has_joined_) co_await here_.executor.sleep(kShutdownAnnouncement);
   Task<void> halting = halt();
   co_await halting;
 }
