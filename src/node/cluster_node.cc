@@ -22,6 +22,8 @@ constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
 // Cassandra's times: first when the node has come to rest, then every five minutes.
 constexpr Duration kFirstSizeEstimates = std::chrono::seconds(30);
 constexpr Duration kSizeEstimatesPeriod = std::chrono::minutes(5);
+// LoadBroadcaster.
+constexpr Duration kLoadPeriod = std::chrono::seconds(60);
 // Cassandra's superuser setup delay.
 constexpr Duration kRoleSetupDelay = std::chrono::seconds(10);
 
@@ -92,6 +94,8 @@ class ClusterNodeImpl : public ClusterNode {
   Task<void> close();
   void schedule_snapshot_cleanup();
   void schedule_size_estimates(Duration delay);
+  void schedule_load();
+  Task<void> tell_load();
   Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
 
   Runtime& runtime_;
@@ -107,7 +111,7 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<MembershipService> membership_;
   std::unique_ptr<SchemaSync> schema_sync_;
   std::unique_ptr<AdminServer> admin_;
-  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0;
+  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0;
   Gate background_;
   bool started_ = false, draining_ = false, drained_ = false;
   bool peers_stopped_ = false;
@@ -423,6 +427,10 @@ Task<Status> ClusterNodeImpl::open() {
   };
   CO_TRY(co_await on_every_shard(start_batchlog));
   schedule_size_estimates(kFirstSizeEstimates);
+  if (membership_ != nullptr) {
+    spawn(tell_load());
+    schedule_load();
+  }
   replicas_->shard(0).schema().add_listener([self](const SchemaDiff& diff) {
     const bool drops = std::any_of(diff.events.begin(), diff.events.end(), is_drop_of_tables);
     if (drops) spawn(self->forget_dropped_sizes(diff.events));
@@ -454,6 +462,29 @@ Task<void> refresh_in_background(ClusterNodeImpl* node) {
   Task<Status> task = node->refresh_size_estimates();
   Status status = co_await task;
   if (!status.ok()) LOG_WARN("The estimates of tables' sizes were not refreshed: {}", status.error().message());
+}
+
+void ClusterNodeImpl::schedule_load() {
+  load_ = home().schedule(kLoadPeriod, [this] {
+    if (!draining_) spawn(tell_load());
+    schedule_load();
+  });
+}
+
+Task<void> ClusterNodeImpl::tell_load() {
+  if (!background_.enter()) co_return;
+  uint64_t bytes = 0;
+  const SchemaPtr schema = replicas_->shard(0).schema().current();
+  for (const auto& [name, keyspace] : schema->keyspaces()) {
+    if (keyspace->is_virtual) continue;
+    for (const auto& [table_name, table] : keyspace->tables) {
+      Task<std::vector<TableStatistics>> asking = replicas_->shard(0).table_statistics(table->id);
+      const std::vector<TableStatistics> by_shard = co_await asking;
+      for (const TableStatistics& statistics : by_shard) bytes += statistics.live_disk_bytes;
+    }
+  }
+  if (!draining_) membership_->set_load(bytes);
+  background_.leave();
 }
 
 // The replicas of system_auth may be other nodes, which may not be there yet.
@@ -592,6 +623,7 @@ Task<void> ClusterNodeImpl::close() {
   if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
+  if (load_ != 0) home().cancel(std::exchange(load_, 0));
   admin_.reset();
   co_await stop_peers(false);
   co_await background_.close();

@@ -76,6 +76,9 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
     return gossiper_.reload_seeds(seeds);
   }
   void set_rpc_ready(bool ready) override { tell({{ApplicationState::kRpcReady, state_values::boolean(ready)}}); }
+  void set_load(uint64_t bytes) override {
+    tell({{ApplicationState::kLoad, state_values::number(static_cast<double>(bytes))}});
+  }
   void set_schema_version(const Uuid& version) override { tell({{ApplicationState::kSchema, version.to_string()}}); }
 
   bool is_gossip_running() const override { return gossiper_.is_enabled(); }

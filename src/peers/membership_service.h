@@ -74,6 +74,8 @@ class MembershipService {
   virtual std::vector<InetAddressAndPort> reload_seeds(std::vector<InetAddressAndPort> seeds) = 0;
   virtual void set_rpc_ready(bool ready) = 0;
   virtual void set_schema_version(const Uuid& version) = 0;
+  // Bytes of this node's data on its disks.
+  virtual void set_load(uint64_t bytes) = 0;
 
   // --- Questions
   virtual bool is_gossip_running() const = 0;
