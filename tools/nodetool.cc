@@ -126,6 +126,9 @@ void run_words(const std::vector<std::string>& words, const Connect& connect, st
     arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(command->max_arguments));
     bad_use(fmt::format("Found unexpected parameters: [{}]", fmt::join(arguments, ", ")));
   }
+  if (!command->required.empty() && arguments.empty()) {
+    bad_use(fmt::format("Required parameters are missing: {}", command->required));
+  }
   const auto transport = connect(endpoint_of(globals));
   Session session{*transport, out, globals.contains("-pp"), std::move(options), std::move(arguments)};
   command->run(session);

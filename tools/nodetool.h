@@ -83,6 +83,7 @@ struct Command {
   std::string usage = {};  // of the arguments; empty: it takes none
   std::string arguments_description = {};
   size_t max_arguments = SIZE_MAX;
+  std::string required = {};  // the name of an argument that must be given, as the error calls it
 };
 
 // Every command of Cassandra 5.0.9's nodetool, in order of name; aliases are not listed by help.
@@ -107,6 +108,25 @@ void run_gossipinfo(Session&);
 void run_getendpoints(Session&);
 void run_describering(Session&);
 void run_statusgossip(Session&);
+void run_failuredetector(Session&);
+void run_enablegossip(Session&);
+void run_disablegossip(Session&);
+void run_getseeds(Session&);
+void run_reloadseeds(Session&);
+void run_assassinate(Session&);
+void run_join(Session&);
+void run_listpendinghints(Session&);
+void run_truncatehints(Session&);
+void run_pausehandoff(Session&);
+void run_resumehandoff(Session&);
+void run_statushandoff(Session&);
+void run_enablehandoff(Session&);
+void run_disablehandoff(Session&);
+void run_enablehintsfordc(Session&);
+void run_disablehintsfordc(Session&);
+void run_sethintedhandoffthrottlekb(Session&);
+void run_getmaxhintwindow(Session&);
+void run_setmaxhintwindow(Session&);
 void run_tablestats(Session&);
 void run_tablehistograms(Session&);
 void run_proxyhistograms(Session&);

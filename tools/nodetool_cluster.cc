@@ -193,7 +193,8 @@ void run_info(Session& s) {
   line("Native Transport active", flag("native_transport_active"));
   line("Load", file_size(info.at("load_bytes")));
   line("Uncompressed load", file_size(info.at("uncompressed_load_bytes")));
-  line("Generation No", std::to_string(info.at("generation").get<int64_t>()));
+  const bool gossips = info.at("gossip_active").get<bool>();
+  line("Generation No", std::to_string(gossips ? info.at("generation").get<int64_t>() : 0));
   line("Uptime (seconds)", std::to_string(info.at("uptime_seconds").get<int64_t>()));
   line("Heap Memory (MB)", fmt::format("{:.2f} / {:.2f}", number_or(info, "memory_used_bytes", 0) / kMiB,
                                        number_or(info, "memory_max_bytes", 0) / kMiB));

@@ -113,9 +113,9 @@ std::string help_text(const Command& command) {
   for (const Option& option : sorted(command.options)) usage.word(synopsis(option));
   if (!command.usage.empty()) {
     usage.word("[--]");
-    // One argument that the command does not describe itself is shown as what may be left out.
-    usage.words(command.max_arguments == 1 && !command.usage.starts_with('[') ? "[" + command.usage + "]"
-                                                                              : command.usage);
+    // One argument that may be left out and whose command does not say so is shown as what it is.
+    const bool is_optional = command.max_arguments == 1 && command.required.empty() && !command.usage.starts_with('[');
+    usage.words(is_optional ? "[" + command.usage + "]" : command.usage);
   }
   out += "SYNOPSIS\n" + usage.text() + "\nOPTIONS\n";
 

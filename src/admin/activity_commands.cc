@@ -3,6 +3,7 @@
 #include <map>
 
 #include "admin/api.h"
+#include "admin/internode.h"
 #include "admin/statistics.h"
 #include "model/values.h"
 #include "schema/internal_table.h"
@@ -16,8 +17,21 @@ Json latency(const Histogram& micros) {
           {"p99", p.p99}, {"min", p.min}, {"max", p.max}};
 }
 
-// The verbs that this node sends, all to itself: nothing is ever dropped on the way.
-constexpr const char* kVerbs[] = {"COUNTER_MUTATION_REQ", "MUTATION_REQ", "RANGE_REQ", "READ_REQ", "TRUNCATE_REQ"};
+// Each verb with what expired of it before it was handled or sent. How long it waited is not kept.
+Json dropped_messages(const InternodeReport& report) {
+  Json dropped = Json::array();
+  for (size_t i = 0; i < kVerbCount; ++i) {
+    dropped.push_back({{"type", verb_at(i).name}, {"dropped", report.dropped[i]}, {"wait_micros", nullptr}});
+  }
+  return dropped;
+}
+
+Json link_json(const char* name, const OutboundTotals& totals) {
+  return {{"name", name},
+          {"pending", totals.pending},
+          {"completed", totals.counters.sent},
+          {"dropped", totals.counters.expired + totals.counters.overloaded}};
+}
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -82,7 +96,9 @@ Task<Answer> pools(AdminContextPtr context, Parameters) {
   EngineStatistics engines = co_await sum_engines(context);
   Task<AdminTransport> transport_task = call_hook<AdminTransport>(context, context->hooks.transport);
   AdminTransport transport = co_await transport_task;
-  Json all = Json::array(), dropped = Json::array();
+  Task<InternodeReport> internode_task = report_internode(context);
+  InternodeReport internode = co_await internode_task;
+  Json all = Json::array();
   for (const ThreadPool& pool : thread_pools(reports, engines, transport)) {
     all.push_back({{"name", pool.name},
                    {"active", pool.active},
@@ -91,9 +107,8 @@ Task<Answer> pools(AdminContextPtr context, Parameters) {
                    {"blocked", 0},
                    {"all_time_blocked", 0}});
   }
-  for (const char* verb : kVerbs) dropped.push_back({{"type", verb}, {"dropped", 0}, {"wait_micros", nullptr}});
   Answer answer;
-  answer.json = {{"pools", std::move(all)}, {"dropped", std::move(dropped)}};
+  answer.json = {{"pools", std::move(all)}, {"dropped", dropped_messages(internode)}};
   co_return answer;
 }
 
@@ -169,19 +184,25 @@ Task<Answer> compaction_history(AdminContextPtr context, Parameters) {
   co_return answer;
 }
 
-// There is no other node: nothing is streamed, sent or repaired.
+// Nothing is streamed.
 Task<Answer> network(AdminContextPtr context, Parameters) {
   Task<std::string> asked = call_hook<std::string>(context, context->hooks.operation_mode);
   std::string mode = co_await asked;
-  Json messages = Json::array();
-  for (const char* name : {"Large messages", "Small messages", "Gossip messages"}) {
-    messages.push_back({{"name", name}, {"pending", 0}, {"completed", 0}, {"dropped", 0}});
-  }
+  Task<InternodeReport> internode_task = report_internode(context);
+  InternodeReport internode = co_await internode_task;
+  Task<CoordinatorStatistics> coordinators_task = sum_coordinators(context);
+  CoordinatorStatistics coordinators = co_await coordinators_task;
   Answer answer;
   answer.json = {{"mode", std::move(mode)},
                  {"streams", Json::array()},
-                 {"read_repairs", {{"attempted", 0}, {"blocking_mismatches", 0}, {"background_mismatches", 0}}},
-                 {"messages", std::move(messages)}};
+                 {"read_repairs",
+                  {{"attempted", coordinators.read_repairs_attempted},
+                   {"blocking_mismatches", coordinators.read_repairs_blocking},
+                   {"background_mismatches", 0}}},
+                 {"messages",
+                  {link_json("Large messages", internode.by_type[ConnectionType::kLarge]),
+                   link_json("Small messages", internode.by_type[ConnectionType::kSmall]),
+                   link_json("Gossip messages", internode.by_type[ConnectionType::kUrgent])}}};
   co_return answer;
 }
 

@@ -14,6 +14,9 @@
 #include "base/histogram.h"
 #include "coordinator/coordinator.h"
 #include "cql/query_processor.h"
+#include "hints/hints.h"
+#include "peers/membership_service.h"
+#include "peers/schema_sync.h"
 #include "replica/replica.h"
 #include "runtime/runtime.h"
 
@@ -62,6 +65,8 @@ struct AdminHooks {
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level
   std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;
   std::function<std::vector<std::pair<std::string, std::string>>()> settings;  // cassandra.yaml keys and values in use
+  // The seeds of the configuration file as it is now, for `nodetool reloadseeds`.
+  std::function<Task<Result<std::vector<InetAddressAndPort>>>()> read_seeds;
 };
 
 // The parts of one node, by shard.
@@ -70,8 +75,16 @@ struct AdminNode {
   std::vector<Replica*> replicas;
   std::vector<Coordinator*> coordinators;
   std::vector<QueryProcessor*> processors;
+  // --- The cluster. Null and empty in a node that is alone for ever.
+  MembershipService* membership = nullptr;      // of shard 0
+  SchemaSync* schema_sync = nullptr;            // likewise
+  std::vector<Messenger*> messengers;           // by shard
+  std::vector<Hints*> hints;                    // by shard
+  std::shared_ptr<HintsControl> hints_control;  // of all shards
+  // ---
   EngineOptions engine_options;  // for snapshots' directories
   std::string snitch;
+  bool dynamic_snitch = false;  // the replicas of a read are chosen by their latencies, too
   // PasswordAuthenticator is configured: off loopback the port asks for a role's name and password. Without it, it refuses
   // to listen there.
   bool has_passwords = false;

@@ -50,6 +50,19 @@ Task<Answer> cluster(AdminContextPtr context, Parameters parameters);
 Task<Answer> gossip(AdminContextPtr context, Parameters parameters);
 Task<Answer> endpoints(AdminContextPtr context, Parameters parameters);
 Task<Answer> token_ranges(AdminContextPtr context, Parameters parameters);
+// gossip_commands.cc
+Task<Answer> failure_detector(AdminContextPtr context, Parameters parameters);
+Task<Answer> enable_gossip(AdminContextPtr context, Parameters parameters);
+Task<Answer> disable_gossip(AdminContextPtr context, Parameters parameters);
+Task<Answer> seeds(AdminContextPtr context, Parameters parameters);
+Task<Answer> reload_seeds(AdminContextPtr context, Parameters parameters);
+Task<Answer> assassinate(AdminContextPtr context, Parameters parameters);
+Task<Answer> join(AdminContextPtr context, Parameters parameters);
+// hint_commands.cc
+Task<Answer> hints(AdminContextPtr context, Parameters parameters);
+Task<Answer> truncate_hints(AdminContextPtr context, Parameters parameters);
+Task<Answer> handoff(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_handoff(AdminContextPtr context, Parameters parameters);
 // table_commands.cc
 Task<Answer> tables(AdminContextPtr context, Parameters parameters);
 Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);

@@ -1,10 +1,10 @@
 // version, ring, info, cluster, gossip, endpoints, token_ranges: what the cluster looks like from here: the shard's
-// topology, and what this node knows of itself.
+// topology, and what gossip tells.
 #include <algorithm>
 #include <limits>
 
 #include "admin/api.h"
-#include "admin/endpoint_state.h"
+#include "admin/gossip_view.h"
 #include "admin/statistics.h"
 #include "replica/replica.h"
 #include "ring/topology.h"
@@ -12,6 +12,7 @@
 namespace cassandra_like::admin {
 namespace {
 
+Json address_of(const InetAddressAndPort& endpoint) { return {{"address", endpoint.host()}, {"port", endpoint.port}}; }
 Json address_of(const Endpoint& endpoint) { return {{"address", endpoint.address}, {"port", endpoint.storage_port}}; }
 
 Json tokens_of(const Endpoint& endpoint) {
@@ -89,6 +90,28 @@ Result<Ownership> ownership_in(const Schema& schema, const Topology& topology, c
   return Ownership{shares(*keyspace, topology), ""};
 }
 
+// A node without tokens takes requests and owns nothing: it is in nobody's ring.
+bool is_in_ring(const Endpoint& endpoint) {
+  return endpoint.state != EndpointStatus::kLeft && !endpoint.tokens.empty();
+}
+
+std::string name_of(const Endpoint& endpoint) {
+  return SocketAddress{endpoint.address, endpoint.storage_port}.to_string();
+}
+
+// LOAD of each node, by address and port.
+Task<std::map<std::string, double>> gossiped_loads(AdminContextPtr context) {
+  std::map<std::string, double> loads;
+  if (context->node.membership == nullptr) co_return loads;
+  Task<std::vector<GossipedNode>> asked = gossiped_nodes(context);
+  std::vector<GossipedNode> nodes = co_await asked;
+  for (const GossipedNode& node : nodes) {
+    const std::string text(node.text(ApplicationState::kLoad));
+    if (!text.empty()) loads[node.endpoint.host_and_port()] = std::strtod(text.c_str(), nullptr);
+  }
+  co_return loads;
+}
+
 struct Totals {
   uint64_t load = 0, uncompressed_load = 0, repaired = 0, unrepaired = 0, off_heap = 0;
 };
@@ -119,6 +142,50 @@ Json keyspaces_of(const Schema& schema) {
   return result;
 }
 
+// The nodes that live, those that do not, and all of them by the version that they run.
+struct Parties {
+  std::vector<InetAddressAndPort> live, unreachable;
+  std::map<std::string, std::vector<InetAddressAndPort>> by_release;
+};
+
+Task<Parties> parties_of(AdminContextPtr context) {
+  Task<std::vector<GossipedNode>> asked = gossiped_nodes(context);
+  std::vector<GossipedNode> nodes = co_await asked;
+  const MembershipService* membership = context->node.membership;
+  Parties parties;
+  for (const GossipedNode& node : nodes) {
+    // Who has left is remembered for a while, and belongs to nobody.
+    if (!node.is_alive && membership != nullptr && !membership->gossiper().unreachable().contains(node.endpoint))
+      continue;
+    (node.is_alive ? parties.live : parties.unreachable).push_back(node.endpoint);
+    parties.by_release[std::string(node.text(ApplicationState::kReleaseVersion))].push_back(node.endpoint);
+  }
+  co_return parties;
+}
+
+// [{"version": NAME, "nodes": […]}]
+Json with_nodes(const std::map<std::string, std::vector<InetAddressAndPort>>& by_version) {
+  Json result = Json::array();
+  for (const auto& [version, endpoints] : by_version) {
+    Json nodes = Json::array();
+    for (const InetAddressAndPort& endpoint : endpoints) nodes.push_back(address_of(endpoint));
+    result.push_back({{"version", version}, {"nodes", nodes}});
+  }
+  return result;
+}
+
+// Every peer is asked.
+Task<Json> schema_versions_of(AdminContextPtr context, Parties parties) {
+  using Versions = std::map<std::string, std::vector<InetAddressAndPort>>;
+  SchemaSync* sync = context->node.schema_sync;
+  if (sync == nullptr || context->stopped) {
+    co_return with_nodes({{context->schema()->version().to_string(), parties.live}});
+  }
+  Task<Versions> task = sync->versions(parties.live, parties.unreachable);
+  Versions versions = co_await task;
+  co_return with_nodes(versions);
+}
+
 }  // namespace
 
 Task<Answer> version(AdminContextPtr, Parameters) {
@@ -133,17 +200,23 @@ Task<Answer> ring(AdminContextPtr context, Parameters parameters) {
   if (!owned.ok()) co_return failure(owned.error(), 400);
   Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
   uint64_t load = load_of(co_await reports);
+  Task<std::map<std::string, double>> asked = gossiped_loads(context);
+  std::map<std::string, double> loads = co_await asked;
   Json nodes = Json::array();
   const TokenRing& endpoints = *topology->ring();
   for (EndpointIndex i = 0; i < endpoints.endpoints().size(); ++i) {
     const Endpoint& endpoint = endpoints.endpoint(i);
+    if (!is_in_ring(endpoint)) continue;
+    auto told = loads.find(name_of(endpoint));
+    Json load_bytes = told == loads.end() ? Json(nullptr) : Json(told->second);
+    if (i == endpoints.local()) load_bytes = load;
     nodes.push_back(address_of(endpoint));
     nodes.back().update({{"host_name", endpoint.address},
                          {"data_center", endpoint.datacenter},
                          {"rack", endpoint.rack},
                          {"status", topology->is_alive(i) ? "up" : "down"},
                          {"state", state_of(endpoint)},
-                         {"load_bytes", i == endpoints.local() ? Json(load) : Json(nullptr)},
+                         {"load_bytes", load_bytes},
                          {"owns", owned->owns[i]},
                          {"host_id", endpoint.host_id.to_string()},
                          {"tokens", tokens_of(endpoint)}});
@@ -176,9 +249,11 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool native_active = co_await serving;
   const Endpoint& local = topology_of(context).local();
+  const MembershipService* membership = context->node.membership;
+  const bool has_joined = membership == nullptr || membership->has_joined();
   Answer answer;
   answer.json = {{"host_id", local.host_id.to_string()},
-                 {"gossip_active", false},
+                 {"gossip_active", membership != nullptr && membership->is_gossip_running()},
                  {"native_transport_active", native_active},
                  {"load_bytes", totals.load},
                  {"uncompressed_load_bytes", totals.uncompressed_load},
@@ -196,9 +271,9 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"chunk_cache", chunk_cache_of(engines.chunk_cache)},
                  {"network_cache", nullptr},
                  {"percent_repaired", percent_repaired(totals.repaired, totals.unrepaired)},
-                 {"joined", true},
+                 {"joined", has_joined},
                  {"tokens", tokens_of(local)},
-                 {"bootstrap_state", "COMPLETED"},
+                 {"bootstrap_state", has_joined ? "COMPLETED" : "NEEDS_BOOTSTRAP"},
                  {"bootstrap_failed", false},
                  {"decommissioning", false},
                  {"decommission_failed", false}};
@@ -206,17 +281,18 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
 }
 
 Task<Answer> cluster(AdminContextPtr context, Parameters) {
+  Task<Parties> asked = parties_of(context);
+  Parties parties = co_await asked;
+  Task<Json> versions = schema_versions_of(context, parties);
+  Json schema_versions = co_await versions;
   const LocalNode& local = context->local();
   const Topology& topology = topology_of(context);
-  Json nodes = Json::array({address_of(topology.local())});
-  const SchemaPtr& schema = context->schema();
   std::map<EndpointStatus, int> by_state;
   std::map<std::string, std::pair<int, int>> by_datacenter;  // endpoints, those of them that are down
-  int live = 0;
   const std::span<const Endpoint> endpoints = topology.ring()->endpoints();
   for (EndpointIndex i = 0; i < endpoints.size(); ++i) {
-    live += topology.is_alive(i);
     ++by_state[endpoints[i].state];
+    if (!is_in_ring(endpoints[i])) continue;
     auto& [all, down] = by_datacenter[endpoints[i].datacenter];
     ++all;
     down += !topology.is_alive(i);
@@ -225,39 +301,43 @@ Task<Answer> cluster(AdminContextPtr context, Parameters) {
   for (const auto& [name, counts] : by_datacenter) {
     datacenters.push_back({{"name", name}, {"nodes", counts.first}, {"down", counts.second}});
   }
-  const Ownership owned = common_ownership(*schema, topology);
+  const Ownership owned = common_ownership(*context->schema(), topology);
   Answer answer;
   answer.json = {{"name", local.cluster_name},
                  {"snitch", context->node.snitch},
-                 {"dynamic_snitch", false},
+                 {"dynamic_snitch", context->node.dynamic_snitch},
                  {"partitioner", local.partitioner},
-                 {"schema_versions", Json::array({{{"version", schema->version().to_string()}, {"nodes", nodes}}})},
-                 {"live", live},
+                 {"schema_versions", schema_versions},
+                 {"live", parties.live.size()},
                  {"joining", by_state[EndpointStatus::kJoining]},
                  {"moving", by_state[EndpointStatus::kMoving]},
                  {"leaving", by_state[EndpointStatus::kLeaving]},
-                 {"unreachable", static_cast<int>(endpoints.size()) - live},
+                 {"unreachable", parties.unreachable.size()},
                  {"data_centers", datacenters},
-                 {"release_versions", Json::array({{{"version", kReleaseVersion}, {"nodes", nodes}}})},
-                 {"keyspaces", keyspaces_of(*schema)},
+                 {"release_versions", with_nodes(parties.by_release)},
+                 {"keyspaces", keyspaces_of(*context->schema())},
                  {"note", owned.note.empty() ? Json(nullptr) : Json(owned.note)}};
-  return answer;
+  co_return answer;
 }
 
 Task<Answer> gossip(AdminContextPtr context, Parameters) {
-  EndpointState state = co_await endpoint_state(context);
-  Json states = Json::array();
-  for (const ApplicationState& each : state.states) {
-    states.push_back({{"name", each.name}, {"version", each.version}, {"value", each.value}});
+  Task<std::vector<GossipedNode>> asked = gossiped_nodes(context);
+  std::vector<GossipedNode> known = co_await asked;
+  Json nodes = Json::array();
+  for (const GossipedNode& each : known) {
+    Json states = Json::array();
+    for (const GossipedState& state : each.states) {
+      states.push_back(
+          {{"name", application_state_name(state.state)}, {"version", state.version}, {"value", state.value}});
+    }
+    nodes.push_back(address_of(each.endpoint));
+    nodes.back().update({{"host_name", each.endpoint.host()},
+                         {"generation", each.generation},
+                         {"heartbeat", each.heartbeat},
+                         {"states", states}});
   }
-  const Endpoint& local = topology_of(context).local();
-  Json node = address_of(local);
-  node.update({{"host_name", local.address},
-               {"generation", state.generation},
-               {"heartbeat", state.heartbeat},
-               {"states", states}});
   Answer answer;
-  answer.json = {{"nodes", Json::array({node})}};
+  answer.json = {{"nodes", nodes}};
   co_return answer;
 }
 

@@ -1,5 +1,6 @@
 // GET /metrics: everything the node counts.
 #include "admin/api.h"
+#include "admin/internode.h"
 #include "admin/prometheus.h"
 #include "admin/statistics.h"
 
@@ -89,6 +90,79 @@ void add_requests(PrometheusText& text, const CoordinatorStatistics& c, const Qu
         static_cast<double>(q.prepared_statements));
 }
 
+void add_replication(PrometheusText& text, const CoordinatorStatistics& c, const HintsStatistics& h) {
+  counter(text, "cassandra_read_repairs_attempted_total", "Reads whose replicas differed", c.read_repairs_attempted);
+  counter(text, "cassandra_read_repairs_blocking_total", "Read repairs that their client waited for",
+          c.read_repairs_blocking);
+  counter(text, "cassandra_speculative_retries_total", "Reads that asked one more replica because one was slow",
+          c.speculative_retries);
+  counter(text, "cassandra_speculative_insufficient_replicas_total", "Slow reads without another replica to ask",
+          c.speculative_insufficient_replicas);
+  counter(text, "cassandra_hints_written_total", "Hints kept for other nodes", h.written);
+  counter(text, "cassandra_hints_succeeded_total", "Hints that their node has taken", h.succeeded);
+  counter(text, "cassandra_hints_failed_total", "Hints that their node could not take", h.failed);
+  counter(text, "cassandra_hints_timed_out_total", "Hints that were not answered in time", h.timed_out);
+  counter(text, "cassandra_hints_overflowed_total", "Writes without a hint for want of window, room or disk",
+          h.overflowed);
+}
+
+constexpr std::pair<ConnectionType, const char*> kConnectionTypes[] = {
+    {ConnectionType::kUrgent, "urgent"}, {ConnectionType::kSmall, "small"}, {ConnectionType::kLarge, "large"}};
+
+// One sample a type of connection.
+void outbound(PrometheusText& text, InternodeReport& r, const char* name, Kind kind, const char* help,
+              uint64_t (*value)(const OutboundTotals&)) {
+  text.family(name, kind, help);
+  for (const auto& [type, label] : kConnectionTypes) {
+    text.sample({{"type", label}}, static_cast<double>(value(r.by_type[type])));
+  }
+}
+
+void add_internode(PrometheusText& text, InternodeReport& r) {
+  using Totals = const OutboundTotals&;
+  outbound(text, r, "cassandra_internode_connections", Kind::kGauge, "Open connections to other nodes",
+           [](Totals t) { return t.connected; });
+  outbound(text, r, "cassandra_internode_pending_messages", Kind::kGauge, "Messages that wait to be sent",
+           [](Totals t) { return t.pending; });
+  outbound(text, r, "cassandra_internode_pending_bytes", Kind::kGauge, "Bytes of those",
+           [](Totals t) { return t.pending_bytes; });
+  outbound(text, r, "cassandra_internode_sent_messages_total", Kind::kCounter, "Messages sent to other nodes",
+           [](Totals t) { return t.counters.sent; });
+  outbound(text, r, "cassandra_internode_sent_bytes_total", Kind::kCounter, "Bytes of those",
+           [](Totals t) { return t.counters.sent_bytes; });
+  outbound(text, r, "cassandra_internode_expired_messages_total", Kind::kCounter,
+           "Messages that expired before they were sent", [](Totals t) { return t.counters.expired; });
+  outbound(text, r, "cassandra_internode_overloaded_messages_total", Kind::kCounter,
+           "Messages refused because the queue to their node was full", [](Totals t) { return t.counters.overloaded; });
+  outbound(text, r, "cassandra_internode_connection_attempts_total", Kind::kCounter, "Connections that were tried",
+           [](Totals t) { return t.counters.attempts; });
+  InboundTotals received;
+  for (const auto& [peer, totals] : r.inbound) {
+    received.connections += totals.connections;
+    received.pending_bytes += totals.pending_bytes;
+  }
+  gauge(text, "cassandra_internode_inbound_connections", "Open connections from other nodes",
+        static_cast<double>(received.connections));
+  gauge(text, "cassandra_internode_inbound_pending_bytes", "Bytes of messages that are being handled",
+        static_cast<double>(received.pending_bytes));
+  gauge(text, "cassandra_internode_waiting_requests", "Requests that other nodes have not answered yet",
+        static_cast<double>(r.waiting_requests));
+  counter(text, "cassandra_internode_unexpected_responses_total", "Answers that nobody waited for any more",
+          r.unexpected_responses);
+  text.family("cassandra_dropped_messages_total", Kind::kCounter, "Messages that expired before they were handled");
+  for (size_t i = 0; i < kVerbCount; ++i) {
+    if (r.dropped[i] > 0) text.sample({{"verb", verb_at(i).name}}, static_cast<double>(r.dropped[i]));
+  }
+}
+
+void add_members(PrometheusText& text, const MembershipService& membership) {
+  const Gossiper& gossiper = membership.gossiper();
+  gauge(text, "cassandra_gossip_running", "1 while this node gossips", membership.is_gossip_running());
+  gauge(text, "cassandra_gossip_live_nodes", "Other nodes that live", static_cast<double>(gossiper.live().size()));
+  gauge(text, "cassandra_gossip_unreachable_nodes", "Other nodes that do not",
+        static_cast<double>(gossiper.unreachable().size()));
+}
+
 void add_replicas(PrometheusText& text, const ReplicaStatistics& r) {
   counter(text, "cassandra_shard_requests_local_total", "Reads and writes on the shard that owns their keys", r.local);
   counter(text, "cassandra_shard_requests_forwarded_total", "Reads and writes that were sent on to the owning shard",
@@ -164,12 +238,21 @@ Task<Answer> metrics(AdminContextPtr context, Parameters) {
   QueryStatistics queries = co_await sum_queries(context);
   Task<AdminTransport> transport_task = call_hook<AdminTransport>(context, context->hooks.transport);
   AdminTransport transport = co_await transport_task;
+  Task<InternodeReport> internode_task = report_internode(context);
+  InternodeReport internode = co_await internode_task;
+  Task<HintsStatistics> hints_task = sum_hints(context);
+  HintsStatistics hints = co_await hints_task;
   PrometheusText text;
   add_node(text, *context);
   add_requests(text, coordinators, queries);
   add_transport(text, transport);
   add_replicas(text, replicas);
   add_engines(text, engines);
+  if (const MembershipService* membership = context->node.membership) {
+    add_members(text, *membership);
+    add_internode(text, internode);
+    add_replication(text, coordinators, hints);
+  }
   add_tables(text, reports);
   Answer answer;
   answer.text = text.take();

@@ -163,6 +163,10 @@ Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
     total.unavailables += part.unavailables;
     total.timeouts += part.timeouts;
     total.failures += part.failures;
+    total.read_repairs_attempted += part.read_repairs_attempted;
+    total.read_repairs_blocking += part.read_repairs_blocking;
+    total.speculative_retries += part.speculative_retries;
+    total.speculative_insufficient_replicas += part.speculative_insufficient_replicas;
   }
   co_return total;
 }

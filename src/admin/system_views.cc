@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "admin/admin.h"
-#include "admin/endpoint_state.h"
+#include "admin/gossip_view.h"
+#include "admin/internode.h"
 #include "admin/statistics.h"
 #include "admin/view_rows.h"
 #include "schema/internal_table.h"
@@ -34,7 +35,7 @@ Bytes inet(const std::string& address) {
   return bytes.ok() ? std::move(*bytes) : Bytes();
 }
 
-// Tables of things that this node does not have: other nodes and hints for them, streams, tasks, properties of a JVM, and a
+// Tables of things that this node does not have: streams, tasks, properties of a JVM, and a
 // logback appender that would fill system_logs (Cassandra's configuration has none, either).
 Task<VirtualRows> nothing(AdminContextPtr, TablePtr) { return VirtualRows(); }
 
@@ -82,19 +83,103 @@ Task<VirtualRows> cql_metrics(AdminContextPtr context, TablePtr table) {
   co_return rows.take();
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
 Task<VirtualRows> gossip_info(AdminContextPtr context, TablePtr table) {
-  EndpointState state = co_await endpoint_state(context);
+  Task<std::vector<GossipedNode>> asked = gossiped_nodes(context);
+  std::vector<GossipedNode> nodes = co_await asked;
   ViewRows rows(*table);
-  const Endpoint& local = context->replica().topology().current()->local();
-  rows.row().set("address", inet(local.address)).integer("port", local.storage_port);
-  rows.set("hostname", local.address);
-  rows.integer("generation", state.generation).integer("heartbeat", state.heartbeat);
-  for (const ApplicationState& each : state.states) {
-    std::string column = each.name;
-    std::transform(column.begin(), column.end(), column.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (rows.has(column)) rows.set(column, each.value);  // TOKENS has a version only
-    rows.integer(column + "_version", each.version);
+  for (const GossipedNode& node : nodes) {
+    rows.row().set("address", inet(node.endpoint.host())).integer("port", node.endpoint.port);
+    rows.set("hostname", node.endpoint.host());
+    rows.integer("generation", node.generation).integer("heartbeat", node.heartbeat);
+    for (const GossipedState& each : node.states) {
+      const std::string column = lower(application_state_name(each.state));
+      if (rows.has(column)) rows.set(column, each.value);  // TOKENS has a version only
+      if (rows.has(column + "_version")) rows.integer(column + "_version", each.version);
+    }
+  }
+  co_return rows.take();
+}
+
+// Where each node is, for keys of tables: a node that gossip does not know is in no place.
+Task<std::map<InetAddressAndPort, NodeLocation>> locations(AdminContextPtr context) {
+  using Locations = std::map<InetAddressAndPort, NodeLocation>;
+  const MembershipService* membership = context->node.membership;
+  if (membership == nullptr) return Task<Locations>(Locations());
+  return on_gossip_shard<Locations>(context, [membership] {
+    Locations all;
+    for (const auto& [endpoint, state] : membership->gossiper().states()) {
+      all[endpoint] = membership->membership().location(endpoint);
+    }
+    return Task<Locations>(std::move(all));
+  });
+}
+
+NodeLocation location_in(const std::map<InetAddressAndPort, NodeLocation>& all, const InetAddressAndPort& endpoint) {
+  auto it = all.find(endpoint);
+  return it == all.end() ? NodeLocation{kUnknownDatacenter, kUnknownRack} : it->second;
+}
+
+void add_peer_key(ViewRows& rows, const InetAddressAndPort& peer, const NodeLocation& where) {
+  rows.row().set("address", inet(peer.host())).integer("port", peer.port);
+  rows.set("dc", where.datacenter).set("rack", where.rack);
+}
+
+// What reserves of peers are in use is not kept by peer: null.
+Task<VirtualRows> internode_outbound(AdminContextPtr context, TablePtr table) {
+  Task<InternodeReport> report_task = report_internode(context);
+  InternodeReport report = co_await report_task;
+  auto locations_task = locations(context);
+  auto places = co_await locations_task;
+  ViewRows rows(*table);
+  for (const auto& [peer, totals] : report.outbound) {
+    const PeerLink::Counters& c = totals.counters;
+    add_peer_key(rows, peer, location_in(places, peer));
+    rows.bigint("using_bytes", totals.pending_bytes).bigint("pending_bytes", totals.pending_bytes);
+    rows.bigint("pending_count", totals.pending);
+    rows.bigint("sent_count", c.sent).bigint("sent_bytes", c.sent_bytes);
+    rows.bigint("expired_count", c.expired).bigint("expired_bytes", c.expired_bytes);
+    rows.bigint("error_count", 0).bigint("error_bytes", 0);
+    rows.bigint("overload_count", c.overloaded).bigint("overload_bytes", c.overloaded_bytes);
+    rows.bigint("active_connections", totals.connected).bigint("connection_attempts", c.attempts);
+    rows.bigint("successful_connection_attempts", c.connections);
+  }
+  co_return rows.take();
+}
+
+// Numbers of the connections that are open; null is what is not counted.
+Task<VirtualRows> internode_inbound(AdminContextPtr context, TablePtr table) {
+  Task<InternodeReport> report_task = report_internode(context);
+  InternodeReport report = co_await report_task;
+  auto locations_task = locations(context);
+  auto places = co_await locations_task;
+  ViewRows rows(*table);
+  for (const auto& [peer, totals] : report.inbound) {
+    const InboundLink::Counters& c = totals.counters;
+    add_peer_key(rows, peer, location_in(places, peer));
+    rows.bigint("using_bytes", totals.pending_bytes);
+    rows.bigint("received_count", c.received).bigint("received_bytes", c.received_bytes);
+    rows.bigint("expired_count", c.expired).bigint("error_count", c.lost).bigint("throttled_count", c.throttled);
+    rows.bigint("corrupt_frames_recovered", c.corrupt_frames);
+  }
+  co_return rows.take();
+}
+
+Task<VirtualRows> pending_hints(AdminContextPtr context, TablePtr table) {
+  Task<std::vector<HintedNode>> asked = hinted_nodes(context);
+  std::vector<HintedNode> nodes = co_await asked;
+  ViewRows rows(*table);
+  for (const HintedNode& node : nodes) {
+    rows.row().set("host_id", Bytes(node.hints.host_id.view()));
+    if (node.endpoint) rows.set("address", inet(node.endpoint->host())).integer("port", node.endpoint->port);
+    rows.set("rack", node.location.rack).set("dc", node.location.datacenter).set("status", node.status);
+    rows.integer("files", static_cast<int64_t>(node.hints.files));
+    rows.set("newest", encode_bigint(node.hints.newest_millis)).set("oldest", encode_bigint(node.hints.oldest_millis));
   }
   co_return rows.take();
 }
@@ -231,14 +316,14 @@ constexpr View kViews[] = {
     {"cql_metrics", cql_metrics},
     {"disk_usage", disk_usage},
     {"gossip_info", gossip_info},
-    {"internode_inbound", nothing},
-    {"internode_outbound", nothing},
+    {"internode_inbound", internode_inbound},
+    {"internode_outbound", internode_outbound},
     {"local_read_latency", latency<&TableStatistics::read_micros>},
     {"local_scan_latency", latency<&TableStatistics::range_micros>},
     {"local_write_latency", latency<&TableStatistics::write_micros>},
     {"max_partition_size", max_partition_size},
     {"max_sstable_size", max_sstable_size},
-    {"pending_hints", nothing},
+    {"pending_hints", pending_hints},
     {"rows_per_read", distribution<&TableStatistics::live_rows_per_read>},
     {"settings", settings},
     {"snapshots", snapshots},

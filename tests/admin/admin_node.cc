@@ -33,7 +33,7 @@ AdminTransport transport() {
 
 }  // namespace
 
-AdminNodeTest::AdminNodeTest() : world_(SimWorld::create(7)) {
+AdminNodeTest::AdminNodeTest(std::function<void(AdminNode&)> complete) : world_(SimWorld::create(7)) {
   machine_ = &world_->add_machine("127.0.0.1");
   runtime_ = &machine_->boot(kShards);
   EngineOptions options;
@@ -61,6 +61,7 @@ AdminNodeTest::AdminNodeTest() : world_(SimWorld::create(7)) {
   context_->hooks = hooks();
   std::vector<QueryProcessor*> peers = context_->node.processors;
   for (auto& processor : processors_) processor->set_peers(peers);
+  if (complete) complete(context_->node);
   for (unsigned i = 0; i < kShards; ++i) add_system_views(context_->node, i, context_->hooks);
 }
 

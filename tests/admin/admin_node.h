@@ -15,7 +15,9 @@ class AdminNodeTest : public testing::Test {
  protected:
   static constexpr char kHostId[] = "e703664e-18d4-4103-bbfa-2b6fb21f8cbd";
 
-  AdminNodeTest();
+  AdminNodeTest() : AdminNodeTest(nullptr) {}
+  // `complete` adds what a node has that is not alone.
+  explicit AdminNodeTest(std::function<void(AdminNode&)> complete);
   ~AdminNodeTest() override;
 
   struct Reply {

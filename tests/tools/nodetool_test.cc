@@ -99,6 +99,11 @@ TEST(NodetoolCommandLineTest, ACommandThatIsNotThereSaysSo) {
   EXPECT_EQ(r.err, "nodetool: repair is not supported yet\n");
 }
 
+TEST(NodetoolSeedsTest, OfAConfigurationThatCannotBeRead) {
+  const Outcome r = run({"reloadseeds"}, {{"POST /v1/seeds/reload", {{"seeds", nullptr}}}});
+  EXPECT_EQ(r.out, "Failed to reload the seed node list.\n");
+}
+
 TEST(NodetoolCommandLineTest, AFailureOfTheNodeIsOneLine) {
   const Outcome r = run({"drain"}, {{"POST /v1/drain", {{"status", 500}, {"error", "disk full"}}}});
   EXPECT_EQ(r.exit_code, 2);
@@ -130,7 +135,7 @@ TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
 
 TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
   EXPECT_EQ(commands().size(), 149u);
-  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 32);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 51);
   EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
 }
 

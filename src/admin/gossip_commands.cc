@@ -1,0 +1,104 @@
+// failure_detector, seeds, gossip, assassinate, join: orders to gossip, and what it thinks of the others.
+#include "admin/api.h"
+#include "base/log.h"
+
+namespace cassandra_like::admin {
+namespace {
+
+Answer no_cluster() { return refuse(409, "This node takes part in no cluster"); }
+
+Json list_of(const std::vector<InetAddressAndPort>& endpoints) {
+  Json list = Json::array();
+  for (const InetAddressAndPort& each : endpoints) list.push_back({{"address", each.host()}, {"port", each.port}});
+  return list;
+}
+
+Answer seeds_answer(const std::vector<InetAddressAndPort>& seeds) {
+  Answer answer;
+  answer.json = {{"seeds", list_of(seeds)}};
+  return answer;
+}
+
+}  // namespace
+
+Task<Answer> failure_detector(AdminContextPtr context, Parameters) {
+  Json nodes = Json::array();
+  if (const MembershipService* membership = context->node.membership) {
+    for (const auto& [endpoint, phi] : membership->gossiper().detector().phi_values()) {
+      nodes.push_back({{"address", endpoint.host()}, {"port", endpoint.port}, {"phi", phi}});
+    }
+  }
+  Answer answer;
+  answer.json = {{"nodes", nodes}};
+  return answer;
+}
+
+Task<Answer> enable_gossip(AdminContextPtr context, Parameters) {
+  MembershipService* membership = context->node.membership;
+  if (membership == nullptr) co_return no_cluster();
+  if (membership->is_gossip_running()) co_return Answer{};
+  LOG_WARN("Starting gossip by operator request");
+  Task<Status> task = membership->enable_gossip();
+  Status status = co_await task;
+  co_return done_or_failure(status, 400);
+}
+
+Task<Answer> disable_gossip(AdminContextPtr context, Parameters) {
+  MembershipService* membership = context->node.membership;
+  if (membership == nullptr) co_return no_cluster();
+  if (!membership->is_gossip_running()) co_return Answer{};
+  LOG_WARN("Stopping gossip by operator request");
+  if (context->hooks.binary_running && context->hooks.binary_running()) {
+    LOG_WARN("Disabling gossip while native transport is still active is unsafe");
+  }
+  Task<Status> task = membership->disable_gossip();
+  Status status = co_await task;
+  co_return done_or_failure(status, 400);
+}
+
+Task<Answer> seeds(AdminContextPtr context, Parameters) {
+  const MembershipService* membership = context->node.membership;
+  if (membership == nullptr) return seeds_answer({});
+  const std::set<InetAddressAndPort>& seeds = membership->gossiper().seeds();
+  return seeds_answer({seeds.begin(), seeds.end()});
+}
+
+// A configuration that cannot be read changes nothing: "seeds" is null.
+Task<Answer> reload_seeds(AdminContextPtr context, Parameters) {
+  MembershipService* membership = context->node.membership;
+  if (membership == nullptr || !context->hooks.read_seeds) co_return no_cluster();
+  Task<Result<std::vector<InetAddressAndPort>>> task = context->hooks.read_seeds();
+  Result<std::vector<InetAddressAndPort>> read = co_await task;
+  if (!read.ok()) {
+    LOG_WARN("Error while getting seed node list: {}", read.error().message());
+    Answer answer;
+    answer.json = {{"seeds", nullptr}};
+    co_return answer;
+  }
+  if (context->stopped) co_return Answer{};
+  co_return seeds_answer(membership->reload_seeds(std::move(*read)));
+}
+
+Task<Answer> assassinate(AdminContextPtr context, Parameters parameters) {
+  MembershipService* membership = context->node.membership;
+  if (membership == nullptr) co_return no_cluster();
+  const std::string& text = parameters.get("address");
+  auto endpoint = InetAddressAndPort::parse(text, membership->gossiper().config().local.port);
+  if (!endpoint) co_return refuse(400, "Not an address: " + text);
+  Task<Status> task = membership->assassinate(*endpoint);
+  Status status = co_await task;
+  co_return done_or_failure(status);
+}
+
+Task<Answer> join(AdminContextPtr context, Parameters) {
+  MembershipService* membership = context->node.membership;
+  if (membership == nullptr || membership->has_joined()) {
+    co_return refuse(400, "This node has already joined the ring.");
+  }
+  LOG_INFO("Joining ring by operator request");
+  Task<Status> task = membership->join_ring();
+  Status status = co_await task;
+  co_return done_or_failure(status, 400);
+}
+
+}  // namespace cassandra_like::admin
