@@ -13,7 +13,7 @@
 
 namespace {
 
-// SIGTERM and SIGINT end the node in order: they are taken by a thread that waits for them.
+// SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them.
 void stop_on_signals(cassandra_like::Node* node, sigset_t signals) {
   std::thread([node, signals] {
     int signal = 0;
@@ -27,6 +27,7 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
@@ -55,11 +56,17 @@ int main(int argc, char** argv) {
   CLI::App app{"A Cassandra 5.0 node.", "cassandra-like"};
   cassandra_like::NodeOptions options;
   std::string pid_file;
+  std::vector<std::string> settings;
   bool check = false, foreground = false;
   app.add_option("-c,--config", options.config_file,
                  "cassandra.yaml, or a directory that holds it (default: $CASSANDRA_CONF, or Cassandra's defaults)");
   app.add_option("--shards", options.shards, "Shards, one thread each (default: the configuration's, or the cores)")
       ->check(CLI::Range(1u, 64u));
+  app.add_option("--set", settings, "KEY=VALUE: a key of cassandra.yaml and its value in YAML, instead of the file's")
+      ->allow_extra_args(false);
+  app.add_option("--storage-directory", options.storage_directory,
+                 "Parent of the directories that the configuration does not name (default: data)");
+  app.add_option("--log-level", options.log_level, "TRACE, DEBUG, INFO, WARN, ERROR or OFF (default: INFO)");
   app.add_option("--join-ring", options.join_ring,
                  "false: the node takes no tokens and coordinates only, as Cassandra with -Dcassandra.join_ring=false");
   app.add_option("-p,--pid-file", pid_file, "Write the process id here once clients can connect");
@@ -73,6 +80,14 @@ int main(int argc, char** argv) {
     return code == 0 ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
   }
 
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      std::cerr << "cassandra-like: --set " << setting << ": write KEY=VALUE" << std::endl;
+      return static_cast<int>(cassandra_like::StartFailure::kConfig);
+    }
+    options.overrides.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
   if (options.config_file.empty()) {
     if (const char* directory = getenv("CASSANDRA_CONF")) options.config_file = directory;
   }

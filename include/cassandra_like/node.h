@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cassandra_like {
 
@@ -21,6 +23,10 @@ struct NodeOptions {
   // Without either, Cassandra's defaults hold.
   std::string config;
   std::string config_file;
+  // Keys of the configuration with values in YAML, instead of those that the text or the file has.
+  std::vector<std::pair<std::string, std::string>> overrides;
+  // The parent of the directories that the configuration does not name; empty: "data".
+  std::string storage_directory;
   // Overrides the configuration when it is not 0.
   unsigned shards = 0;
   // Speaks with other nodes on storage_port, as the daemon does. Off: the node is alone, and that port stays free.
@@ -29,6 +35,8 @@ struct NodeOptions {
   bool join_ring = true;
   // Writes system.log and standard output as the daemon does. Off: the program's own log sink (base/log.h) gets the lines.
   bool install_logging = false;
+  // ROOT's level then: TRACE, DEBUG, INFO, WARN, ERROR, OFF.
+  std::string log_level = "INFO";
 };
 
 // Why start() returned nullptr.

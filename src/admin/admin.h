@@ -66,7 +66,7 @@ struct AdminHooks {
   std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;
   std::function<std::vector<std::pair<std::string, std::string>>()> settings;  // cassandra.yaml keys and values in use
   // The seeds of the configuration file as it is now, for `nodetool reloadseeds`.
-  std::function<Task<Result<std::vector<InetAddressAndPort>>>()> read_seeds;
+  std::function<Result<std::vector<InetAddressAndPort>>()> read_seeds;
 };
 
 // The parts of one node, by shard.

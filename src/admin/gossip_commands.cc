@@ -35,25 +35,21 @@ Task<Answer> failure_detector(AdminContextPtr context, Parameters) {
 
 Task<Answer> enable_gossip(AdminContextPtr context, Parameters) {
   MembershipService* membership = context->node.membership;
-  if (membership == nullptr) co_return no_cluster();
-  if (membership->is_gossip_running()) co_return Answer{};
+  if (membership == nullptr) return no_cluster();
+  if (membership->is_gossip_running()) return Answer{};
   LOG_WARN("Starting gossip by operator request");
-  Task<Status> task = membership->enable_gossip();
-  Status status = co_await task;
-  co_return done_or_failure(status, 400);
+  return done_or_failure(membership->enable_gossip(), 400);
 }
 
 Task<Answer> disable_gossip(AdminContextPtr context, Parameters) {
   MembershipService* membership = context->node.membership;
-  if (membership == nullptr) co_return no_cluster();
-  if (!membership->is_gossip_running()) co_return Answer{};
+  if (membership == nullptr) return no_cluster();
+  if (!membership->is_gossip_running()) return Answer{};
   LOG_WARN("Stopping gossip by operator request");
   if (context->hooks.binary_running && context->hooks.binary_running()) {
     LOG_WARN("Disabling gossip while native transport is still active is unsafe");
   }
-  Task<Status> task = membership->disable_gossip();
-  Status status = co_await task;
-  co_return done_or_failure(status, 400);
+  return done_or_failure(membership->disable_gossip(), 400);
 }
 
 Task<Answer> seeds(AdminContextPtr context, Parameters) {
@@ -66,17 +62,15 @@ Task<Answer> seeds(AdminContextPtr context, Parameters) {
 // A configuration that cannot be read changes nothing: "seeds" is null.
 Task<Answer> reload_seeds(AdminContextPtr context, Parameters) {
   MembershipService* membership = context->node.membership;
-  if (membership == nullptr || !context->hooks.read_seeds) co_return no_cluster();
-  Task<Result<std::vector<InetAddressAndPort>>> task = context->hooks.read_seeds();
-  Result<std::vector<InetAddressAndPort>> read = co_await task;
+  if (membership == nullptr || !context->hooks.read_seeds) return no_cluster();
+  Result<std::vector<InetAddressAndPort>> read = context->hooks.read_seeds();
   if (!read.ok()) {
     LOG_WARN("Error while getting seed node list: {}", read.error().message());
     Answer answer;
     answer.json = {{"seeds", nullptr}};
-    co_return answer;
+    return answer;
   }
-  if (context->stopped) co_return Answer{};
-  co_return seeds_answer(membership->reload_seeds(std::move(*read)));
+  return seeds_answer(membership->reload_seeds(std::move(*read)));
 }
 
 Task<Answer> assassinate(AdminContextPtr context, Parameters parameters) {
@@ -93,12 +87,10 @@ Task<Answer> assassinate(AdminContextPtr context, Parameters parameters) {
 Task<Answer> join(AdminContextPtr context, Parameters) {
   MembershipService* membership = context->node.membership;
   if (membership == nullptr || membership->has_joined()) {
-    co_return refuse(400, "This node has already joined the ring.");
+    return refuse(400, "This node has already joined the ring.");
   }
   LOG_INFO("Joining ring by operator request");
-  Task<Status> task = membership->join_ring();
-  Status status = co_await task;
-  co_return done_or_failure(status, 400);
+  return done_or_failure(membership->join_ring(), 400);
 }
 
 }  // namespace cassandra_like::admin

@@ -86,6 +86,8 @@ Task<HintsStatistics> sum_hints(AdminContextPtr context) {
     total.failed += part.failed;
     total.timed_out += part.timed_out;
     total.overflowed += part.overflowed;
+    total.expired += part.expired;
+    total.damaged += part.damaged;
   }
   co_return total;
 }

@@ -104,6 +104,8 @@ void add_replication(PrometheusText& text, const CoordinatorStatistics& c, const
   counter(text, "cassandra_hints_timed_out_total", "Hints that were not answered in time", h.timed_out);
   counter(text, "cassandra_hints_overflowed_total", "Writes without a hint for want of window, room or disk",
           h.overflowed);
+  counter(text, "cassandra_hints_expired_total", "Hints that were not sent because they were too old", h.expired);
+  counter(text, "cassandra_hints_damaged_total", "Hints that were not sent because their file is damaged", h.damaged);
 }
 
 constexpr std::pair<ConnectionType, const char*> kConnectionTypes[] = {

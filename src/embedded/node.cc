@@ -31,17 +31,22 @@ HostFacts host_facts() {
   return facts;
 }
 
-Result<Config> read_config(const NodeOptions& options) {
+Result<Config> read_config(const NodeOptions& options, Disk& disk) {
   HostFacts facts = host_facts();
-  Result<Config> config = [&] {
-    if (!options.config.empty() || options.config_file.empty()) return parse_config(options.config, "config", facts);
-    // Only to read the file: the shards' own runtime is made when their number is known.
-    auto runtime = LinuxRuntime::create(1);
-    return load_config(runtime->shard(0).disk, options.config_file, facts);
-  }();
+  facts.overrides = options.overrides;
+  if (!options.storage_directory.empty()) facts.storage_directory = options.storage_directory;
+  const bool is_text = !options.config.empty() || options.config_file.empty();
+  Result<Config> config =
+      is_text ? parse_config(options.config, "config", facts) : load_config(disk, options.config_file, facts);
   if (config.ok() && options.shards != 0) config->shards = options.shards;
   if (config.ok() && !options.join_ring) config->join_ring = false;
   return config;
+}
+
+// The shards' own runtime is made when their number is known.
+Result<Config> read_config(const NodeOptions& options) {
+  auto runtime = LinuxRuntime::create(1);
+  return read_config(options, runtime->shard(0).disk);
 }
 
 void log_config(const Config& config) {
@@ -113,8 +118,8 @@ T block_on(LinuxRuntime& runtime, Task<T> (*make)(void*), void* argument) {
 
 class NodeImpl : public Node {
  public:
-  NodeImpl(Config config, bool serve_peers)
-      : config_(std::move(config)), serve_peers_(serve_peers), runtime_(LinuxRuntime::create(config_.shards)) {}
+  NodeImpl(Config config, NodeOptions options)
+      : config_(std::move(config)), options_(std::move(options)), runtime_(LinuxRuntime::create(config_.shards)) {}
   ~NodeImpl() override { stop(); }
 
   Status open() {
@@ -156,7 +161,8 @@ class NodeImpl : public Node {
       if (!reason.ok()) LOG_ERROR("{}", reason.error().message());
       node->finish(reason.ok());
     };
-    hooks.serve_peers = node->serve_peers_;
+    hooks.read_config = [node](Disk& disk) { return read_config(node->options_, disk); };
+    hooks.serve_peers = node->options_.serve_peers;
     return ClusterNode::start(node->runtime_.get(), node->config_, std::move(hooks));
   }
   static Task<Status> stop_task(void* self) { return stop_and_destroy(static_cast<NodeImpl*>(self)); }
@@ -170,7 +176,7 @@ class NodeImpl : public Node {
   }
 
   Config config_;
-  const bool serve_peers_;
+  const NodeOptions options_;
   std::unique_ptr<LinuxRuntime> runtime_;
   std::unique_ptr<ClusterNode> node_;
   uint16_t native_port_ = 0, admin_port_ = 0;
@@ -206,6 +212,9 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
       return fail(StartFailure::kConfig, config->error_at("log_directory", what).message());
     }
   }
+  if (options.install_logging && !set_logging_level("ROOT", options.log_level)) {
+    return fail(StartFailure::kConfig, options.log_level + " is no log level: write TRACE, DEBUG, INFO, WARN, ERROR or OFF");
+  }
   log_config(*config);
   if (options.install_logging && geteuid() == 0) {
     LOG_WARN("Running as root: whoever takes over the node has the machine; run it as a user of its own");
@@ -213,7 +222,7 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
   if (Status status = check_address_space(*config); !status.ok()) {
     return fail(StartFailure::kConfig, status.error().message());
   }
-  auto node = std::make_unique<NodeImpl>(std::move(*config), options.serve_peers);
+  auto node = std::make_unique<NodeImpl>(std::move(*config), options);
   if (Status status = node->open(); !status.ok()) {
     ErrorCode code = status.error().code();
     bool config_error = code == ErrorCode::kConfigError || code == ErrorCode::kIo;

@@ -113,7 +113,14 @@ AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
     result.replicas.push_back(&node.replica(i));
     result.coordinators.push_back(&node.coordinator(i));
     result.processors.push_back(&node.processor(i));
+    if (node.membership() == nullptr) continue;
+    result.messengers.push_back(node.messenger(i));
+    result.hints.push_back(node.hints(i));
   }
+  result.membership = node.membership();
+  result.schema_sync = node.schema_sync();
+  result.hints_control = node.hints_control();
+  result.dynamic_snitch = node.config().dynamic_snitch;
   result.engine_options = engine_options(node.config());
   result.snitch = snitch_class(node.config());
   result.has_passwords = node.config().authenticator.short_name() == "PasswordAuthenticator";
@@ -144,6 +151,7 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   hooks.set_logging_level = [](const std::string& logger, const std::string& level) {
     return set_logging_level(logger, level);
   };
+  hooks.read_seeds = [n] { return n->read_seeds(); };
   hooks.settings = [n] { return n->config().settings(); };
   return hooks;
 }

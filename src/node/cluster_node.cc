@@ -58,6 +58,7 @@ class ClusterNodeImpl : public ClusterNode {
   MembershipService* membership() override { return membership_.get(); }
   SchemaSync* schema_sync() override { return schema_sync_.get(); }
 
+  Result<std::vector<InetAddressAndPort>> read_seeds() override;
   Task<Status> refresh_size_estimates() override;
   Task<Status> replay_batchlog() override;
   Task<Status> enable_binary() override;
@@ -231,6 +232,12 @@ void ClusterNodeImpl::connect_parts(unsigned shard) {
   parts_[shard].processor->set_peers(std::move(processors));
   parts_[shard].server->set_peers(std::move(servers));
   add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+}
+
+Result<std::vector<InetAddressAndPort>> ClusterNodeImpl::read_seeds() {
+  if (!hooks_.read_config) return invalid("The node has no configuration file");
+  ASSIGN_OR_RETURN(const Config config, hooks_.read_config(runtime_.shard(0).disk));
+  return seed_addresses(config);
 }
 
 // Handlers first: a peer may connect as soon as somebody listens.

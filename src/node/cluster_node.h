@@ -25,6 +25,8 @@ namespace cassandra_like {
 struct ClusterNodeHooks {
   // Somebody asked the node to end: stopdaemon, or a failure policy (then with its error).
   std::function<void(const Status& reason)> on_stop_requested;
+  // The configuration as its file has it now, for `nodetool reloadseeds`.
+  std::function<Result<Config>(Disk&)> read_config;
   bool serve_admin = true;
   // Listens to other nodes on storage_port and takes part in gossip. Otherwise the node is alone for ever.
   bool serve_peers = false;
@@ -51,6 +53,8 @@ class ClusterNode {
   virtual MembershipService* membership() = 0;
   virtual SchemaSync* schema_sync() = 0;
 
+  // The seeds of the configuration file as it is now.
+  virtual Result<std::vector<InetAddressAndPort>> read_seeds() = 0;
   // system.size_estimates and table_estimates, now. They are kept up to date by themselves every five minutes.
   virtual Task<Status> refresh_size_estimates() = 0;
   // Logged batches that should have ended are finished, on every shard.

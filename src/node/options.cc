@@ -145,6 +145,15 @@ Result<InetAddressAndPort> endpoint(const Config& config, const char* key, const
 
 }  // namespace
 
+Result<std::vector<InetAddressAndPort>> seed_addresses(const Config& config) {
+  std::vector<InetAddressAndPort> seeds;
+  for (const std::string& seed : config.seeds) {
+    ASSIGN_OR_RETURN(auto address, endpoint(config, "seed_provider", seed, config.storage_port));
+    seeds.push_back(address);
+  }
+  return seeds;
+}
+
 Result<MembershipOptions> membership_options(const Config& config, const LocalNode& node, const Uuid& schema_version) {
   MembershipOptions options;
   ASSIGN_OR_RETURN(const InetAddressAndPort local,
@@ -154,10 +163,7 @@ Result<MembershipOptions> membership_options(const Config& config, const LocalNo
                             config.native_transport_port));
   options.gossip.local = local;
   options.gossip.cluster = config.cluster_name;
-  for (const std::string& seed : config.seeds) {
-    ASSIGN_OR_RETURN(auto address, endpoint(config, "seed_provider", seed, config.storage_port));
-    options.gossip.seeds.push_back(address);
-  }
+  ASSIGN_OR_RETURN(options.gossip.seeds, seed_addresses(config));
   options.gossip.ring_delay_ms = config.ring_delay.count();
   options.gossip.detector.phi_convict_threshold = config.phi_convict_threshold;
   options.membership.local = local;

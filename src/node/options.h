@@ -21,6 +21,8 @@ CoordinatorOptions coordinator_options(const Config& config);
 HintsOptions hints_options(const Config& config);
 LinkOptions link_options(const Config& config);
 // kConfigError for an address or a file that cannot be read.
+// kConfigError when a seed is no numeric address.
+Result<std::vector<InetAddressAndPort>> seed_addresses(const Config& config);
 Result<MembershipOptions> membership_options(const Config& config, const LocalNode& node, const Uuid& schema_version);
 std::string snitch_class(const Config& config);  // with its package
 

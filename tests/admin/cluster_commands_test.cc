@@ -47,17 +47,18 @@ class PlayedMembership : public MembershipService {
     gossiper_.detector().interpret(node(2), kNow.nanos + 2'000'000'000);
   }
 
-  void handle_verbs() override {}
+  void handle_verbs(Messenger&) override {}
   Task<Status> start() override { return Task<Status>(Status()); }
   Task<void> stop() override { co_return; }
-  Task<Status> enable_gossip() override { return turn(true); }
-  Task<Status> disable_gossip() override { return turn(false); }
+  Task<void> halt() override { co_return; }
+  Status enable_gossip() override { return turn(true); }
+  Status disable_gossip() override { return turn(false); }
   Task<Status> assassinate(InetAddressAndPort endpoint) override {
     return Task<Status>(Status(Error(ErrorCode::kServerError, "Endpoint still alive: " + endpoint.to_string())));
   }
-  Task<Status> join_ring() override {
+  Status join_ring() override {
     has_joined_ = true;
-    return Task<Status>(Status());
+    return {};
   }
   std::vector<InetAddressAndPort> reload_seeds(std::vector<InetAddressAndPort> seeds) override {
     return gossiper_.reload_seeds(seeds);
@@ -66,6 +67,7 @@ class PlayedMembership : public MembershipService {
   void set_schema_version(const Uuid&) override {}
   bool is_gossip_running() const override { return is_running_; }
   bool has_joined() const override { return has_joined_; }
+  std::vector<InetAddressAndPort> live_peers() const override { return {node(2)}; }
   const Gossiper& gossiper() const override { return gossiper_; }
   const Membership& membership() const override { return membership_; }
 
@@ -73,9 +75,9 @@ class PlayedMembership : public MembershipService {
   bool has_joined_ = true;
 
  private:
-  Task<Status> turn(bool on) {
+  Status turn(bool on) {
     is_running_ = on;
-    return Task<Status>(Status());
+    return {};
   }
   static Gossiper::Config gossip_config() {
     Gossiper::Config config;
@@ -250,9 +252,9 @@ TEST_F(ClusterCommands, FailureDetector) {
 TEST_F(ClusterCommands, SeedsAreReadAgain) {
   EXPECT_EQ(get("/v1/seeds").json, Json::parse(R"({"seeds": [{"address": "127.0.0.2", "port": 7000}]})"));
   using Seeds = Result<std::vector<InetAddressAndPort>>;
-  context_->hooks.read_seeds = [] { return Task<Seeds>(Seeds({node(1), node(3)})); };
+  context_->hooks.read_seeds = [] { return Seeds({node(1), node(3)}); };
   EXPECT_EQ(post("/v1/seeds/reload").json, Json::parse(R"({"seeds": [{"address": "127.0.0.3", "port": 7000}]})"));
-  context_->hooks.read_seeds = [] { return Task<Seeds>(Seeds(invalid("no such file"))); };
+  context_->hooks.read_seeds = [] { return Seeds(invalid("no such file")); };
   EXPECT_EQ(post("/v1/seeds/reload").json, Json::parse(R"({"seeds": null})"));
   EXPECT_EQ(get("/v1/seeds").json["seeds"][0]["address"], "127.0.0.3");
 }
