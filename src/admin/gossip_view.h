@@ -1,4 +1,4 @@
-// What this node tells others of itself and has heard of them: Cassandra's application states, node by node.
+// The things that this node tells others of itself and has heard of them: Cassandra's application states, node by node.
 //
 // Gossip lives on shard 0; the functions may be called on any shard. A node that is alone has states of its own, too: its
 // heartbeat stands still, and their versions only tell the order in which a starting node sets them.

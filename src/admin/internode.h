@@ -1,4 +1,4 @@
-// What the shards' messengers have sent to other nodes and received from them, as one: netstats, tpstats,
+// The messages that the shards have sent to other nodes and received from them, as one sum: netstats, tpstats,
 // system_views.internode_inbound and internode_outbound, metrics.
 #pragma once
 

@@ -130,7 +130,7 @@ void add_peer_key(ViewRows& rows, const InetAddressAndPort& peer, const NodeLoca
   rows.set("dc", where.datacenter).set("rack", where.rack);
 }
 
-// What reserves of peers are in use is not kept by peer: null.
+// Reserves in use are not kept by peer: null.
 Task<VirtualRows> internode_outbound(AdminContextPtr context, TablePtr table) {
   Task<InternodeReport> report_task = report_internode(context);
   InternodeReport report = co_await report_task;

@@ -213,7 +213,8 @@ std::unique_ptr<Node> Node::start(const NodeOptions& options, std::string* error
     }
   }
   if (options.install_logging && !set_logging_level("ROOT", options.log_level)) {
-    return fail(StartFailure::kConfig, options.log_level + " is no log level: write TRACE, DEBUG, INFO, WARN, ERROR or OFF");
+    return fail(StartFailure::kConfig,
+                options.log_level + " is no log level: write TRACE, DEBUG, INFO, WARN, ERROR or OFF");
   }
   log_config(*config);
   if (options.install_logging && geteuid() == 0) {
