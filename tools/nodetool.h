@@ -115,6 +115,7 @@ void run_getseeds(Session&);
 void run_reloadseeds(Session&);
 void run_assassinate(Session&);
 void run_join(Session&);
+void run_resetlocalschema(Session&);
 void run_listpendinghints(Session&);
 void run_truncatehints(Session&);
 void run_pausehandoff(Session&);

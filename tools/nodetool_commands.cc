@@ -254,7 +254,7 @@ const std::vector<Command> kCommands = {
     {"resetfullquerylog",
      "Stop the full query log and clean files in the configured full query log directory from cassandra.yaml as well "
      "as JMX"},
-    {"resetlocalschema", "Reset node's local schema and resync"},
+    {"resetlocalschema", "Reset node's local schema and resync", run_resetlocalschema, {}, "", "", 0},
     {"resumehandoff", "Resume hints delivery process", run_resumehandoff, {}, "", "", 0},
     {"ring",
      "Print information about the token ring",

@@ -51,6 +51,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/seeds/reload", reload_seeds},
     {"POST", "/v1/assassinate", assassinate},
     {"POST", "/v1/join", join},
+    {"POST", "/v1/schema/reset", reset_schema},
     {"GET", "/v1/hints", hints},
     {"POST", "/v1/hints/truncate", truncate_hints},
     {"GET", "/v1/handoff", handoff},

@@ -58,6 +58,7 @@ Task<Answer> seeds(AdminContextPtr context, Parameters parameters);
 Task<Answer> reload_seeds(AdminContextPtr context, Parameters parameters);
 Task<Answer> assassinate(AdminContextPtr context, Parameters parameters);
 Task<Answer> join(AdminContextPtr context, Parameters parameters);
+Task<Answer> reset_schema(AdminContextPtr context, Parameters parameters);
 // hint_commands.cc
 Task<Answer> hints(AdminContextPtr context, Parameters parameters);
 Task<Answer> truncate_hints(AdminContextPtr context, Parameters parameters);

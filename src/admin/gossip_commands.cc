@@ -1,4 +1,4 @@
-// failure_detector, seeds, gossip, assassinate, join: orders to gossip, and what it thinks of the others.
+// failure_detector, seeds, gossip, assassinate, join, schema: orders to gossip, and what it thinks of the others.
 #include "admin/api.h"
 #include "base/log.h"
 
@@ -91,6 +91,14 @@ Task<Answer> join(AdminContextPtr context, Parameters) {
   }
   LOG_INFO("Joining ring by operator request");
   return done_or_failure(membership->join_ring(), 400);
+}
+
+Task<Answer> reset_schema(AdminContextPtr context, Parameters) {
+  SchemaSync* sync = context->node.schema_sync;
+  if (sync == nullptr) co_return no_cluster();
+  Task<Status> task = sync->reset();
+  Status status = co_await task;
+  co_return done_or_failure(status);
 }
 
 }  // namespace cassandra_like::admin

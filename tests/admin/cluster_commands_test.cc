@@ -101,7 +101,14 @@ class PlayedMembership : public MembershipService {
 
 class PlayedSchemaSync : public SchemaSync {
  public:
-  void handle_verbs(Messenger&) override {}
+  void handle_verbs(Messenger&, ShardRuntime&, Replica&) const override {}
+  void hurry() override {}
+  std::map<std::string, std::vector<InetAddressAndPort>> outstanding() const override { return {}; }
+  Task<Status> reset(Duration) override {
+    ++resets_;
+    return Task<Status>(resets_ == 1 ? Status() : Status(Error(ErrorCode::kServerError, "No live node")));
+  }
+  const SchemaSyncStatistics& statistics() const override { return statistics_; }
   void on_version(const InetAddressAndPort&, const Uuid&) override {}
   void on_gone(const InetAddressAndPort&) override {}
   Task<Status> await_agreement(Duration) override { return Task<Status>(Status()); }
@@ -111,6 +118,10 @@ class PlayedSchemaSync : public SchemaSync {
         {{"aa789ad3-3a74-3a3e-b572-9a1d98e4039c", live}, {"UNREACHABLE", unreachable}});
   }
   Task<void> stop() override { co_return; }
+
+ private:
+  int resets_ = 0;
+  SchemaSyncStatistics statistics_;
 };
 
 class PlayedHints : public Hints {
@@ -257,6 +268,13 @@ TEST_F(ClusterCommands, SeedsAreReadAgain) {
   context_->hooks.read_seeds = [] { return Seeds(invalid("no such file")); };
   EXPECT_EQ(post("/v1/seeds/reload").json, Json::parse(R"({"seeds": null})"));
   EXPECT_EQ(get("/v1/seeds").json["seeds"][0]["address"], "127.0.0.3");
+}
+
+TEST_F(ClusterCommands, SchemaIsReset) {
+  EXPECT_EQ(post("/v1/schema/reset").status, 200);
+  Reply failed = post("/v1/schema/reset");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.json, Json({{"error", "No live node"}}));
 }
 
 TEST_F(ClusterCommands, Assassinate) {
