@@ -43,6 +43,8 @@ class PlayedMembership : public MembershipService {
     EXPECT_TRUE(gossiper_.start(kGeneration, {{ApplicationState::kReleaseVersion, "5.0.9"}}, kNow).ok());
     gossiper_.on_ack2(node(2), {{{node(2), member(2)}, {node(3), member(3)}}}, kNow.millis, kNow);
     gossiper_.on_echo_answered(node(2), kNow);
+    gossiper_.on_echo_answered(node(3), kNow);
+    gossiper_.on_shutdown(node(3), {}, kNow);
     gossiper_.detector().report(node(2), kNow.nanos);
     gossiper_.detector().interpret(node(2), kNow.nanos + 2'000'000'000);
   }
@@ -65,6 +67,7 @@ class PlayedMembership : public MembershipService {
   }
   void set_rpc_ready(bool) override {}
   void set_schema_version(const Uuid&) override {}
+  void set_load(uint64_t) override {}
   bool is_gossip_running() const override { return is_running_; }
   bool has_joined() const override { return has_joined_; }
   std::vector<InetAddressAndPort> live_peers() const override { return {node(2)}; }
@@ -355,7 +358,7 @@ TEST_F(ClusterCommands, Views) {
       testing::UnorderedElementsAre(ElementsAre(host_id(3).to_string(), "127.0.0.3", "dc1", "r3", "DOWN", "3"),
                                     ElementsAre(host_id(9).to_string(), "null", "Unknown", "Unknown", "Unknown", "1")));
   EXPECT_THAT(cql("SELECT address, status_with_port, rack FROM system_views.gossip_info WHERE address = '127.0.0.3'"),
-              ElementsAre(ElementsAre("127.0.0.3", "NORMAL,3000", "r3")));
+              ElementsAre(ElementsAre("127.0.0.3", "shutdown,true", "r3")));
 }
 
 }  // namespace
