@@ -1,4 +1,7 @@
 // Reads from several replicas of simulated machines: levels, failures, differences and their repair, limits, ranges.
+#include <algorithm>
+
+#include "messaging/read_response.h"
 #include "replicated_read_fixture.h"
 
 namespace cassandra_like::test {
@@ -98,6 +101,53 @@ TEST(ReplicatedRead, TakesAnAnswerThatIsNoneForAFailure) {
   EXPECT_EQ(cluster.read(0, cluster.command({}), kQuorum), failed);
 }
 
+TEST(ReplicatedRead, TakesRowsThatDoNotDecodeForAFailure) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  const auto nonsense = [](InboundMessage) -> Task<VerbResult> {
+    DataResponse response;
+    response.data() += BytesView("\0\1\1a\0nonsense", 13);
+    return VerbResult::answer(SharedBytes::copy_of(response.finish()));
+  };
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kRangeReq, nonsense);
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kQuorum),
+            (Lines{"Operation failed - received 1 responses and 1 failures: UNKNOWN from /10.0.0.2:7000 [QUORUM 1/2] "
+                   ".2=0"}));
+}
+
+TEST(ReplicatedRead, SpeculatesAsTheTableSays) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  auto table = std::make_shared<TableMetadata>(*cluster.table("t"));
+  ReadCommand command = cluster.command({"a"});
+  table->params.speculative_retry = "ALWAYS";
+  command.table = table;
+  EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.asked(), 2);
+  table = std::make_shared<TableMetadata>(*table);
+  table->params.speculative_retry = "NEVER";
+  command.table = table;
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, CoordinatorNode::silence());
+  EXPECT_EQ(cluster.read(0, command, kQuorum),
+            (Lines{"Operation timed out - received only 1 responses. [QUORUM 1/2]"}));
+  EXPECT_EQ(cluster.asked(), 3);
+}
+
+TEST(ReplicatedRead, HasATimeForSoManyRows) {
+  ReadCluster cluster(3);
+  for (int c = 0; c < 20'500; c += 500) {
+    Update update = cluster.update("a").at(10);
+    for (int i = c; i < c + 500; ++i) update.row(i).cell("v", "x");
+    cluster.put({0, 1, 2}, std::move(update));
+  }
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, cluster.slow(i, 3s));
+  ReadCommand command = cluster.command({"a"});
+  EXPECT_EQ(cluster.read(0, command, kQuorum),
+            (Lines{"Operation timed out - received only 1 responses. [QUORUM 1/2]"}));
+  command.rows_of_deadline = 10'000;
+  EXPECT_EQ(cluster.read(0, command, kQuorum).size(), 20'501U);
+}
+
 TEST(ReplicatedRead, TimesOutWhenARepairIsNotAcknowledged) {
   ReadCluster cluster(3);
   cluster.put({0}, cluster.row("a", "x"));
@@ -130,6 +180,15 @@ TEST(ReplicatedRead, OfStaleReplicasFindsTheNewestAndRepairsThem) {
   EXPECT_EQ(cluster.asked(), asked + 2);  // the digests are the same now
 }
 
+// A read that was answered with a write is followed by none that is not.
+TEST(ReplicatedRead, AtAQuorumIsMonotonic) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "old", 10));
+  cluster.put({0}, cluster.row("a", "new", 20));
+  EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=new@20"}));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(cluster.read(i, "a", kQuorum), (Lines{"a", "  1: v=new@20"})) << i;
+}
+
 TEST(ReplicatedRead, WithoutReadRepairLeavesReplicasAsTheyAre) {
   ReadCluster cluster(3);
   cluster.put({1, 2}, cluster.row("a", "x"));
@@ -158,8 +217,9 @@ TEST(ReplicatedRead, DoesNotSendTombstonesThatMayBePurged) {
 
 TEST(ReplicatedRead, AsksForMoreWhenRowsOfAnAnswerAreDeletedElsewhere) {
   ReadCluster cluster(3);
-  for (int c = 0; c < 20; ++c) cluster.put({0, 1, 2}, cluster.update("a").at(10).row(c).cell("v", "x"));
+  for (int c = 0; c < 20; ++c) cluster.put({0, 1}, cluster.update("a").at(10).row(c).cell("v", "x"));
   for (int c = 0; c < 15; ++c) cluster.put({2}, cluster.update("a").at(20).row(c).delete_row());
+  for (int c = 17; c < 20; ++c) cluster.put({2}, cluster.update("a").at(10).row(c).cell("v", "x"));
   ReadCommand command = cluster.command({"a"});
   command.limits.rows = 3;
   EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  15: v=x@10", "  16: v=x@10", "  17: v=x@10"}));
@@ -232,11 +292,28 @@ TEST(ReplicatedRead, OfARangeReadsAllPartsOfTheRingInTheirOrder) {
   EXPECT_EQ(pages, all);
 }
 
-TEST(ReplicatedRead, OfCountersMergesTheirShards) {
+TEST(ReplicatedRead, OfARangeOfLargeRowsReadsAheadAPartOfThem) {
   ReadCluster cluster(3);
-  cluster.put({0, 1, 2}, cluster.row("a", "x"));
-  ReadCommand command = cluster.command({"a"}, "n");
-  EXPECT_EQ(cluster.read(0, command, kQuorum), Lines{});
+  const std::string large(200'000, 'x');
+  for (char c = 'a'; c <= 'z'; ++c) cluster.put({0, 1, 2}, cluster.row(std::string(1, c), large));
+  cluster.put({1}, cluster.row("lacking", "x"));
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kAll).size(), 54U);
+  EXPECT_EQ(cluster.having("lacking"), "0 1 2");
+}
+
+TEST(ReplicatedRead, OfOneRowOfEachPartitionStopsBehindIt) {
+  ReadCluster cluster(3);
+  for (const char* key : {"a", "b", "c"}) {
+    for (int c = 1; c <= 3; ++c) cluster.put({0, 1}, cluster.update(key).at(10).row(c).cell("v", "x"));
+  }
+  cluster.put({2}, cluster.update("b").at(20).row(1).delete_row());
+  ReadCommand command = cluster.command({});
+  command.limits.per_partition = 1;
+  Lines rows = cluster.read(0, command, kAll);
+  EXPECT_EQ(rows.size(), 6U);
+  const auto b = std::find(rows.begin(), rows.end(), "b");
+  ASSERT_NE(b, rows.end());
+  EXPECT_EQ(*(b + 1), "  2: v=x@10");
 }
 
 // ---- Conditions
