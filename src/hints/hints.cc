@@ -20,6 +20,9 @@ namespace {
 // How often nodes that live are looked at: their hints of the time between, a retry after a failure, the end of a pause
 // (HintsService.startDispatch).
 constexpr std::chrono::seconds kHintsTick(10);
+// How often a node whose schema differs is looked at, and for how long.
+constexpr std::chrono::milliseconds kSchemaTick(200);
+constexpr int64_t kLongestSchemaWait = 60'000'000'000;
 constexpr int64_t kHintsCleanupInterval = 3'600'000'000'000;
 // The buffers of a turn together (HintsService.MIN_BUFFER_SIZE).
 constexpr size_t kMostBufferedHints = size_t{32} << 20;
@@ -35,6 +38,7 @@ struct HintsPeer {
   HintsStore store;
   std::optional<InetAddressAndPort> address;  // none: it is no member of the cluster, as far as is known
   bool alive = false;
+  int64_t up_since = 0;    // monotonic, nanoseconds
   int64_t down_since = 0;  // monotonic, nanoseconds; 0: it is not known to be down
   bool left = false;
   HintsDispatcher* dispatcher = nullptr;  // while its hints are sent
@@ -73,6 +77,7 @@ class HintsService final : public Hints {
  private:
   struct Writing {
     std::vector<HintsPeerPtr> peers;
+    Status status;
     Promise<Status> done;
   };
 
@@ -102,6 +107,9 @@ class HintsService final : public Hints {
 
   void tick_soon();
   void tick();
+  void send_to_all();
+  bool waits_for_schema(const HintsPeer& peer) const;
+  void schema_tick_soon();
   static Task<void> remove_expired(HintsService* self, HintsPeerPtr peer);
   static Task<int64_t> latest_expiry(HintsService* self, std::string path);
 
@@ -125,6 +133,7 @@ class HintsService final : public Hints {
   Gate running_;  // sending, finishing files
   bool stopping_ = false;
   TimerId tick_timer_ = 0;
+  TimerId schema_timer_ = 0;
   int64_t last_cleanup_ = 0;
 };
 
@@ -142,7 +151,8 @@ Task<Status> HintsService::find_files(HintsService* self) {
   const std::string directory = control.options.directory;
   if (!self->runtime_.disk.exists(directory)) {
     CO_TRY(self->runtime_.disk.make_directories(directory));
-    CO_TRY(co_await self->runtime_.disk.sync_directory(directory.substr(0, directory.rfind('/') + 1)));
+    const size_t slash = directory.rfind('/');
+    if (slash != directory.npos) CO_TRY(co_await self->runtime_.disk.sync_directory(directory.substr(0, slash + 1)));
   }
   CO_ASSIGN_OR_RETURN(const auto entries, self->runtime_.disk.list(directory));
   for (const DirectoryEntry& entry : entries) {
@@ -191,6 +201,7 @@ Task<Status> HintsService::stop_all(HintsService* self) {
   self->flush();
   self->stopping_ = true;
   if (self->tick_timer_ != 0) self->runtime_.executor.cancel(std::exchange(self->tick_timer_, 0));
+  if (self->schema_timer_ != 0) self->runtime_.executor.cancel(std::exchange(self->schema_timer_, 0));
   for (auto& [id, peer] : self->peers_) {
     if (peer->dispatcher != nullptr) peer->dispatcher->abort();
     if (peer->store.is_writing()) self->close_writer(peer->store);
@@ -214,6 +225,7 @@ size_t HintsService::members() const {
 
 void HintsService::node_up(const Uuid& host_id, const InetAddressAndPort& address) {
   const HintsPeerPtr& peer = shared_peer(host_id);
+  if (!peer->alive || peer->address != address) peer->up_since = runtime_.clock.monotonic_nanos();
   peer->address = address;
   peer->alive = true;
   peer->down_since = 0;
@@ -320,12 +332,12 @@ void HintsService::flush() {
   for (const HintsPeerPtr& peer : dirty) peer->written = flush_peer(*peer);
   if (!dirty.empty()) tick_soon();
   for (Writing* one : writing) {
-    Status status;
     for (const HintsPeerPtr& peer : one->peers) {
-      if (!peer->written.ok()) status = peer->written;
+      if (!peer->written.ok()) one->status = peer->written;
     }
-    one->done.set(std::move(status));
   }
+  // Whoever is told may write again, and flush.
+  for (Writing* one : writing) one->done.set(std::move(one->status));
 }
 
 Status HintsService::flush_peer(HintsPeer& peer) {
@@ -387,8 +399,23 @@ Task<Status> HintsService::sync_all(HintsService* self, std::vector<Uuid> host_i
 
 // ---- sending
 
+bool HintsService::waits_for_schema(const HintsPeer& peer) const {
+  if (!peer.store.has_files() && !peer.store.is_writing()) return false;
+  return !control_->has_our_schema(*peer.address) &&
+         runtime_.clock.monotonic_nanos() - peer.up_since < kLongestSchemaWait;
+}
+
+void HintsService::schema_tick_soon() {
+  if (schema_timer_ != 0) return;
+  schema_timer_ = runtime_.executor.schedule(kSchemaTick, [this] {
+    schema_timer_ = 0;
+    send_to_all();
+  });
+}
+
 void HintsService::send_to(const HintsPeerPtr& peer) {
   if (peer->sending || !may_send(*peer) || !peer->address) return;
+  if (waits_for_schema(*peer)) return schema_tick_soon();
   if (peer->store.is_writing()) close_writer(peer->store);
   if (!peer->store.has_files() || !running_.enter()) return;
   peer->sending = true;
@@ -458,14 +485,18 @@ void HintsService::tick_soon() {
   });
 }
 
-void HintsService::tick() {
+void HintsService::send_to_all() {
   std::vector<HintsPeerPtr> peers;
   for (const auto& [id, peer] : peers_) peers.push_back(peer);
   for (const HintsPeerPtr& peer : peers) send_to(peer);
+}
+
+void HintsService::tick() {
+  send_to_all();
   const int64_t now = runtime_.clock.monotonic_nanos();
   if (control_->options.auto_cleanup && now - last_cleanup_ >= kHintsCleanupInterval) {
     last_cleanup_ = now;
-    for (const HintsPeerPtr& peer : peers) {
+    for (const auto& [id, peer] : peers_) {
       if (!peer->address && running_.enter()) spawn(remove_expired(this, peer));
     }
   }

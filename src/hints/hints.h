@@ -113,4 +113,10 @@ void set_throttle(HintsControl& control, uint64_t bytes_per_second);
 void set_window(HintsControl& control, int64_t millis);
 void set_datacenter_enabled(HintsControl& control, const std::string& datacenter, bool enabled);
 
+// The schema versions of this node and of the others, as gossip tells them. A node that returns may not know a table that was made
+// while it was away, and would drop that table's hints. So hints for a node wait until its version is this one's, or unknown,
+// but no longer than a minute: versions differ by design between releases.
+void note_schema_version(HintsControl& control, const Uuid& version);
+void note_schema_version_of(HintsControl& control, const InetAddressAndPort& node, const Uuid& version);
+
 }  // namespace cassandra_like

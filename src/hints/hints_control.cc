@@ -66,6 +66,12 @@ void HintsControl::note_timestamp(int64_t timestamp) {
   }
 }
 
+bool HintsControl::has_our_schema(const InetAddressAndPort& node) const {
+  std::lock_guard guard(mutex);
+  const auto known = schema_versions.find(node);
+  return !schema_version || known == schema_versions.end() || known->second == *schema_version;
+}
+
 std::shared_ptr<HintsControl> make_hints_control(HintsOptions options, unsigned shards) {
   return std::make_shared<HintsControl>(std::move(options), shards);
 }
@@ -82,6 +88,14 @@ void set_enabled(HintsControl& control, bool enabled) { control.enabled = enable
 void set_paused(HintsControl& control, bool paused) { control.paused = paused; }
 void set_throttle(HintsControl& control, uint64_t bytes_per_second) { control.throttle = bytes_per_second; }
 void set_window(HintsControl& control, int64_t millis) { control.window = millis; }
+void note_schema_version(HintsControl& control, const Uuid& version) {
+  std::lock_guard guard(control.mutex);
+  control.schema_version = version;
+}
+void note_schema_version_of(HintsControl& control, const InetAddressAndPort& node, const Uuid& version) {
+  std::lock_guard guard(control.mutex);
+  control.schema_versions[node] = version;
+}
 void set_datacenter_enabled(HintsControl& control, const std::string& datacenter, bool enabled) {
   std::lock_guard guard(control.mutex);
   std::erase(control.disabled_datacenters, datacenter);

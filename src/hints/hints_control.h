@@ -36,6 +36,8 @@ struct HintsControl {
   // A timestamp that no file of this node has, after all that note_timestamp() was told.
   int64_t take_timestamp(int64_t now_millis);
   void note_timestamp(int64_t timestamp);
+  // True also when one of the versions is not known.
+  bool has_our_schema(const InetAddressAndPort& node) const;
 
   const HintsOptions options;
   const unsigned shards;
@@ -49,6 +51,8 @@ struct HintsControl {
   mutable std::mutex mutex;
   std::vector<std::string> disabled_datacenters;      // under the mutex
   std::map<Uuid, std::shared_ptr<HintedNode>> nodes;  // under the mutex
+  std::optional<Uuid> schema_version;                 // under the mutex, as the next
+  std::map<InetAddressAndPort, Uuid> schema_versions;
 };
 
 }  // namespace cassandra_like

@@ -58,7 +58,7 @@ size_t hint_entry_size(int32_t gc_grace_seconds, size_t mutation_size);
 
 // Whether a hint may still be sent: later it could bring back what was deleted (hints.Hint.isLive).
 inline bool hint_is_live(int64_t created_millis, int32_t gc_grace_seconds, int64_t now_millis) {
-  return gc_grace_seconds > 0 && created_millis > now_millis - int64_t{gc_grace_seconds} * 1000;
+  return created_millis > now_millis - int64_t{gc_grace_seconds} * 1000;
 }
 
 class HintsFileReader {

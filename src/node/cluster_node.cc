@@ -272,6 +272,7 @@ MembershipListener ClusterNodeImpl::membership_listener() {
   listener.on_node = [this](const NodeChange& change) { tell_hints(change); };
   listener.on_driver_event = [this](const DriverEvent& event) { tell_drivers(event); };
   listener.on_schema_version = [this](const InetAddressAndPort& peer, const Uuid& version) {
+    note_schema_version_of(*hints_control_, peer, version);
     schema_sync_->on_version(peer, version);
   };
   listener.on_removed = [this] {
@@ -364,7 +365,9 @@ Task<Status> ClusterNodeImpl::join_cluster() {
         "listen_address {} is not private, and messages between nodes are not encrypted: let only nodes reach port {}",
         config_.listen_address, config_.storage_port);
   }
+  note_schema_version(*hints_control_, schema.current()->version());
   schema.add_listener([self](const SchemaDiff& diff) {
+    note_schema_version(*self->hints_control_, diff.schema->version());
     if (!self->draining_) self->membership_->set_schema_version(diff.schema->version());
   });
   Task<Status> starting = membership_->start();

@@ -86,6 +86,7 @@ HintsOptions hints_options(const Config& config) {
   options.max_bytes_per_host = config.max_hints_size_per_host;
   options.window_persistent = config.hint_window_persistent_enabled;
   options.auto_cleanup = config.auto_hints_cleanup_enabled;
+  options.file_version = config.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4 ? 2 : 3;
   return options;
 }
 

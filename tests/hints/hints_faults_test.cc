@@ -235,6 +235,35 @@ TEST(HintsFaults, ADiskThatFailsNowAndThenLosesNoneThatWasAcknowledged) {
   }
 }
 
+Task<void> write_once(Hints* hints, int64_t now, Texts* results) {
+  const std::vector<Uuid> to(1, host_id(1));
+  Status status = co_await hints->write(to, SerializedMutation(kMinimumToken, "text"), now, kTenDays);
+  results->push_back(status.ok() ? "ok" : "failed");
+}
+// Fails, makes the disk whole, writes again and flushes: as the first of two that wait for one flush.
+Task<void> write_again(Hints* hints, SimMachine* machine, int64_t now, Texts* results) {
+  co_await write_once(hints, now, results);
+  machine->faults().io_error_ppm = 0;
+  spawn(write_once(hints, now, results));
+  Status synced = co_await hints->sync(std::vector<Uuid>(1, host_id(1)));
+  results->push_back(synced.ok() ? "synced" : "not synced");
+}
+
+TEST(HintsFaults, AFailedWriteStaysFailedWhenTheNextSucceeds) {
+  HintsRig rig;
+  Texts first, second;
+  rig.on(0, [&](Hints& h) {
+    rig.node->machine->faults().io_error_ppm = 1'000'000;
+    const int64_t now = rig.node->runtime->shard(0).clock.wall_millis();
+    spawn(write_again(&h, rig.node->machine, now, &first));
+    spawn(write_once(&h, now, &second));
+  });
+  ASSERT_TRUE(rig.wait([&] { return first.size() == 3 && second.size() == 1; }));
+  EXPECT_THAT(first, ElementsAre("failed", "ok", "synced"));
+  EXPECT_THAT(second, ElementsAre("failed"));
+  EXPECT_EQ(rig.statistics().written, 1u);
+}
+
 // Counts what reaches a disk.
 class CountingFile final : public WriteFile {
  public:

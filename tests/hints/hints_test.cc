@@ -87,6 +87,34 @@ TEST(Hints, OfANodeThatLivesAreSentWithinTwentySeconds) {
   ASSERT_TRUE(rig.wait([&] { return rig.files().empty(); }));
 }
 
+// Its tables of the time between are pulled first; or it is of a release that has other versions.
+TEST(Hints, WaitForTheSchemaOfTheNodeButNotForEver) {
+  HintsRig rig(2);
+  rig.add_peer();
+  const InetAddressAndPort address = rig.peers[0]->endpoint();
+  note_schema_version(*rig.control, host_id(8));
+  note_schema_version_of(*rig.control, address, host_id(9));
+  ASSERT_EQ(rig.write(1, "of a table that it may not know", 1), "ok");
+  rig.up(1);
+  rig.pass(seconds(30));
+  EXPECT_THAT(rig.got, IsEmpty());
+  note_schema_version_of(*rig.control, address, host_id(8));
+  ASSERT_TRUE(rig.wait([&] { return rig.files().empty(); }, seconds(1)));
+  EXPECT_THAT(rig.got[kPeer1], SizeIs(1));
+
+  rig.down(1);
+  note_schema_version(*rig.control, host_id(7));
+  ASSERT_EQ(rig.write(1, "second"), "ok");
+  rig.up(1);
+  rig.pass(seconds(59));
+  EXPECT_THAT(rig.got[kPeer1], SizeIs(1));
+  rig.pass(seconds(2));
+  EXPECT_THAT(rig.got[kPeer1], SizeIs(2));
+  // From now on at each tick.
+  ASSERT_EQ(rig.write(1, "third"), "ok");
+  ASSERT_TRUE(rig.wait([&] { return rig.got[kPeer1].size() == 3; }, seconds(11)));
+}
+
 class HintsLives : public testing::TestWithParam<std::pair<unsigned, unsigned>> {};
 INSTANTIATE_TEST_SUITE_P(Shards, HintsLives,
                          testing::Values(std::pair(1u, 1u), std::pair(4u, 1u), std::pair(1u, 3u), std::pair(4u, 3u)),

@@ -12,6 +12,7 @@ struct Delivery {
   bool is_alive = false;
   const ReplayedMutation* replayed = nullptr;
   int64_t written_millis = 0;
+  std::vector<Uuid>* hinted = nullptr;  // the nodes that got a hint
 };
 
 // By message, or else as a hint.
@@ -30,7 +31,9 @@ Task<Status> deliver(RequestContext* context, Delivery delivery) {
   std::vector<Uuid> node(1, delivery.host_id);
   Task<Status> hinting =
       context->hints->write(std::move(node), mutation, delivery.written_millis, delivery.replayed->gc_grace_seconds);
-  co_return co_await hinting;
+  Status status = co_await hinting;
+  if (status.ok()) delivery.hinted->push_back(delivery.host_id);
+  co_return status;
 }
 
 // A mutation that this node calls invalid will never be applied anywhere.
@@ -49,6 +52,7 @@ Task<Status> replay_batch(RequestContext* context, std::vector<ReplayedMutation>
   if (!context->running.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   const ClusterSnapshotPtr cluster = context->cluster;
   Writes writes;
+  std::vector<Uuid> hinted;
   for (const ReplayedMutation& replayed : mutations) {
     const auto replicas = context->replicas_of(replayed.keyspace);
     if (replicas == nullptr) continue;  // dropped
@@ -60,13 +64,22 @@ Task<Status> replay_batch(RequestContext* context, std::vector<ReplayedMutation>
         writes.push_back(apply_here(context, &replayed));
         continue;
       }
-      const Delivery delivery{cluster->address(replica.endpoint), cluster->endpoint(replica.endpoint).host_id,
-                              replica.is_alive, &replayed, written_millis};
+      const Delivery delivery{cluster->address(replica.endpoint),
+                              cluster->endpoint(replica.endpoint).host_id,
+                              replica.is_alive,
+                              &replayed,
+                              written_millis,
+                              &hinted};
       writes.push_back(deliver(context, delivery));
     }
   }
   Task<Status> delivering = all_of(std::move(writes));
   Status status = co_await delivering;
+  if (status.ok() && !hinted.empty()) {
+    // The batch goes behind this: its hints are all that is left of it.
+    Task<Status> syncing = context->hints->sync(std::move(hinted));
+    status = co_await syncing;
+  }
   context->running.leave();
   co_return status;
 }
