@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/log_quota.h"
 #include "peers/peer_rows.h"
 
 namespace cassandra_like {
@@ -97,7 +98,8 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   };
 
   GossipTime time() const { return {here_.clock.monotonic_nanos(), here_.clock.wall_millis()}; }
-  static Task<VerbResult> take(MembershipServiceImpl* self, ShardRuntime* there, InboundMessage message);
+  static Task<VerbResult> take(MembershipServiceImpl* self, ShardRuntime* there, std::shared_ptr<LogQuota> log,
+                               InboundMessage message);
   static Task<VerbResult> answer_echo(MembershipServiceImpl* self, ShardRuntime* there);
   void receive(GossipMessage message);
   void on_response(InboundMessage& response) override;
@@ -141,25 +143,32 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
 
 void MembershipServiceImpl::handle_verbs(Messenger& messenger) {
   ShardRuntime* there = &runtime_.shard(messenger.shard());
+  auto log = std::make_shared<LogQuota>();
   for (Verb verb : {Verb::kGossipDigestSyn, Verb::kGossipDigestAck, Verb::kGossipDigestAck2, Verb::kGossipShutdown}) {
-    messenger.handle(verb, [this, there](InboundMessage message) { return take(this, there, std::move(message)); });
+    messenger.handle(verb,
+                     [this, there, log](InboundMessage message) { return take(this, there, log, std::move(message)); });
   }
   messenger.handle(Verb::kEchoReq, [this, there](InboundMessage) { return answer_echo(this, there); });
 }
 
-Task<VerbResult> MembershipServiceImpl::take(MembershipServiceImpl* self, ShardRuntime* there, InboundMessage message) {
+// The message counts in its connection's receive queue until shard 0 has taken it.
+Task<VerbResult> MembershipServiceImpl::take(MembershipServiceImpl* self, ShardRuntime* there,
+                                             std::shared_ptr<LogQuota> log, InboundMessage message) {
   Result<GossipMessage> decoded = decode(message, there->clock.wall_millis());
   if (!decoded.ok()) {
-    LOG_WARN("{}: {}: the message is dropped", message.from.to_string(), decoded.error().message());
-    return VerbResult::nothing();
+    if (auto more = log->take(there->clock.monotonic_nanos())) {
+      LOG_WARN("{}: {}: the message is dropped{}", message.from.to_string(), decoded.error().message(), *more);
+    }
+    co_return VerbResult::nothing();
   }
-  auto receive = [self, message = std::move(*decoded)]() mutable { self->receive(std::move(message)); };
-  if (there == &self->here_) {
-    receive();
-  } else {
-    self->here_.executor.post(std::move(receive));
-  }
-  return VerbResult::nothing();
+  GossipMessage* whole = &*decoded;
+  auto receive = [self, whole] {
+    self->receive(std::move(*whole));
+    return Task<bool>(true);
+  };
+  Task<bool> receiving = run_on<bool>(there->executor, self->here_.executor, receive);
+  co_await receiving;
+  co_return VerbResult::nothing();
 }
 
 // A node that has announced its shutdown is not called back to life.
