@@ -103,8 +103,10 @@ void InboundLink::accept(const Initiate& initiate) {
   reserves_ = node_.of(initiate.from);
   budget_ = std::make_unique<QueueBudget>(options_.receive_queue, reserves_->receive, node_.receive);
   reader_ = std::make_unique<MessageReader>(initiate.framing, options_.max_message_size);
-  LOG_INFO("{} messaging connection established, version = {}, framing = {}, encryption = unencrypted", name(),
-           version_, framing_name(initiate.framing));
+  if (auto more = host_->connection_log().take(runtime_.clock.monotonic_nanos())) {
+    LOG_INFO("{} messaging connection established, version = {}, framing = {}, encryption = unencrypted{}", name(),
+             version_, framing_name(initiate.framing), *more);
+  }
   host_->on_handshake(*this, initiate);
 }
 

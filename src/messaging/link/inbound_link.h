@@ -56,6 +56,8 @@ class InboundHost {
   virtual Bytes& scratch() = 0;
   // For lines that strangers can cause.
   virtual LogQuota& bad_peer_log() = 0;
+  // For connections that were accepted, which strangers can cause, too.
+  virtual LogQuota& connection_log() = 0;
 };
 
 class InboundLink final : public ConnectionHandler, MessageSink, public std::enable_shared_from_this<InboundLink> {

@@ -180,6 +180,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void on_link_closed(InboundLink& link) override;
   Bytes& scratch() override { return scratch_; }
   LogQuota& bad_peer_log() override { return bad_peer_log_; }
+  LogQuota& connection_log() override { return connection_log_; }
   // PeerLinkObserver
   void on_dropped(const InetAddressAndPort& peer, const OutboundMessage& message, DropReason reason) override;
   void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
@@ -223,6 +224,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   Bytes scratch_;
   LogQuota bad_peer_log_;
+  LogQuota connection_log_{100};
   std::array<uint64_t, kVerbCount> dropped_{};
   uint64_t unexpected_ = 0;
 };
