@@ -11,13 +11,13 @@ constexpr int64_t kThrottleBurst = 100'000'000;
 constexpr int64_t kLastSensibleTimestamp = int64_t{1} << 60;
 }  // namespace
 
-int64_t HintedNode::oldest_millis() const {
+int64_t HintsTarget::oldest_millis() const {
   int64_t least = kNoHints;
   for (const auto& timestamp : oldest) least = std::min(least, timestamp.load(std::memory_order_relaxed));
   return least;
 }
 
-int64_t HintedNode::take_turn(size_t size, uint64_t bytes_per_second, int64_t now_nanos) {
+int64_t HintsTarget::take_turn(size_t size, uint64_t bytes_per_second, int64_t now_nanos) {
   if (bytes_per_second == 0) return 0;
   const double nanos = static_cast<double>(size) * 1e9 / static_cast<double>(bytes_per_second);
   int64_t turn = next_turn.load(std::memory_order_relaxed);
@@ -37,10 +37,10 @@ HintsControl::HintsControl(HintsOptions o, unsigned shard_count)
       some_datacenters_disabled(!options.disabled_datacenters.empty()),
       disabled_datacenters(options.disabled_datacenters) {}
 
-std::shared_ptr<HintedNode> HintsControl::node(const Uuid& host_id) {
+std::shared_ptr<HintsTarget> HintsControl::node(const Uuid& host_id) {
   std::lock_guard guard(mutex);
-  std::shared_ptr<HintedNode>& node = nodes[host_id];
-  if (node == nullptr) node = std::make_shared<HintedNode>(shards);
+  std::shared_ptr<HintsTarget>& node = nodes[host_id];
+  if (node == nullptr) node = std::make_shared<HintsTarget>(shards);
   return node;
 }
 

@@ -12,10 +12,10 @@
 namespace cassandra_like {
 
 // A node that hints are for, as all shards see it.
-struct HintedNode {
+struct HintsTarget {
   static constexpr int64_t kNoHints = INT64_MAX;
 
-  explicit HintedNode(unsigned shards) : oldest(shards) {
+  explicit HintsTarget(unsigned shards) : oldest(shards) {
     for (auto& timestamp : oldest) timestamp = kNoHints;
   }
   int64_t oldest_millis() const;
@@ -31,7 +31,7 @@ struct HintsControl {
   HintsControl(HintsOptions o, unsigned shard_count);
 
   // From any shard.
-  std::shared_ptr<HintedNode> node(const Uuid& host_id);
+  std::shared_ptr<HintsTarget> node(const Uuid& host_id);
   bool is_disabled(std::string_view datacenter);
   // A timestamp that no file of this node has, after all that note_timestamp() was told.
   int64_t take_timestamp(int64_t now_millis);
@@ -49,9 +49,9 @@ struct HintsControl {
   std::atomic<int64_t> last_timestamp{0};
 
   mutable std::mutex mutex;
-  std::vector<std::string> disabled_datacenters;      // under the mutex
-  std::map<Uuid, std::shared_ptr<HintedNode>> nodes;  // under the mutex
-  std::optional<Uuid> schema_version;                 // under the mutex, as the next
+  std::vector<std::string> disabled_datacenters;       // under the mutex
+  std::map<Uuid, std::shared_ptr<HintsTarget>> nodes;  // under the mutex
+  std::optional<Uuid> schema_version;                  // under the mutex, as the next
   std::map<InetAddressAndPort, Uuid> schema_versions;
 };
 

@@ -31,7 +31,7 @@ SharedBytes hint_request(const Uuid& host_id, BytesView encoded) {
 
 }  // namespace
 
-Task<HintsDispatcher::Outcome> HintsDispatcher::send(std::unique_ptr<HintsFileReader> reader, HintedNode* node,
+Task<HintsDispatcher::Outcome> HintsDispatcher::send(std::unique_ptr<HintsFileReader> reader, HintsTarget* node,
                                                      InetAddressAndPort to, size_t nodes, const MayGoOn* may_go_on) {
   next_ = reader->position();
   Outcome outcome = Outcome::kStopped;
@@ -71,7 +71,7 @@ Task<HintsDispatcher::Outcome> HintsDispatcher::send(std::unique_ptr<HintsFileRe
   co_return outcome;
 }
 
-Task<bool> HintsDispatcher::take_turn(HintedNode* node, size_t size, size_t nodes, const MayGoOn* may_go_on) {
+Task<bool> HintsDispatcher::take_turn(HintsTarget* node, size_t size, size_t nodes, const MayGoOn* may_go_on) {
   const uint64_t throttle = control_.throttle.load(std::memory_order_relaxed);
   const uint64_t share = throttle == 0 ? 0 : std::max<uint64_t>(1, throttle / std::max<size_t>(1, nodes));
   int64_t wait = node->take_turn(size, share, runtime_.clock.monotonic_nanos());

@@ -23,7 +23,7 @@ class HintsDispatcher {
 
   // `nodes`: how many others are in the cluster; each of them may send to the same node. The node and what is passed have to
   // live until the Task completes.
-  Task<Outcome> send(std::unique_ptr<HintsFileReader> reader, HintedNode* node, InetAddressAndPort to, size_t nodes,
+  Task<Outcome> send(std::unique_ptr<HintsFileReader> reader, HintsTarget* node, InetAddressAndPort to, size_t nodes,
                      const MayGoOn* may_go_on);
   // Ends send() soon, without a wait for answers.
   void abort();
@@ -46,7 +46,7 @@ class HintsDispatcher {
 
   void on_answer(Sent& sent, std::optional<RequestFailureReason> failure);
   void send_one(const HintsFileReader& reader, const HintsFileReader::Hint& hint, const InetAddressAndPort& to);
-  Task<bool> take_turn(HintedNode* node, size_t size, size_t nodes, const MayGoOn* may_go_on);
+  Task<bool> take_turn(HintsTarget* node, size_t size, size_t nodes, const MayGoOn* may_go_on);
   Task<void> wait_for_answer();
   void wake();
 

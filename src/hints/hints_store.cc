@@ -151,7 +151,7 @@ void HintsStore::remove_from_disk(const HintsFile& file) {
 }
 
 void HintsStore::files_changed() {
-  int64_t oldest = HintedNode::kNoHints;
+  int64_t oldest = HintsTarget::kNoHints;
   if (writer_ != nullptr) oldest = writing_.timestamp;
   if (!files_.empty()) oldest = std::min(oldest, files_.front().timestamp);
   node_->oldest[shard_].store(oldest, std::memory_order_relaxed);

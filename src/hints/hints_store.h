@@ -31,7 +31,7 @@ class HintsStore {
   ~HintsStore();
 
   const Uuid& host_id() const { return host_id_; }
-  HintedNode& node() { return *node_; }
+  HintsTarget& node() { return *node_; }
   std::string path_of(std::string_view name) const { return control_.options.directory + "/" + std::string(name); }
 
   // Appends entries to the file that is written to; begins one if there is none. After an error the next entries go to another
@@ -73,7 +73,7 @@ class HintsStore {
   const unsigned shard_;
   HintsControl& control_;
   const Uuid host_id_;
-  const std::shared_ptr<HintedNode> node_;
+  const std::shared_ptr<HintsTarget> node_;
 
   std::shared_ptr<WriteFile> writer_;
   HintsFile writing_;
