@@ -11,7 +11,7 @@ import time
 import pytest
 from cassandra import ConsistencyLevel, Unavailable
 from cassandra.cluster import Cluster, ExecutionProfile, EXEC_PROFILE_DEFAULT
-from cassandra.policies import WhiteListRoundRobinPolicy
+from cassandra.policies import FallthroughRetryPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import SimpleStatement
 
 from node import BUILD, answers
@@ -62,7 +62,8 @@ def ccm(installation, tmp_path):
 
 
 def session(*addresses):
-    profile = ExecutionProfile(load_balancing_policy=WhiteListRoundRobinPolicy(addresses), request_timeout=20)
+    profile = ExecutionProfile(load_balancing_policy=WhiteListRoundRobinPolicy(addresses), retry_policy=FallthroughRetryPolicy(),
+                               request_timeout=20)
     cluster = Cluster(addresses, execution_profiles={EXEC_PROFILE_DEFAULT: profile})
     return cluster, cluster.connect()
 
