@@ -63,6 +63,7 @@ CoordinatorOptions coordinator_options(const Config& config) {
   options.range_timeout = config.range_request_timeout;
   options.write_timeout = config.write_request_timeout;
   options.counter_write_timeout = config.counter_write_request_timeout;
+  options.max_mutation_bytes = config.max_mutation_size;
   options.truncate_timeout = config.truncate_request_timeout;
   options.batchlog_replay_bytes_per_second = config.batchlog_replay_throttle;
   options.batchlog_strategy.prefers_local_rack =

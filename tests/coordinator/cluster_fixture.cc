@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "coordinator/write/replicated_writes.h"
+#include "messaging/wire/batch_codec.h"
+#include "messaging/wire/control_codec.h"
 #include "messaging/wire/mutation_codec.h"
 
 namespace cassandra_like::test {
@@ -34,6 +37,50 @@ Task<VerbResult> mutate(CoordinatorNode* node, unsigned shard, InboundMessage me
   Task<Status> applying = replica.mutate(*mutation);
   const Status applied = co_await applying;
   co_return applied.ok() ? VerbResult::answer() : VerbResult::failure(RequestFailureReason::kUnknown);
+}
+
+VerbResult result_of(const Status& status) {
+  return status.ok() ? VerbResult::answer() : VerbResult::failure(RequestFailureReason::kUnknown);
+}
+
+Task<VerbResult> lead_counter(CoordinatorNode* node, unsigned shard, InboundMessage message) {
+  const SchemaPtr schema = node->replica(shard).schema().current();
+  Arena arena;
+  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
+  auto counter = decode_counter_mutation(message.payload, find, arena);
+  if (!counter.ok()) co_return VerbResult::failure(RequestFailureReason::kIncompatibleSchema);
+  SerializedMutation deltas(counter->mutation.key.token, counter->serialized);
+  Task<Status> leading = node->coordinator(shard).replicated_writes().lead_counter(
+      std::move(deltas), std::string(counter->mutation.keyspace), *parse_consistency(counter->consistency));
+  const Status led = co_await leading;
+  co_return result_of(led);
+}
+
+Task<VerbResult> keep_batch(CoordinatorNode* node, unsigned shard, InboundMessage message) {
+  auto batch = decode_batch(message.payload);
+  if (!batch.ok()) co_return VerbResult::failure(RequestFailureReason::kUnknown);
+  Task<Status> storing =
+      node->coordinator(shard).batchlog().store_for_peer(batch->id, batch->created_micros, batch->mutations);
+  const Status stored = co_await storing;
+  co_return result_of(stored);
+}
+
+Task<VerbResult> remove_batch(CoordinatorNode* node, unsigned shard, InboundMessage message) {
+  Task<Status> removing = node->coordinator(shard).batchlog().remove(*decode_batch_id(message.payload));
+  const Status removed = co_await removing;
+  co_return removed.ok() ? VerbResult::nothing() : VerbResult::failure(RequestFailureReason::kUnknown);
+}
+
+Task<VerbResult> truncate(CoordinatorNode* node, unsigned shard, InboundMessage message) {
+  auto request = decode_truncate_request(message.payload);
+  TablePtr table = node->replica(shard).schema().current()->table(request->keyspace, request->table);
+  Task<Status> truncating = node->replica(shard).truncate(table);
+  const Status truncated = co_await truncating;
+  if (!truncated.ok()) co_return result_of(truncated);
+  Bytes body;
+  const TruncateResponse response{table->keyspace, table->name, true};
+  append_truncate_response(body, response);
+  co_return VerbResult::answer(SharedBytes::copy_of(body));
 }
 
 SchemaTransformation with_tables(std::map<std::string, TablePtr> tables, StringPairs replication) {
@@ -77,14 +124,16 @@ std::vector<RecordedHints::Hint> CoordinatorNode::hints() const {
 
 // ---- CoordinatorCluster
 
-CoordinatorCluster::CoordinatorCluster(size_t nodes, int factor, unsigned shards)
+CoordinatorCluster::CoordinatorCluster(size_t nodes, int factor, unsigned shards, CoordinatorOptions options)
     : CoordinatorCluster(
           std::vector<NodePlace>(nodes),
           {{"class", "org.apache.cassandra.locator.SimpleStrategy"}, {"replication_factor", std::to_string(factor)}},
-          shards) {}
+          shards, options) {}
 
-CoordinatorCluster::CoordinatorCluster(std::vector<NodePlace> places, StringPairs replication, unsigned shards)
-    : world_(SimWorld::create(1)),
+CoordinatorCluster::CoordinatorCluster(std::vector<NodePlace> places, StringPairs replication, unsigned shards,
+                                       CoordinatorOptions coordinator_options)
+    : options(coordinator_options),
+      world_(SimWorld::create(1)),
       places_(std::move(places)),
       shards_(shards),
       replication_(std::move(replication)),
@@ -161,8 +210,20 @@ void CoordinatorCluster::boot(size_t i) {
 }
 
 void CoordinatorCluster::handle_verbs(CoordinatorNode& node, unsigned shard) {
-  node.answers(Verb::kMutationReq, shard,
-               [n = &node, shard](InboundMessage m) { return mutate(n, shard, std::move(m)); });
+  using Serve = Task<VerbResult> (*)(CoordinatorNode*, unsigned, InboundMessage);
+  const std::pair<Verb, Serve> handlers[] = {{Verb::kMutationReq, mutate},
+                                             {Verb::kCounterMutationReq, lead_counter},
+                                             {Verb::kBatchStoreReq, keep_batch},
+                                             {Verb::kBatchRemoveReq, remove_batch},
+                                             {Verb::kTruncateReq, truncate}};
+  for (const auto& [verb, serve] : handlers) {
+    node.answers(verb, shard,
+                 [n = &node, shard, serve = serve](InboundMessage m) { return serve(n, shard, std::move(m)); });
+  }
+}
+
+void CoordinatorCluster::serve(size_t node) {
+  for (unsigned shard = 0; shard < shards_; ++shard) handle_verbs(*nodes_[node], shard);
 }
 
 void CoordinatorCluster::down(std::vector<EndpointIndex> endpoints) {

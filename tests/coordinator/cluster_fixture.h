@@ -100,8 +100,9 @@ struct NodePlace {
 class CoordinatorCluster {
  public:
   // One datacenter, as many replicas as `factor`.
-  explicit CoordinatorCluster(size_t nodes, int factor = 3, unsigned shards = 1);
-  CoordinatorCluster(std::vector<NodePlace> places, StringPairs replication, unsigned shards = 1);
+  explicit CoordinatorCluster(size_t nodes, int factor = 3, unsigned shards = 1, CoordinatorOptions options = {});
+  CoordinatorCluster(std::vector<NodePlace> places, StringPairs replication, unsigned shards = 1,
+                     CoordinatorOptions options = {});
   ~CoordinatorCluster();
 
   CoordinatorNode& node(size_t i) { return *nodes_[i]; }
@@ -113,6 +114,8 @@ class CoordinatorCluster {
   void down(std::vector<EndpointIndex> endpoints);
   // Power is cut; nobody is told.
   void crash(size_t node);
+  // Its verbs have the handlers of the beginning again.
+  void serve(size_t node);
   void boot(size_t node);
 
   // The value that `make` returns, called on a shard of a node.
@@ -141,7 +144,7 @@ class CoordinatorCluster {
   // The nth key ("a", "b", …) whose first replica is the node.
   std::string key_of(EndpointIndex node, int n = 0);
 
-  CoordinatorOptions options;
+  const CoordinatorOptions options;
 
  private:
   void handle_verbs(CoordinatorNode& node, unsigned shard);

@@ -15,6 +15,7 @@ struct CoordinatorOptions {
   Duration write_timeout = std::chrono::seconds(2);
   Duration counter_write_timeout = std::chrono::seconds(5);
   Duration truncate_timeout = std::chrono::seconds(60);
+  size_t max_mutation_bytes = size_t{16} << 20;             // max_mutation_size
   uint64_t batchlog_replay_bytes_per_second = 1024 * 1024;  // 0: no limit
   BatchlogStrategy batchlog_strategy;
   bool dynamic_snitch = true;

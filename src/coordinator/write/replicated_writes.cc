@@ -10,6 +10,7 @@
 #include "coordinator/write/write_operation.h"
 #include "messaging/wire/batch_codec.h"
 #include "messaging/wire/mutation_codec.h"
+#include "storage/commitlog/mutation_size.h"
 
 namespace cassandra_like {
 namespace {
@@ -125,6 +126,7 @@ class ReplicatedWritesImpl final : public ReplicatedWrites {
     return plan(replicas_of(mutation.updates[0].table->keyspace), mutation.key.token, consistency);
   }
   Result<EndpointIndex> leader(const KeyspaceReplicas* replicas, Token token, Consistency consistency);
+  Result<SerializedMutation> serialize(const Mutation& mutation) const;
   Result<WriteOperation*> start(const Mutation& mutation, WritePlan plan, WriteDescription description);
   Result<WriteOperation*> start_counter(const MutationPayload& deltas, int32_t gc_grace, WritePlan plan, int64_t began);
   Result<WriteOperation*> start_elsewhere(const Mutation& deltas, EndpointIndex leader, Consistency consistency,
@@ -171,10 +173,15 @@ Result<WritePlan> ReplicatedWritesImpl::plan(const KeyspaceReplicas* replicas, T
 
 // ---- Mutations
 
+Result<SerializedMutation> ReplicatedWritesImpl::serialize(const Mutation& mutation) const {
+  SerializedMutation serialized(mutation);
+  TRY(check_mutation_size(mutation, serialized.view().size(), context_.options.max_mutation_bytes));
+  return serialized;
+}
+
 // This node first: a mutation that it refuses is sent to nobody.
 Result<WriteOperation*> ReplicatedWritesImpl::start(const Mutation& mutation, WritePlan plan,
                                                     WriteDescription description) {
-  if (!description.mutation) description.mutation = SerializedMutation(mutation);
   const SerializedMutation serialized = description.mutation;
   const int64_t deadline = write_deadline(description.began);
   description.hinting = Hinting::kDownAndFailed;
@@ -201,19 +208,27 @@ Task<Status> ReplicatedWritesImpl::write(std::span<const Mutation> mutations, Co
   if (mutations.size() == 1) {
     Result<WritePlan> planned = plan(mutations[0], consistency);
     if (!planned.ok()) return Status(std::move(planned.error()));
-    auto started = start(mutations[0], std::move(*planned), {.type = type, .began = began});
+    Result<SerializedMutation> serialized = serialize(mutations[0]);
+    if (!serialized.ok()) return Status(std::move(serialized.error()));
+    auto started =
+        start(mutations[0], std::move(*planned), {.type = type, .began = began, .mutation = std::move(*serialized)});
     if (!started.ok()) return Status(std::move(started.error()));
     return (*started)->result();
   }
   std::vector<WritePlan> plans;
+  std::vector<SerializedMutation> serialized;
   for (const Mutation& mutation : mutations) {
+    Result<SerializedMutation> bytes = serialize(mutation);
+    if (!bytes.ok()) return Status(std::move(bytes.error()));
     Result<WritePlan> planned = plan(mutation, consistency);
     if (!planned.ok()) return Status(std::move(planned.error()));
+    serialized.push_back(std::move(*bytes));
     plans.push_back(std::move(*planned));
   }
   Operations operations;
   for (size_t i = 0; i < mutations.size(); ++i) {
-    auto started = start(mutations[i], std::move(plans[i]), {.type = type, .began = began});
+    auto started =
+        start(mutations[i], std::move(plans[i]), {.type = type, .began = began, .mutation = std::move(serialized[i])});
     if (!started.ok()) return leave_all(operations, std::move(started.error()));
     operations.push_back(*started);
   }
@@ -237,7 +252,8 @@ Result<ReplicatedWritesImpl::Batch> ReplicatedWritesImpl::prepare_batch(std::spa
     ASSIGN_OR_RETURN(WritePlan planned, plan(replicas, mutation.key.token, consistency));
     batch.plans.push_back(std::move(planned));
     batch.required.push_back(block_for(consistency, replicas->strategy, here));
-    batch.mutations.emplace_back(mutation);
+    ASSIGN_OR_RETURN(SerializedMutation serialized, serialize(mutation));
+    batch.mutations.push_back(std::move(serialized));
   }
   return batch;
 }
@@ -319,6 +335,7 @@ Result<WriteOperation*> ReplicatedWritesImpl::start_counter(const MutationPayloa
 // The leader's answer decides (ReplicaPlans.forForwardingCounterWrite).
 Result<WriteOperation*> ReplicatedWritesImpl::start_elsewhere(const Mutation& deltas, EndpointIndex leader,
                                                               Consistency consistency, int64_t began) {
+  ASSIGN_OR_RETURN(const SerializedMutation serialized, serialize(deltas));
   WritePlan plan;
   plan.consistency = Consistency::kOne;
   plan.block_for = 1;
@@ -329,7 +346,6 @@ Result<WriteOperation*> ReplicatedWritesImpl::start_elsewhere(const Mutation& de
   WriteOperation* operation = operations_.begin(std::move(plan), std::move(description));
   if (operation == nullptr) return stopping();
   Bytes body;
-  const SerializedMutation serialized(deltas);
   append_counter_mutation(body, serialized.view(), consistency_name(consistency));
   operation->send(Verb::kCounterMutationReq, SharedBytes::copy_of(body),
                   began + context_.options.counter_write_timeout.count());

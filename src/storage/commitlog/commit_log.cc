@@ -9,33 +9,9 @@
 #include "base/dcheck.h"
 #include "base/log.h"
 #include "storage/commitlog/commit_log_segment.h"
+#include "storage/commitlog/mutation_size.h"
 
 namespace cassandra_like {
-namespace {
-
-// The partitions that a refused mutation is of, the largest first, in at most about a kilobyte, as
-// MutationExceededMaxSizeException lists them.
-std::string largest_keys(const Mutation& mutation) {
-  constexpr size_t kMaxLength = 1024;
-  std::vector<std::pair<size_t, const PartitionUpdate*>> updates;
-  for (const PartitionUpdate& update : mutation.updates) {
-    Bytes bytes;
-    serialize_update(update, bytes);
-    updates.emplace_back(bytes.size(), &update);
-  }
-  std::stable_sort(updates.begin(), updates.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string out;
-  for (size_t i = 0; i < updates.size(); ++i) {
-    const TableMetadata& table = *updates[i].second->table;
-    std::string key = table.name + "." + table.partition_key_type()->to_text(mutation.key.key);
-    if (i > 0 && out.size() + key.size() + 2 > kMaxLength)
-      return out + fmt::format(" and {} more.", updates.size() - i);
-    out += (i > 0 ? ", " : "") + key;
-  }
-  return out;
-}
-
-}  // namespace
 
 CommitLog::CommitLog(ShardRuntime& runtime, CommitLogOptions options)
     : runtime_(runtime), options_(std::move(options)) {
@@ -120,11 +96,7 @@ Status CommitLog::append(const Mutation& mutation, std::span<LogTable* const> ta
 // `write` stores `size` bytes and returns one past the last.
 template <class Write>
 Status CommitLog::append_record(const Mutation& mutation, std::span<LogTable* const> tables, size_t size, Write write) {
-  if (size + kRecordOverhead > options_.segment_bytes / 2) {
-    return invalid(fmt::format("Rejected an oversized mutation ({}/{}) for keyspace: {}. Top keys are: {}",
-                               size + kRecordOverhead, options_.segment_bytes / 2, mutation.keyspace,
-                               largest_keys(mutation)));
-  }
+  TRY(check_mutation_size(mutation, size, options_.segment_bytes / 2));
   auto total = static_cast<uint32_t>(size + kRecordOverhead);
   // Behind every record there is room for a marker.
   if (!active_ || active_->end + total + kMarkerSize > active_->memory.size()) TRY(roll());
