@@ -364,7 +364,8 @@ Result<WriteOperation*> ReplicatedWritesImpl::start_counter(const Mutation& delt
 
 Task<Status> ReplicatedWritesImpl::write_counters(std::span<const Mutation> deltas, Consistency consistency) {
   const int64_t began = context_.now();
-  for (const Mutation& mutation : deltas) {
+  // Nothing is added when a later one is unavailable.
+  for (const Mutation& mutation : deltas.subspan(1)) {
     if (auto planned = plan(mutation, consistency); !planned.ok()) return Status(std::move(planned.error()));
   }
   Operations operations;
