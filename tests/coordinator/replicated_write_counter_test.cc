@@ -4,7 +4,6 @@
 
 #include "cluster_fixture.h"
 #include "model/counter.h"
-#include "model/values.h"
 
 namespace cassandra_like::test {
 namespace {
@@ -15,7 +14,7 @@ using std::chrono::seconds;
 class ReplicatedCounters : public testing::Test {
  protected:
   static Update one_more(CoordinatorCluster& cluster, const std::string& key, int64_t by = 1) {
-    return std::move(Update(cluster.table("n"), key).row(1).cell("n", encode_bigint(by)));
+    return std::move(Update(cluster.table("n"), key).row(1).cell("n", make_counter_update(by)));
   }
   static Status add(CoordinatorCluster& cluster, size_t node, const std::string& key,
                     Consistency consistency = Consistency::kQuorum) {
