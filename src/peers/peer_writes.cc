@@ -123,11 +123,7 @@ Task<VerbResult> PeerRequestsImpl::finish_truncate(std::shared_ptr<PeerRequestsI
 std::optional<Task<VerbResult>> PeerRequestsImpl::batch_store(InboundMessage& message) {
   auto batch = decode_batch(message.payload);
   if (!batch.ok()) return not_decoded(message, batch.error());
-  if (batch->id.version() != 1) return Task<VerbResult>(refuse(message, "the id of its batch is no time uuid"));
-  // The keys' tokens do not matter to the batchlog, which keeps bytes.
-  std::vector<SerializedMutation> mutations;
-  for (BytesView mutation : batch->mutations) mutations.emplace_back(kMinimumToken, mutation);
-  Task<Status> stored = coordinator_.batchlog().store(batch->id, mutations);
+  Task<Status> stored = coordinator_.batchlog().store_for_peer(batch->id, batch->created_micros, batch->mutations);
   if (stored.ready()) return Task<VerbResult>(written(stored.value(), message.from, message.header.verb));
   return finish_write(shared_from_this(), std::move(stored), message.from, message.header.verb);
 }

@@ -13,6 +13,7 @@
 #include "messaging/wire/control_codec.h"
 #include "peers/schema_exchange.h"
 #include "peers/schema_wait.h"
+#include "runtime/async_mutex.h"
 
 namespace cassandra_like {
 
@@ -83,6 +84,7 @@ class SchemaSyncImpl final : public SchemaSync {
   void begin_pull(const InetAddressAndPort& from, const Uuid& version);
   static Task<void> pull(SchemaSyncImpl* self, InetAddressAndPort from, Uuid version);
   Task<bool> pull_and_merge(InetAddressAndPort from, Uuid version);
+  Task<bool> merge(InetAddressAndPort from, Uuid version, std::vector<Bytes> mutations);
   void pulled(const InetAddressAndPort& from, const Uuid& version, bool well);
   void mark_received(Tracked& tracked);
   bool is_settled() const;
@@ -105,6 +107,7 @@ class SchemaSyncImpl final : public SchemaSync {
   std::list<Waiter*> waiters_;
   TimerId round_ = 0;
   int64_t hurried_ = 0;
+  AsyncMutex merging_;
   Gate gate_;
   bool stopped_ = false;
   Waiter* resetting_ = nullptr;
@@ -254,15 +257,15 @@ void SchemaSyncImpl::begin_pull(const InetAddressAndPort& from, const Uuid& want
 Task<void> SchemaSyncImpl::pull(SchemaSyncImpl* self, InetAddressAndPort from, Uuid wanted) {
   // A failure must not be followed by the next attempt on the same stack.
   co_await self->runtime_.executor.yield();
-  bool well = false;
   const auto found = self->tracked_.find(wanted);
-  if (found != self->tracked_.end() && (found->second.is_received || self->has(wanted))) {
-    well = true;  // came meanwhile
-  } else if (found != self->tracked_.end() && !self->stopped_) {
-    Task<bool> pulling = self->pull_and_merge(from, wanted);
-    well = co_await pulling;
+  if (found != self->tracked_.end() && !self->stopped_) {
+    bool well = found->second.is_received || self->has(wanted);  // it may have come meanwhile
+    if (!well) {
+      Task<bool> pulling = self->pull_and_merge(from, wanted);
+      well = co_await pulling;
+    }
+    self->pulled(from, wanted, well);
   }
-  self->pulled(from, wanted, well);
   self->gate_.leave();
 }
 
@@ -271,7 +274,9 @@ Task<bool> SchemaSyncImpl::pull_and_merge(InetAddressAndPort from, Uuid wanted) 
   if (std::ranges::find(live, from) == live.end() || !node_.has_same_major_version(from)) co_return false;
   LOG_INFO("Sending schema pull request to {}", from.to_string());
   ++statistics_.pulls;
-  Task<Result<InboundMessage>> asking = messenger_.request(from, Verb::kSchemaPullReq, {});
+  SendOptions options;
+  options.flags = kCallBackOnFailure;
+  Task<Result<InboundMessage>> asking = messenger_.request(from, Verb::kSchemaPullReq, {}, options);
   Result<InboundMessage> answer = co_await asking;
   if (!answer.ok()) {
     LOG_WARN("The schema was not pulled: {}", answer.error().message());
@@ -282,18 +287,29 @@ Task<bool> SchemaSyncImpl::pull_and_merge(InetAddressAndPort from, Uuid wanted) 
     LOG_ERROR("Unable to merge schema from {}: {}", from.to_string(), mutations.error().message());
     co_return false;
   }
-  const auto found = tracked_.find(wanted);
-  if (found != tracked_.end() && found->second.is_received) co_return true;
-  if (has(wanted)) co_return true;
-  const bool replaces = is_resetting() && !mutations->empty();
+  Task<void> turn = merging_.lock();
+  co_await turn;
+  AsyncMutex::Guard guard(merging_);
+  Task<bool> merging = merge(from, wanted, std::move(*mutations));
+  const bool well = co_await merging;
+  co_return well;
+}
+
+// One after the other: the first of several answers may be enough.
+Task<bool> SchemaSyncImpl::merge(InetAddressAndPort from, Uuid wanted, std::vector<Bytes> mutations) {
+  const auto asked_for = tracked_.find(wanted);
+  if (has(wanted) || (asked_for != tracked_.end() && asked_for->second.is_received)) co_return true;
+  const bool replaces = is_resetting() && !mutations.empty();
   Task<Result<SchemaDiff>> merging =
-      replaces ? schema_.replace(std::move(*mutations)) : schema_.merge(std::move(*mutations));
+      replaces ? schema_.replace(std::move(mutations)) : schema_.merge(std::move(mutations));
   Result<SchemaDiff> merged = co_await merging;
   if (!merged.ok()) {
     LOG_ERROR("Unable to merge schema from {}: {}", from.to_string(), merged.error().message());
     co_return false;
   }
   ++statistics_.merges;
+  const auto found = tracked_.find(wanted);
+  if (found != tracked_.end()) mark_received(found->second);
   if (replaces) end_reset(true);
   co_return true;
 }

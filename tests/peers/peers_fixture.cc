@@ -82,32 +82,45 @@ PeersCluster::PeersCluster(size_t nodes, unsigned shards, int factor, PeerReques
     nodes_[i]->machine = &world_->add_machine(nodes_[i]->host);
   }
   for (size_t i = 0; i < nodes; ++i) boot(i);
-  std::vector<Endpoint> endpoints(nodes);
-  for (size_t i = 0; i < nodes; ++i) {
-    endpoints[i].host_id = nodes_[i]->host_id;
-    endpoints[i].address = nodes_[i]->host;
-    endpoints[i].datacenter = "datacenter1";
-    endpoints[i].rack = "rack1";
-    const uint64_t step = std::numeric_limits<uint64_t>::max() / nodes;
-    endpoints[i].tokens = {static_cast<Token>(step * i + (uint64_t{1} << 63) + 1)};
+  for (size_t i = 0; i < nodes; ++i) publish(i);
+}
+
+void PeersCluster::publish(size_t i) {
+  std::vector<Endpoint> endpoints(size());
+  for (size_t other = 0; other < size(); ++other) {
+    Endpoint& endpoint = endpoints[other];
+    endpoint.host_id = nodes_[other]->host_id;
+    endpoint.address = nodes_[other]->host;
+    endpoint.datacenter = "datacenter1";
+    endpoint.rack = "rack1";
+    const uint64_t step = std::numeric_limits<uint64_t>::max() / size();
+    endpoint.tokens = {static_cast<Token>(step * other + (uint64_t{1} << 63) + 1)};
   }
-  for (size_t i = 0; i < nodes; ++i) {
-    auto ring = std::make_shared<TokenRing>(endpoints, static_cast<EndpointIndex>(i));
-    auto topology = std::make_shared<Topology>(ring, std::vector<bool>(nodes, true));
-    for (unsigned shard = 0; shard < shards_; ++shard) nodes_[i]->replica(shard).topology().set(topology);
-  }
+  auto ring = std::make_shared<TokenRing>(std::move(endpoints), static_cast<EndpointIndex>(i));
+  auto topology = std::make_shared<Topology>(ring, std::vector<bool>(size(), true));
+  for (unsigned shard = 0; shard < shards_; ++shard) nodes_[i]->replica(shard).topology().set(topology);
 }
 
 PeersCluster::~PeersCluster() {
-  for (auto& node : nodes_) {
-    node->machine->crash();
-    node->sync.reset();
-    node->requests.clear();
-    node->messengers.clear();
-    node->group.reset();
-    node->coordinators.clear();
-    node->replicas.reset();
-  }
+  for (size_t i = 0; i < size(); ++i) kill(i);
+}
+
+void PeersCluster::kill(size_t i) {
+  PeerNode& node = *nodes_[i];
+  node.machine->shut_down();
+  node.sync.reset();
+  node.requests.clear();
+  node.messengers.clear();
+  node.group.reset();
+  node.coordinators.clear();
+  node.hints_of_shards.clear();
+  node.replicas.reset();
+}
+
+void PeersCluster::restart(size_t i) {
+  kill(i);
+  boot(i);
+  publish(i);
 }
 
 void PeersCluster::boot(size_t i) {

@@ -106,6 +106,8 @@ class PeersCluster {
     return world_->run_until(std::move(done), limit);
   }
 
+  // The process is gone, its files are as they are, and it starts again.
+  void restart(size_t node);
   // Tables t, n and kv of tests/storage/fixture.h in keyspace ks, the same on every node; or on some.
   void make_tables() { make_tables({"t", "n", "kv"}, true); }
   std::vector<Bytes> make_tables(const std::vector<std::string>& names, bool everywhere);
@@ -142,6 +144,8 @@ class PeersCluster {
 
  private:
   void boot(size_t i);
+  void kill(size_t i);
+  void publish(size_t i);
   SchemaSyncNode sync_node(size_t i);
 
   std::unique_ptr<SimWorld> world_;
