@@ -245,7 +245,7 @@ Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
   ShardParts& parts = parts_[shard];
   membership_->handle_verbs(*parts.messenger);
   schema_sync_->handle_verbs(*parts.messenger, runtime_.shard(shard), replicas_->shard(shard));
-  PeerRequestsOptions requests;
+  PeerRequestsOptions requests = peer_requests_options(config_);
   requests.on_unknown_schema = [sync = schema_sync_.get(), executor = &runtime_.shard(0).executor] {
     executor->post([sync] { sync->hurry(); });
   };

@@ -119,6 +119,8 @@ struct Config {
   bool internode_timeout = true;
   Millis internode_tcp_connect_timeout{2000};
   uint64_t internode_max_message_size = 128 * kMiB;
+  bool log_out_of_token_range_requests = true;
+  bool reject_out_of_token_range_requests = false;
   uint64_t internode_application_send_queue_capacity = 4 * kMiB;
   uint64_t internode_application_send_queue_reserve_endpoint_capacity = 128 * kMiB;
   uint64_t internode_application_send_queue_reserve_global_capacity = 512 * kMiB;

@@ -194,6 +194,8 @@ void bind_internode(Binder& b) {
   VALUE(internode_timeout);
   MILLIS(internode_tcp_connect_timeout, Bound::kInt);
   SIZE(internode_max_message_size, kUnitByte);
+  VALUE(log_out_of_token_range_requests);
+  VALUE(reject_out_of_token_range_requests);
   SIZE(internode_application_send_queue_capacity, kUnitByte);
   SIZE(internode_application_send_queue_reserve_endpoint_capacity, kUnitByte);
   SIZE(internode_application_send_queue_reserve_global_capacity, kUnitByte);

@@ -125,6 +125,16 @@ LinkOptions link_options(const Config& config) {
   return options;
 }
 
+PeerRequestsOptions peer_requests_options(const Config& config) {
+  constexpr uint64_t kHead = 64 * 1024;  // at most
+  PeerRequestsOptions options;
+  options.log_out_of_token_range = config.log_out_of_token_range_requests;
+  options.reject_out_of_token_range = config.reject_out_of_token_range_requests;
+  const uint64_t size = config.internode_max_message_size;
+  options.max_answer_bytes = size > 2 * kHead ? size - kHead : size / 2;
+  return options;
+}
+
 namespace {
 
 Result<Snitch> snitch_of(const Config& config, const InetAddressAndPort& local) {

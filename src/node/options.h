@@ -9,6 +9,7 @@
 #include "messaging/link/link_options.h"
 #include "node/config.h"
 #include "peers/membership_service.h"
+#include "peers/peer_requests.h"
 #include "storage/options.h"
 #include "transport/server.h"
 
@@ -20,6 +21,7 @@ CqlOptions cql_options(const Config& config);
 CoordinatorOptions coordinator_options(const Config& config);
 HintsOptions hints_options(const Config& config);
 LinkOptions link_options(const Config& config);
+PeerRequestsOptions peer_requests_options(const Config& config);
 // kConfigError for an address or a file that cannot be read.
 // kConfigError when a seed is no numeric address.
 Result<std::vector<InetAddressAndPort>> seed_addresses(const Config& config);

@@ -50,6 +50,20 @@ TEST(OptionsTest, GuardrailsReachCql) {
   EXPECT_FALSE(options.guardrails.group_by_enabled);
 }
 
+TEST(OptionsTest, RequestsOfOtherNodes) {
+  PeerRequestsOptions options = peer_requests_options(parsed(""));
+  EXPECT_TRUE(options.log_out_of_token_range);
+  EXPECT_FALSE(options.reject_out_of_token_range);
+  EXPECT_EQ(options.max_answer_bytes, PeerRequestsOptions().max_answer_bytes);
+  options =
+      peer_requests_options(parsed("log_out_of_token_range_requests: false\n"
+                                   "reject_out_of_token_range_requests: true\n"
+                                   "internode_max_message_size: 1MiB\n"));
+  EXPECT_FALSE(options.log_out_of_token_range);
+  EXPECT_TRUE(options.reject_out_of_token_range);
+  EXPECT_EQ(options.max_answer_bytes, 983'040u);
+}
+
 TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
   EngineOptions options = engine_options(parsed("auto_snapshot_ttl: 2h\n"));
   EXPECT_EQ(options.auto_snapshot_ttl_millis, 7'200'000);
