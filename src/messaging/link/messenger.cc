@@ -19,6 +19,14 @@ size_t place_of(ConnectionType type) {
   return static_cast<size_t>(type) - static_cast<size_t>(ConnectionType::kUrgent);
 }
 
+template <class Map>
+auto keys_in_order(const Map& map) {
+  std::vector<typename Map::key_type> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  std::ranges::sort(keys);
+  return keys;
+}
+
 }  // namespace
 
 Messenger::Messenger(MessengerGroup& group, unsigned shard)
@@ -47,14 +55,18 @@ Task<void> Messenger::close() {
   closed_ = true;
   listener_.reset();
   if (expiry_timer_ != 0) runtime_.executor.cancel(std::exchange(expiry_timer_, 0));
-  for (auto& [endpoint, peer] : peers_) {
-    for (auto& link : peer.links) {
+  // In an order that does not depend on hashes, so that a simulated node ends in one way.
+  for (const InetAddressAndPort& endpoint : keys_in_order(peers_)) {
+    for (auto& link : peers_[endpoint].links) {
       if (link != nullptr) link->close();
     }
   }
-  for (InboundLink* link : std::exchange(inbound_, {})) link->detach();
-  while (!waiting_.empty()) fail_waiting(waiting_.begin()->first, RequestFailureReason::kNodeDown);
-  while (!waiting_behind_.empty()) fail_waiting(waiting_behind_.begin()->first, RequestFailureReason::kNodeDown);
+  std::vector<std::pair<uint64_t, InboundLink*>> inbound;
+  for (const auto& [link, number] : std::exchange(inbound_, {})) inbound.emplace_back(number, link);
+  std::ranges::sort(inbound);
+  for (const auto& [number, link] : inbound) link->detach();
+  for (uint32_t id : keys_in_order(waiting_)) fail_waiting(id, RequestFailureReason::kNodeDown);
+  for (uint32_t id : keys_in_order(waiting_behind_)) fail_waiting(id, RequestFailureReason::kNodeDown);
   co_await handlers_running_.close();
   // The last handler resumed this from within its link, which is not done with the node's reserves yet.
   co_await runtime_.executor.yield();
@@ -147,7 +159,7 @@ std::vector<PeerStatistics> Messenger::peers() const {
 
 std::vector<InboundStatistics> Messenger::inbound() const {
   std::vector<InboundStatistics> out;
-  for (const InboundLink* link : inbound_) {
+  for (const auto& [link, number] : inbound_) {
     if (!link->initiate()) continue;
     out.push_back(
         {link->initiate()->from, link->initiate()->type, link->version(), link->pending_bytes(), link->counters()});
@@ -165,7 +177,7 @@ std::shared_ptr<ConnectionHandler> Messenger::accept(Connection& connection) {
   InboundHost& host = *this;
   auto link = std::make_shared<InboundLink>(runtime_, group_.options, group_.reserves, host, connection);
   link->start();
-  inbound_.insert(link.get());
+  inbound_.emplace(link.get(), ++accepted_);
   return link;
 }
 

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "messaging/link/inbound_link.h"
 #include "messaging/link/peer_link.h"
@@ -210,7 +209,8 @@ class Messenger final : InboundHost, PeerLinkObserver {
   std::array<VerbHandler, kVerbCount> handlers_;
   absl::flat_hash_map<InetAddressAndPort, Peer> peers_;
   absl::flat_hash_map<InetAddressAndPort, int> versions_;
-  absl::flat_hash_set<InboundLink*> inbound_;
+  absl::flat_hash_map<InboundLink*, uint64_t> inbound_;  // each with its number among those that were accepted
+  uint64_t accepted_ = 0;
   Gate handlers_running_;
   bool closed_ = false;
 
