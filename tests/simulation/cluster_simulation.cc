@@ -18,6 +18,9 @@ class ClusterSimulation {
       : options_(options), story_(options.seed, options.verbose) {
     const std::string mode = plant() == Plant::kEarlySync ? "periodic" : story_.pick({"batch", "group", "periodic"});
     const unsigned shards = 1 + static_cast<unsigned>(story_.random(2));
+    NemesisOptions nemesis;
+    nemesis.may_cut_power = mode != "periodic" || plant() == Plant::kEarlySync;
+    nemesis.may_shift_clocks = story_.chance(50);
     for (unsigned i = 0; i < options_.nodes; ++i) {
       SimulatedNodeOptions node;
       node.address = fmt::format("10.0.0.{}", i + 1);
@@ -26,13 +29,13 @@ class ClusterSimulation {
       node.shards = story_.chance(70) ? shards : 3 - shards;
       node.memtable_kib = 256 << story_.random(3);
       if (plant() == Plant::kNoHints) node.more = "hinted_handoff_enabled: false\n";
+      // By its clock, a message of a peer whose clock is late would be too old.
+      if (nemesis.may_shift_clocks) node.more += "internode_timeout: false\n";
       nodes_.push_back(std::make_unique<SimulatedNode>(story_, node));
       // Clocks are never the same.
       nodes_.back()->machine().shift_wall_clock(story_.between(milliseconds(-200), milliseconds(200)));
       pointers_.push_back(nodes_.back().get());
     }
-    NemesisOptions nemesis;
-    nemesis.may_cut_power = mode != "periodic" || plant() == Plant::kEarlySync;
     nemesis_ = std::make_unique<Nemesis>(story_, pointers_, nemesis);
     workload_ = std::make_unique<ClusterWorkload>(story_, pointers_, plant());
     result_.description = fmt::format("{} nodes, {}; {}", options_.nodes, mode, nemesis_->description());

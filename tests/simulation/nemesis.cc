@@ -17,6 +17,7 @@ Nemesis::Nemesis(Story& story, std::vector<SimulatedNode*> nodes, NemesisOptions
   for (unsigned kind = 0; kind < kKinds; ++kind) {
     if (!story_.chance(40)) continue;
     if (kind == kPowerCut && !options.may_cut_power) continue;
+    if (kind == kClock && !options.may_shift_clocks) continue;
     kinds_.push_back(static_cast<Kind>(kind));
   }
   if (kinds_.empty()) kinds_.push_back(kPartition);

@@ -11,7 +11,8 @@
 namespace cassandra_like {
 
 struct NemesisOptions {
-  bool may_cut_power = true;  // acknowledged writes are on the disk
+  bool may_cut_power = true;     // acknowledged writes are on the disk
+  bool may_shift_clocks = true;  // nodes do not compare their clocks with their peers'
 };
 
 class Nemesis {
