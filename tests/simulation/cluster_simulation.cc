@@ -21,6 +21,7 @@ class ClusterSimulation {
     NemesisOptions nemesis;
     nemesis.may_cut_power = mode != "periodic" || plant() == Plant::kEarlySync;
     nemesis.may_shift_clocks = story_.chance(50);
+    nemesis.only_power_cuts_of_all = plant() == Plant::kEarlySync;
     for (unsigned i = 0; i < options_.nodes; ++i) {
       SimulatedNodeOptions node;
       node.address = fmt::format("10.0.0.{}", i + 1);
@@ -28,6 +29,7 @@ class ClusterSimulation {
       node.commitlog_sync = mode;
       node.shards = story_.chance(70) ? shards : 3 - shards;
       node.memtable_kib = 256 << story_.random(3);
+      if (plant() == Plant::kEarlySync) node.sync_period = "2s";
       if (plant() == Plant::kNoHints) node.more = "hinted_handoff_enabled: false\n";
       // By its clock, a message of a peer whose clock is late would be too old.
       if (nemesis.may_shift_clocks) node.more += "internode_timeout: false\n";
@@ -106,7 +108,10 @@ class ClusterSimulation {
       if (!node->is_up()) story_.fail("node " + node->address() + " does not start again: " + node->start_error());
     }
     if (!is_at_rest()) story_.fail(fmt::format("{} requests are never answered", workload_->in_flight()));
-    if (plant() == Plant::kLostSchema) workload_->change_schema(1);
+    if (plant() == Plant::kLostSchema) {
+      workload_->change_schema(1);
+      story_.world().run_for(seconds(2));
+    }
     return !story_.failed();
   }
 
@@ -142,8 +147,8 @@ class ClusterSimulation {
 }  // namespace
 
 const std::vector<std::string>& plant_names() {
-  static const std::vector<std::string> names = {"none",        "weak-reads",       "weak-writes",      "early-sync",
-                                                 "early-purge", "retried-counters", "unlogged-batches", "no-hints",
+  static const std::vector<std::string> names = {"none",        "weak-reads",       "weak-writes",   "early-sync",
+                                                 "early-purge", "retried-counters", "split-batches", "no-hints",
                                                  "left-out",    "lost-schema"};
   return names;
 }

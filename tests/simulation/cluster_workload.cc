@@ -1,5 +1,7 @@
 #include "tests/simulation/cluster_workload.h"
 
+#include <fmt/ranges.h>
+
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -268,17 +270,21 @@ void ClusterWorkload::read_counter(size_t client, int key, Consistency consisten
 
 void ClusterWorkload::write_batch(size_t client) {
   const int64_t batch = ++last_number_;
-  std::string text = plant_ == Plant::kUnloggedBatches ? "BEGIN UNLOGGED BATCH " : "BEGIN BATCH ";
+  std::vector<std::string> statements;
   for (int row = 0; row < kBatchRows; ++row) {
-    text += fmt::format("INSERT INTO s.batches (k, n) VALUES ({}, {}); ", batch * kBatchRows + row, batch);
+    statements.push_back(fmt::format("INSERT INTO s.batches (k, n) VALUES ({}, {})", batch * kBatchRows + row, batch));
   }
-  text += "APPLY BATCH";
+  if (plant_ != Plant::kSplitBatches)
+    statements = {fmt::format("BEGIN BATCH {}; APPLY BATCH", fmt::join(statements, "; "))};
   batches_.tried(batch);
-  const bool sent = query(client, text, Consistency::kQuorum, [this, batch, text](Answer answer) {
-    const Outcome outcome = outcome_of(text, answer);
-    batches_.ended(batch, outcome);
-    if (outcome == Outcome::kAcknowledged) ++acknowledged_batches_;
-  });
+  bool sent = false;
+  for (const std::string& text : statements) {
+    sent |= query(client, text, Consistency::kQuorum, [this, batch, text](Answer answer) {
+      const Outcome outcome = outcome_of(text, answer);
+      batches_.ended(batch, outcome);
+      if (outcome == Outcome::kAcknowledged) ++acknowledged_batches_;
+    });
+  }
   if (!sent) batches_.ended(batch, Outcome::kRefused);
 }
 

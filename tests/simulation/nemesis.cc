@@ -13,13 +13,14 @@ constexpr Duration kMaxClockJump = seconds(10);
 }  // namespace
 
 Nemesis::Nemesis(Story& story, std::vector<SimulatedNode*> nodes, NemesisOptions options)
-    : story_(story), nodes_(std::move(nodes)) {
+    : story_(story), nodes_(std::move(nodes)), options_(options) {
   for (unsigned kind = 0; kind < kKinds; ++kind) {
     if (!story_.chance(40)) continue;
     if (kind == kPowerCut && !options.may_cut_power) continue;
     if (kind == kClock && !options.may_shift_clocks) continue;
     kinds_.push_back(static_cast<Kind>(kind));
   }
+  if (options.only_power_cuts_of_all) kinds_ = {kPowerCut};
   if (kinds_.empty()) kinds_.push_back(kPartition);
 }
 
@@ -163,9 +164,10 @@ void Nemesis::slow_links() {
 }
 
 void Nemesis::end_a_life(Kind kind) {
-  const size_t at_once = story_.chance(15) ? nodes_.size() : 1 + story_.random(2);
+  const bool all = options_.only_power_cuts_of_all || story_.chance(10);
+  const size_t at_once = all ? nodes_.size() : 1 + story_.random(2);
   for (size_t i = 0; i < at_once; ++i) {
-    SimulatedNode& node = any_node();
+    SimulatedNode& node = all ? *nodes_[i] : any_node();
     if (kind == kStop) {
       if (node.is_up() && !node.machine().is_paused()) node.stop();
     } else {

@@ -11,7 +11,8 @@
 namespace cassandra_like {
 
 struct NemesisOptions {
-  bool may_cut_power = true;     // acknowledged writes are on the disk
+  bool may_cut_power = true;  // acknowledged writes are on the disk
+  bool only_power_cuts_of_all = false;
   bool may_shift_clocks = true;  // nodes do not compare their clocks with their peers'
 };
 
@@ -45,6 +46,7 @@ class Nemesis {
 
   Story& story_;
   const std::vector<SimulatedNode*> nodes_;
+  const NemesisOptions options_;
   std::vector<Kind> kinds_;  // of this run
   int64_t next_fault_ = 0;
   std::multimap<int64_t, absl::AnyInvocable<void()>> mends_;

@@ -19,7 +19,7 @@ Config SimulatedNode::make_config() const {
       "    parameters:\n      - seeds: \"{1}\"\n"
       "commitlog_sync: {2}\ncommitlog_segment_size: 1MiB\n{3}",
       options_.address, options_.seeds, options_.commitlog_sync, options_.more);
-  if (options_.commitlog_sync == "periodic") text += "commitlog_sync_period: 200ms\n";
+  if (options_.commitlog_sync == "periodic") text += "commitlog_sync_period: " + options_.sync_period + "\n";
   if (options_.commitlog_sync == "group") text += "commitlog_sync_group_window: 15ms\n";
   HostFacts host;
   host.cores = options_.shards;

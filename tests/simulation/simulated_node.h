@@ -13,6 +13,7 @@ struct SimulatedNodeOptions {
   std::string address;
   std::string seeds;           // addresses with commas
   std::string commitlog_sync;  // batch, group or periodic
+  std::string sync_period = "200ms";
   unsigned shards = 1;
   uint64_t memtable_kib = 1024;
   std::string more;  // lines of cassandra.yaml

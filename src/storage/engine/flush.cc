@@ -77,7 +77,9 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
     co_await store->flush_mutex.lock();
     AsyncMutex::Guard guard(store->flush_mutex);
     store->flush_requested = false;
-    CommitLogPosition upper = log_position();
+    // A second replay begins with the oldest segment again, when memtables of the first one may have been flushed.
+    CommitLogPosition upper = std::max(log_position(), store->memtable->lower());
+    for (const auto& index : store->indexes) upper = std::max(upper, index->store->memtable->lower());
     std::vector<std::pair<TableStorePtr, std::shared_ptr<Memtable>>> work;
     // Files of an earlier flush that failed are still there.
     auto collect = [&](const TableStorePtr& s) {
