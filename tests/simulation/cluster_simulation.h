@@ -17,7 +17,7 @@ enum class Plant : uint8_t {
   kEarlySync,        // nodes acknowledge before they sync, and power cuts come: acknowledged writes are lost
   kEarlyPurge,       // gc_grace_seconds is 0: deleted rows come back
   kRetriedCounters,  // additions that time out are sent again: sums grow too large
-  kSplitBatches,     // the rows of a batch are written one by one: batches stay half
+  kSplitBatches,     // the rows of a batch are written one by one, now and then not all: batches stay half
   kNoHints,          // replicas never get what they missed
   kLeftOut,          // one node stays alone after the healing: no progress
   kLostSchema,       // and the others make a table: no common schema

@@ -61,8 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Planted{Plant::kEarlySync, {"key ", "counter ", "batch ", "was acknowledged"}},
                     Planted{Plant::kEarlyPurge, kRegisters}, Planted{Plant::kRetriedCounters, {"was tried"}},
                     Planted{Plant::kSplitBatches, {"of its 3 rows"}}, Planted{Plant::kNoHints, {"never got it"}},
-                    Planted{Plant::kLeftOut, {"after the faults are gone"}},
-                    Planted{Plant::kLostSchema, {"schema version"}}),
+                    Planted{Plant::kLeftOut, {"after the faults are gone", "schema version", "does not have it"}},
+                    Planted{Plant::kLostSchema, {"schema version", "does not have it"}}),
     plant_name);
 
 }  // namespace

@@ -276,6 +276,7 @@ void ClusterWorkload::write_batch(size_t client) {
   }
   if (plant_ != Plant::kSplitBatches)
     statements = {fmt::format("BEGIN BATCH {}; APPLY BATCH", fmt::join(statements, "; "))};
+  if (plant_ == Plant::kSplitBatches && story_.chance(20)) statements.pop_back();
   batches_.tried(batch);
   bool sent = false;
   for (const std::string& text : statements) {
