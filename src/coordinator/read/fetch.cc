@@ -149,9 +149,14 @@ void Fetch::ask_local(bool wants_data) {
   }
   local_began_ = pool_.context.now();
   schema_before_ = pool_.context.replica.schema().current();
+  // A read that was begun is waited for, since it writes into this.
+  Gate& running = pool_.context.running;
+  if (!running.enter()) return failed(cluster_->local(), RequestFailureReason::kNodeDown);
   Task<Result<ReadStatistics>> read = pool_.context.replica.read_unfiltered(request, *sink, options_.deadline);
-  if (read.ready()) return local_done(read.take());
-  if (!pool_.context.running.enter()) return failed(cluster_->local(), RequestFailureReason::kNodeDown);
+  if (read.ready()) {
+    local_done(read.take());
+    return running.leave();
+  }
   pool_.alarms.set(options_.deadline, *this, generation_);
   spawn(finish_local(FetchRef(this), std::move(read)));
 }
