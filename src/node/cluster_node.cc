@@ -605,6 +605,8 @@ Task<void> ClusterNodeImpl::stop_peers(bool announces) {
     Task<void> stopping = announces ? membership_->stop() : membership_->halt();
     co_await stopping;
   }
+  // Writes that were answered at their level go on to the other replicas, or become hints.
+  if (announces) co_await stop_coordinators();
   auto* self = this;
   auto close = [self](unsigned shard) { return close_peers_on(self, shard); };
   Status closed = co_await on_every_shard(close);
