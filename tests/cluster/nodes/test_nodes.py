@@ -17,7 +17,8 @@ ADDRESSES = ["127.0.0.34", "127.0.0.35", "127.0.0.36"]
 class Nodes:
     def __init__(self, folder):
         command = f'set -euo pipefail; source tools/nodes.sh; run_nodes "{BUILD}/cassandra-like" "{BUILD}/nodetool" conf/node.yaml 3 "{folder}" {ADDRESSES[0]}'
-        self.process = subprocess.Popen(["bash", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(["bash", "-c", command], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # one in the background ignores it
         self.lines = []
         for line in self.process.stdout:
             self.lines.append(line.rstrip())
