@@ -30,7 +30,8 @@ def seeds(address):
 
 class Ring:
     def __init__(self, count=3, shards=2, **settings):
-        settings = {"seed_provider": seeds(ADDRESSES[0]), "auto_bootstrap": "false", **settings}
+        # The least patience that Cassandra allows: a dead node is noticed after 10 to 25 s.
+        settings = {"seed_provider": seeds(ADDRESSES[0]), "auto_bootstrap": "false", "phi_convict_threshold": 5, **settings}
         self.nodes = [Node(address, shards=shards, settings=settings) for address in ADDRESSES[:count]]
         self.clusters = []
 
@@ -47,7 +48,7 @@ class Ring:
         lines = node.nodetool("status").stdout.splitlines()
         return {line.split()[1]: line.split()[0] for line in lines if line[:2] in ("UN", "DN", "UJ", "DJ", "UL", "DL")}
 
-    def wait_for(self, state, count, seconds=30, by=None):
+    def wait_for(self, state, count, seconds=90, by=None):
         end = time.time() + seconds
         while True:
             seen = [self.states(node) for node in (by or self.nodes)]
