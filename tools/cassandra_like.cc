@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <new>
@@ -13,12 +16,20 @@
 
 namespace {
 
-// SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them.
-void stop_on_signals(cassandra_like::Node* node, sigset_t signals) {
-  std::thread([node, signals] {
+std::atomic<cassandra_like::Node*> started_node{nullptr};
+
+// SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them. A start may wait for other
+// nodes for a minute: one that does not end soon is cut off, which loses no more than kill -9 does.
+void stop_on_signals(sigset_t signals) {
+  std::thread([signals] {
     int signal = 0;
     sigwait(&signals, &signal);
-    node->request_stop();
+    for (int i = 0; i < 100 && started_node == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (started_node == nullptr) {
+      std::cerr << "cassandra-like: stopped while it was starting" << std::endl;
+      std::_Exit(128 + signal);
+    }
+    started_node.load()->request_stop();
   }).detach();
 }
 
@@ -29,6 +40,7 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  stop_on_signals(signals);
   signal(SIGPIPE, SIG_IGN);
 
   std::string error;
@@ -39,7 +51,7 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
     return static_cast<int>(failure);
   }
   if (!pid_file.empty()) std::ofstream(pid_file) << getpid() << '\n';
-  stop_on_signals(node.get(), signals);
+  started_node = node.get();
   const bool asked = node->wait();
   const bool flushed = node->stop();
   if (!flushed) {
