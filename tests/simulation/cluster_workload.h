@@ -28,6 +28,8 @@ class ClusterWorkload {
 
   void start_clients();
   void stop_clients();
+  // Of one node or several.
+  void power_failed();
   bool clients_are_ready() const;
 
   // Keyspace and tables, on a cluster without faults.
