@@ -151,6 +151,9 @@ TEST(SimLinks, TheEndOfAMachineBehindACutIsHeardOfWhenItIsMended) {
     power_cut ? w.server->crash() : w.server->kill();
     w.world->run_for(seconds(60));
     EXPECT_EQ(client->closed, 0);
+    // Another life, which ends behind the cut, too.
+    w.boot_server();
+    power_cut ? w.server->crash() : w.server->kill();
     w.to_client({});
     EXPECT_TRUE(w.world->run_until([&] { return client->closed == 1; }, seconds(1)));
     // The kernel of a process that was killed goes on to send.

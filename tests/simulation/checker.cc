@@ -25,18 +25,24 @@ void Checker::acknowledged(int key, int64_t number, int64_t at, int64_t now) {
 
 void Checker::refused(int key, int64_t number) { keys_[key].tried.erase(number); }
 
-void Checker::was_read(int key, const Expectation& expected, std::optional<int64_t> first, int64_t at) {
+void Checker::was_read(int key, const Expectation& expected, std::optional<int64_t> first) {
+  if (expected.reads_forgotten != reads_forgotten_) return;
   Key& state = keys_[key];
   if (first) {
-    state.acknowledged.emplace(*first, at);
+    state.read = std::max(state.read, *first);
   } else if (expected.at_least != 0) {
     // A delete has taken effect, the first of those that explain it at least.
     for (auto it = state.tried.lower_bound(expected.at_least); it != state.tried.end(); ++it) {
       if (it->second.must_be_gone != 0) continue;
-      state.acknowledged.emplace(it->first, at);
+      state.read = std::max(state.read, it->first);
       return;
     }
   }
+}
+
+void Checker::forget_reads() {
+  for (auto& [key, state] : keys_) state.read = 0;
+  ++reads_forgotten_;
 }
 
 void Checker::truncation_started(int64_t number) { truncations_.push_back({number, life_}); }
@@ -65,10 +71,12 @@ Checker::Expectation Checker::must_show(int key, int64_t asked_at) const {
   Expectation out;
   out.asked_at = asked_at;
   out.truncations_done = truncations_.size() - (truncating() ? 1 : 0);
+  out.reads_forgotten = reads_forgotten_;
   auto it = keys_.find(key);
-  if (it == keys_.end() || it->second.acknowledged.empty()) return out;
-  const int64_t last = it->second.acknowledged.rbegin()->first;
-  if (truncations_.empty() || last > truncations_.back().ended) out.at_least = last;
+  if (it == keys_.end()) return out;
+  const int64_t last = it->second.acknowledged.empty() ? 0 : it->second.acknowledged.rbegin()->first;
+  if (truncations_.empty() || last > truncations_.back().ended) out.acknowledged = last;
+  out.at_least = std::max(out.acknowledged, it->second.read);
   return out;
 }
 
@@ -81,7 +89,7 @@ bool Checker::was_over(int key, int64_t number, const Truncation& truncation) co
 
 std::string Checker::check(int key, const Expectation& expected, std::optional<int64_t> first,
                            std::optional<int64_t> second, int64_t answered_at) const {
-  const int64_t at_least = expected.at_least;
+  const int64_t at_least = expected.reads_forgotten == reads_forgotten_ ? expected.at_least : expected.acknowledged;
   auto show = [](const std::optional<int64_t>& n) { return n ? std::to_string(*n) : std::string("nothing"); };
   if (first != second) {
     return fmt::format("key {} shows half a write: {} and {}", key, show(first), show(second));

@@ -28,7 +28,9 @@ class Checker {
  public:
   // The least that a read that starts now has to show.
   struct Expectation {
-    int64_t at_least = 0;         // an operation of this number or a later one
+    int64_t at_least = 0;      // an operation of this number or a later one
+    int64_t acknowledged = 0;  // the same, if reads do not count
+    uint64_t reads_forgotten = 0;
     size_t truncations_done = 0;  // of those that were started
     int64_t asked_at = 0;         // seconds
   };
@@ -43,7 +45,10 @@ class Checker {
   // It was answered that nothing was sent to any replica: the number must not show.
   void refused(int key, int64_t number);
   // check() found nothing wrong with these finds.
-  void was_read(int key, const Expectation& expected, std::optional<int64_t> first, int64_t at);
+  void was_read(int key, const Expectation& expected, std::optional<int64_t> first);
+  // The power failed, and with it may be gone what was read and not acknowledged: a replica shows a write before it is on
+  // its disk.
+  void forget_reads();
 
   // One at a time.
   void truncation_started(int64_t number);
@@ -75,6 +80,7 @@ class Checker {
   struct Key {
     std::map<int64_t, Operation> tried;
     std::map<int64_t, int64_t> acknowledged;  // number, when; those that have to last
+    int64_t read = 0;                         // the highest number that a read has shown
     std::map<int64_t, int64_t> over;          // number, the last number that was given out when it was acknowledged
   };
   struct Truncation {
@@ -89,6 +95,7 @@ class Checker {
   std::vector<Truncation> truncations_;
   int64_t life_ = 0;
   uint64_t acknowledged_count_ = 0;
+  uint64_t reads_forgotten_ = 0;
 };
 
 }  // namespace cassandra_like

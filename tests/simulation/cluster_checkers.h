@@ -24,8 +24,15 @@ class CounterChecker {
  public:
   void tried(int key, int64_t delta) { keys_[key].tried += delta; }
   void ended(int key, int64_t delta, Outcome outcome);
-  int64_t must_show(int key) const;
-  std::string check(int key, int64_t at_least, int64_t value);
+  struct Expectation {
+    int64_t acknowledged = 0;
+    int64_t read = 0;
+    uint64_t reads_forgotten = 0;
+  };
+  Expectation must_show(int key) const;
+  std::string check(int key, const Expectation& expected, int64_t value);
+  // The power failed, and with it may be gone what was read and not acknowledged.
+  void forget_reads();
   uint64_t acknowledged_count() const { return acknowledged_count_; }
 
  private:
@@ -34,6 +41,7 @@ class CounterChecker {
   };
   std::map<int, Key> keys_;
   uint64_t acknowledged_count_ = 0;
+  uint64_t reads_forgotten_ = 0;
 };
 
 // Logged batches of a few rows each, of which the end has all or none; all of those that were acknowledged.
@@ -48,13 +56,13 @@ class BatchChecker {
   std::map<int64_t, Outcome> batches_;
 };
 
-// Rows that are written once. The coordinator that acknowledged a row, and has lived since, brings it to every replica, by
-// a hint if need be.
+// Rows that are written once. The coordinator that acknowledged a row, and has lived since, brings it to every other replica, by
+// a hint if need be. It keeps no hint for itself, if it had no memory to apply the row.
 class DeliveryChecker {
  public:
   void acknowledged(int64_t row, size_t coordinator, uint64_t life) { rows_[row] = {coordinator, life}; }
-  // The rows that every replica has to have now; lives: of all nodes.
-  std::vector<int64_t> due(const std::vector<uint64_t>& lives) const;
+  // The rows that the replica has to have now; lives: of all nodes.
+  std::vector<int64_t> due(size_t replica, const std::vector<uint64_t>& lives) const;
   static std::string check(int64_t row, size_t replica, bool found);
 
  private:

@@ -14,7 +14,7 @@ TEST(Registers, ALaterReadShowsNoLessThanAnEarlierOne) {
   checker.tried_write(7, 2);
   const Checker::Expectation expected = checker.must_show(7);
   EXPECT_EQ(checker.check(7, expected, 2, 2), "");
-  checker.was_read(7, expected, 2, 200);
+  checker.was_read(7, expected, 2);
   EXPECT_EQ(checker.check(7, checker.must_show(7), 1, 1), "key 7 shows 1, but 2 was acknowledged");
   // A read that was asked for before may still show it.
   EXPECT_EQ(checker.check(7, expected, 1, 1), "");
@@ -27,10 +27,25 @@ TEST(Registers, ADeletedRowThatWasReadAsGoneDoesNotComeBack) {
   checker.tried_delete(7, 2);
   checker.tried_write(7, 3);
   const Checker::Expectation expected = checker.must_show(7);
-  checker.was_read(7, expected, std::nullopt, 200);
+  checker.was_read(7, expected, std::nullopt);
   EXPECT_EQ(checker.check(7, checker.must_show(7), 1, 1), "key 7 shows 1, but 2 was acknowledged");
   EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt), "");
   EXPECT_EQ(checker.check(7, checker.must_show(7), 3, 3), "");
+}
+
+TEST(Registers, APowerCutMayTakeWhatWasReadAndNotAcknowledged) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100, 1);
+  checker.tried_write(7, 2);
+  checker.was_read(7, checker.must_show(7), 2);
+  const Checker::Expectation before = checker.must_show(7);
+  EXPECT_EQ(checker.check(7, before, 1, 1), "key 7 shows 1, but 2 was acknowledged");
+  checker.forget_reads();
+  EXPECT_EQ(checker.check(7, before, 1, 1), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7), 1, 1), "");
+  EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt),
+            "key 7 shows nothing, but write 1 was acknowledged");
 }
 
 TEST(Registers, ARefusedWriteMustNotShow) {
@@ -54,10 +69,20 @@ TEST(Counters, ShowAllThatWasAcknowledgedAndNothingThatWasNotTried) {
 TEST(Counters, DoNotGoBack) {
   CounterChecker checker;
   checker.tried(1, 2);
-  const int64_t before = checker.must_show(1);
+  const CounterChecker::Expectation before = checker.must_show(1);
   EXPECT_EQ(checker.check(1, before, 2), "");
   EXPECT_EQ(checker.check(1, checker.must_show(1), 0), "counter 1 shows 0, but 2 was acknowledged or read");
   EXPECT_EQ(checker.check(1, before, 0), "");
+}
+
+TEST(Counters, APowerCutMayTakeWhatWasReadAndNotAcknowledged) {
+  CounterChecker checker;
+  checker.tried(1, 2);
+  EXPECT_EQ(checker.check(1, checker.must_show(1), 2), "");
+  const CounterChecker::Expectation before = checker.must_show(1);
+  checker.forget_reads();
+  EXPECT_EQ(checker.check(1, before, 0), "");
+  EXPECT_EQ(checker.check(1, checker.must_show(1), 0), "");
 }
 
 TEST(Counters, ARefusedAdditionMustNotShow) {
@@ -83,8 +108,9 @@ TEST(Delivery, IsOwedByACoordinatorThatHasLivedSince) {
   DeliveryChecker checker;
   checker.acknowledged(10, 0, 1);
   checker.acknowledged(11, 1, 4);
-  EXPECT_EQ(checker.due({1, 4}), (std::vector<int64_t>{10, 11}));
-  EXPECT_EQ(checker.due({2, 4}), (std::vector<int64_t>{11}));
+  EXPECT_EQ(checker.due(2, {1, 4}), (std::vector<int64_t>{10, 11}));
+  EXPECT_EQ(checker.due(1, {1, 4}), (std::vector<int64_t>{10}));
+  EXPECT_EQ(checker.due(2, {2, 4}), (std::vector<int64_t>{11}));
   EXPECT_EQ(checker.check(11, 2, false), "row 11 was acknowledged, and node 3 never got it");
   EXPECT_EQ(checker.check(11, 2, true), "");
 }

@@ -83,9 +83,16 @@ class ClusterSimulation {
     const int64_t end = story_.now() + story_.between(seconds(5), seconds(60)).count();
     while (story_.now() < end && !story_.failed()) {
       nemesis_->act();
+      notice_power_cuts();
       workload_->issue_some();
       story_.world().run_for(story_.between(milliseconds(2), milliseconds(150)));
     }
+  }
+
+  void notice_power_cuts() {
+    uint64_t cuts = 0;
+    for (const auto& node : nodes_) cuts += node->power_cuts();
+    if (std::exchange(power_cuts_, cuts) != cuts) workload_->power_failed();
   }
 
   // All nodes are up, all clients connected, and all requests answered.
@@ -142,6 +149,7 @@ class ClusterSimulation {
   std::vector<SimulatedNode*> pointers_;
   std::unique_ptr<Nemesis> nemesis_;
   std::unique_ptr<ClusterWorkload> workload_;
+  uint64_t power_cuts_ = 0;  // that the workload knows of
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ class ClusterWorkload {
 
   void start_clients();
   void stop_clients();
+  // One node or several lost their power.
+  void power_failed();
   bool clients_are_ready() const;
 
   // Keyspace and tables, on a cluster without faults.
@@ -60,6 +62,7 @@ class ClusterWorkload {
   Answer insist(size_t client, const std::string& text, Consistency consistency, Duration limit);
   std::optional<std::vector<std::string>> column(size_t client, const std::string& text, Consistency consistency);
 
+  void await_peers(size_t client);
   // Reads all keys again and again until nothing is wrong with them.
   void await_keys(size_t client, const std::string& text, Consistency consistency, Duration limit,
                   const std::function<std::string(const std::set<int64_t>&)>& problem_of);

@@ -94,6 +94,7 @@ void SimulatedNode::kill() {
 void SimulatedNode::cut_power() {
   if (state_ == State::kDown) return;
   machine_.crash();
+  ++power_cuts_;
   end_life("power cut");
 }
 

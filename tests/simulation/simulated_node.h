@@ -39,8 +39,9 @@ class SimulatedNode {
   SimMachine& machine() { return machine_; }
   State state() const { return state_; }
   bool is_up() const { return state_ == State::kUp; }
-  // Counts starts.
+  // Count starts, and power cuts.
   uint64_t life() const { return life_; }
+  uint64_t power_cuts() const { return power_cuts_; }
   const std::string& start_error() const { return start_error_; }
   // A failure policy asked the node to end.
   bool wants_to_stop() const { return wants_to_stop_; }
@@ -57,7 +58,7 @@ class SimulatedNode {
   Runtime* runtime_ = nullptr;  // of this life
   std::unique_ptr<ClusterNode> node_;
   State state_ = State::kDown;
-  uint64_t life_ = 0;
+  uint64_t life_ = 0, power_cuts_ = 0;
   std::string start_error_;
   bool wants_to_stop_ = false;
   bool has_ended_ = false;  // by itself; its machine goes down when the callback is over

@@ -277,9 +277,12 @@ void SimFabric::end_life(const SimLife& life, End end) {
   auto is_of_life = [&life](const SimExecutor* executor) { return &executor->life() == &life; };
   std::erase_if(attempts_, [&](const auto& attempt) { return is_of_life(attempt.second.executor); });
   for (auto& [ends, link] : links_) {
-    // A machine without power sends nothing again.
+    // A machine without power sends nothing again; started again, it resets connections that it does not know.
     const bool is_lost = end == End::kReset && ends.first == life.machine;
-    std::erase_if(link.held, [&](const Parcel& parcel) { return is_lost || is_of_life(parcel.owner); });
+    std::erase_if(link.held, [&](const Parcel& parcel) {
+      const bool is_end = parcel.kind == SimEvent::kReset || parcel.kind == SimEvent::kEndOfStream;
+      return (is_lost && !is_end) || is_of_life(parcel.owner);
+    });
   }
   std::vector<uint64_t> ended;
   for (auto& [id, c] : connections_) {
