@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kRound = std::chrono::milliseconds(Gossiper::kIntervalMillis);
 // A node that starts waits this long for the others that it has heard of, before it serves clients: Gossiper.waitToSettle.
 constexpr Duration kSettlePoll = std::chrono::milliseconds(10);
-constexpr int kMostSettlePolls = 200;
+constexpr int kMostSettlePolls = 500;
 // Between the announcement of a shutdown and the end of the connections (cassandra.shutdown_announce_in_ms).
 constexpr Duration kShutdownAnnouncement = std::chrono::seconds(2);
 
@@ -411,7 +411,7 @@ bool MembershipServiceImpl::is_settled() const {
     auto status = state_values::parse_status(told.status_text());
     const bool is_stopped = status.ok() && status->status == state_values::StatusWord::kShutdown;
     if (endpoint == options_.gossip.local || is_stopped || is_silent_shutdown_state(told)) continue;
-    if (!gossiper_.is_alive(endpoint)) return false;
+    if (!gossiper_.live().contains(endpoint)) return false;
   }
   return true;
 }
