@@ -1,5 +1,9 @@
 #include "peers/mutation_check.h"
 
+#include <algorithm>
+
+#include "model/counter.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -14,6 +18,18 @@ bool are_in_order(const PartitionUpdate& update) {
   return true;
 }
 
+bool are_counters(const Row& row) {
+  return std::ranges::all_of(row.cells, [](const Cell& cell) {
+    return cell.is_tombstone() || !cell.column->type->is_counter() || is_counter_context(cell.value);
+  });
+}
+
+// A context that is none would be merged as an empty one: what the counter had would be gone.
+bool has_whole_counters(const PartitionUpdate& update) {
+  if (!update.table->is_counter()) return true;
+  return are_counters(update.static_row) && std::ranges::all_of(update.rows, are_counters);
+}
+
 }  // namespace
 
 const char* flaw_of_parts(const Mutation& mutation) {
@@ -21,6 +37,7 @@ const char* flaw_of_parts(const Mutation& mutation) {
     if (update.key.key != mutation.key.key) return "its parts are of different partitions";
     if (update.table->keyspace != mutation.keyspace) return "its parts are of different keyspaces";
     if (!are_in_order(update)) return "its rows are not in order";
+    if (!has_whole_counters(update)) return "a counter of it is damaged";
   }
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "hints/hints_file.h"
 #include "peers/peer_requests_impl.h"
 #include "schema/internal_table.h"
 #include "schema/local_state.h"
@@ -11,13 +12,13 @@ namespace cassandra_like {
 
 namespace {
 
-// An older one could bring back what was deleted since (Hint.isLive).
+// By the tables as they are now, too: an operator may have lowered their gc_grace_seconds.
 bool is_live(const Mutation& mutation, int64_t created_millis, int32_t gc_grace_seconds, int64_t now_millis) {
-  int64_t seconds = gc_grace_seconds;
+  int32_t seconds = gc_grace_seconds;
   for (const PartitionUpdate& update : mutation.updates) {
-    seconds = std::min<int64_t>(seconds, update.table->params.gc_grace_seconds);
+    seconds = std::min(seconds, update.table->params.gc_grace_seconds);
   }
-  return created_millis > now_millis - seconds * 1000;
+  return hint_is_live(created_millis, seconds, now_millis);
 }
 
 }  // namespace

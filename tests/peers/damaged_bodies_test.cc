@@ -3,7 +3,7 @@
 #include <random>
 
 #include "messaging/wire/batch_codec.h"
-#include "model/values.h"
+#include "model/counter.h"
 #include "peers/schema_exchange.h"
 #include "tests/peers/peers_fixture.h"
 
@@ -38,7 +38,8 @@ std::vector<Sample> samples(PeersCluster& cluster) {
                                                     .row({2, 1})
                                                     .cell("v", "y")
                                                     .delete_range(5, true, 6, true)));
-  const Bytes deltas = cluster.bytes_of(std::move(Update(cluster.table("n"), "n").row(1).cell("n", encode_bigint(3))));
+  const Bytes deltas =
+      cluster.bytes_of(std::move(Update(cluster.table("n"), "n").row(1).cell("n", make_counter_update(3))));
   for (const Bytes& body : {mixed, plain, wide, deltas}) {
     out.push_back({Verb::kMutationReq, body});
     out.push_back({Verb::kReadRepairReq, body});

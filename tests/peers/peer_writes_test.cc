@@ -275,6 +275,19 @@ TEST(PeerWrites, ACounterIsLedHere) {
   EXPECT_EQ(cluster.rows(1, "n"), 1u);
 }
 
+TEST(PeerWrites, ADamagedCounterIsRefused) {
+  PeersCluster cluster(2, 1);
+  cluster.make_tables();
+  auto with = [&](const std::string& value) {
+    return cluster.bytes_of(std::move(Update(cluster.table("n"), "a").row(1).cell("n", value)));
+  };
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kMutationReq, with("8 bytes!")), "<UNKNOWN>");
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kMutationReq, with("")), "<UNKNOWN>");
+  EXPECT_EQ(cluster.rows(1, "n"), 0u);
+  EXPECT_EQ(cluster.ask(0, 1, Verb::kMutationReq, with(make_counter_context(Uuid::random(1, 2), 1, 5))), "");
+  EXPECT_EQ(cluster.rows(1, "n"), 1u);
+}
+
 TEST(PeerWrites, ATableIsTruncated) {
   PeersCluster cluster(2, 2);
   cluster.make_tables();

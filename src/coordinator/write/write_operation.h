@@ -109,7 +109,7 @@ class WriteOperation final : ResponseHandler {
   void send(Verb verb, const SharedBytes& payload, int64_t deadline);
 
   // --- Its client
-  // What its client is told. Waits until that is known; nobody holds it for the client afterwards.
+  // The decision, as the client is told of it. Completes when it is known; the client holds nothing of this afterwards.
   Task<Status> result();
   // Its client has gone.
   void leave() { release(); }
