@@ -58,6 +58,15 @@ TEST(RangeSplitTest, CutsBehindEachTokenOfTheRing) {
   EXPECT_THAT(split(cluster, between(RingPosition::before(150), RingPosition::before(160))), ElementsAre("150-..160-"));
 }
 
+TEST(RangeSplitTest, AsksNobodyWhenTheBoundsExcludeEachOther) {
+  PlannedCluster cluster = PlannedCluster::one_datacenter(3, "3");
+  EXPECT_THAT(split(cluster, between(RingPosition::after(150), RingPosition::before(120))), ElementsAre());
+  EXPECT_THAT(split(cluster, between(RingPosition::after(150), RingPosition::after(150))), ElementsAre());
+  EXPECT_THAT(split(cluster, between(RingPosition::before(150), RingPosition::after(150))), ElementsAre("150-..150"));
+  EXPECT_THAT(plans(cluster, Consistency::kQuorum, between(RingPosition::after(150), RingPosition::before(120))),
+              ElementsAre());
+}
+
 TEST(RangeSplitTest, LeavesALocalKeyspaceWhole) {
   PlannedCluster cluster({{"dc1", "r1", 0}, {"dc1", "r1", 100}}, {{"class", "LocalStrategy"}});
   EXPECT_THAT(split(cluster, {}), ElementsAre("min..max"));

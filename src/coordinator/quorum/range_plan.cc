@@ -5,8 +5,19 @@
 
 namespace cassandra_like {
 
+namespace {
+
+bool is_empty(const KeyRange& range) {
+  const int order = range.start.compare(range.end);
+  const bool is_one_key = range.start.kind == RingPosition::Kind::kKey && range.start_inclusive && range.end_inclusive;
+  return order > 0 || (order == 0 && !is_one_key);
+}
+
+}  // namespace
+
 std::vector<KeyRange> split_by_replicas(const KeyRange& range, const Placement& placement) {
   std::vector<KeyRange> parts;
+  if (is_empty(range)) return parts;
   KeyRange rest = range;
   const bool is_cut = !placement.replicas.strategy.is_local();
   for (const TokenRing::Entry& entry : placement.ring().entries()) {

@@ -19,7 +19,7 @@ struct RangePlan {
   int vnodes = 1;  // parts of the ring that it has
 };
 
-// Cuts behind each token of the ring. A keyspace of LocalStrategy is not cut.
+// Cuts behind each token of the ring. A keyspace of LocalStrategy is not cut. An empty range has no parts.
 std::vector<KeyRange> split_by_replicas(const KeyRange& range, const Placement& placement);
 
 class RangePlans {

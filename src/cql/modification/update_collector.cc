@@ -47,11 +47,6 @@ std::span<const Mutation> UpdateCollector::mutations() {
   std::vector<bool> taken(updates.size());
   for (size_t i = 0; i < updates.size(); ++i) {
     if (taken[i]) continue;
-    // Two increments of one counter are both to be counted, so they are not reconciled here.
-    if (updates[i].table->is_counter()) {
-      mutations_.push_back({updates[i].table->keyspace, updates[i].key, updates.subspan(i, 1)});
-      continue;
-    }
     std::vector<PartitionUpdate> of_key;
     for (size_t j = i; j < updates.size(); ++j) {
       if (taken[j] || !(updates[j].key == updates[i].key) || updates[j].table->keyspace != updates[i].table->keyspace) {

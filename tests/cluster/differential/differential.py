@@ -7,6 +7,8 @@ CASSANDRA_HOST is the address of a Cassandra 5.0.9 that may be filled with keysp
 it is set, is a command that takes `nodetool --ip ADDRESS flush`, `start --ip ADDRESS` and `stop --ip ADDRESS`: with it Cassandra is flushed when our node is, and with
 --restart-cassandra restarted, too.
 
+With --ring that Cassandra is one of several replicas, and our node joins their ring as a coordinator without tokens: see ring.py.
+
 The statements are divided into cases; each has a keyspace, and its statements are a function of the seed and the case's number alone. Cases
 run side by side. After each quarter of their statements all wait, and memtables are flushed, or our node is restarted. A case
 ends early when the data may no longer be the same on both.
@@ -28,6 +30,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cases import Case
 from explained import explanation
 from node import Node, answers
+from ring import RingSession
 from session import Session, refused, shown
 
 READ_DIFFERENCES = 50  # of one case, before it ends
@@ -54,7 +57,13 @@ class Run:
         self.arguments = arguments
         self.tool = os.environ.get("CASSANDRA_TOOL", "").split()
         self.theirs = os.environ["CASSANDRA_HOST"]
-        self.node = Node(arguments.address, shards=2, settings=SETTINGS)
+        settings = dict(SETTINGS)
+        if arguments.ring:
+            RingSession.replicas = [self.theirs, *arguments.ring]
+            seeds = f"[{{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{{seeds: \"{self.theirs}\"}}]}}]"
+            settings |= {"cluster_name": arguments.cluster_name, "join_ring": "false", "seed_provider": seeds}
+        self.session = RingSession if arguments.ring else Session
+        self.node = Node(arguments.address, shards=2, settings=settings)
         self.run = 0
         self.skipped = collections.Counter()
         self.kinds = collections.Counter()
@@ -70,8 +79,9 @@ class Run:
         self.node.start()
 
     async def ask_cassandra(self, *arguments):
-        if self.tool:
-            await asyncio.to_thread(subprocess.run, [*self.tool, *arguments], capture_output=True, check=True)
+        for address in [self.theirs, *self.arguments.ring] if self.tool else []:
+            command = [address if word == self.theirs else word for word in [*self.tool, *arguments]]
+            await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)
 
     async def counter_cache(self, mebibytes):
         """A counter that is deleted goes on, in Cassandra, from what its counter cache still holds. Without the cache it begins again."""
@@ -81,7 +91,7 @@ class Run:
 
     async def begin(self, number):
         case = Case(self.arguments.seed, number, self.arguments.case_size)
-        case.number, case.session, case.open, case.reads = number, Session(self.addresses(), case.name, self.revive), True, 0
+        case.number, case.session, case.open, case.reads = number, self.session(self.addresses(), case.name, self.revive), True, 0
         await case.session.create()
         for index, statement in enumerate(case.setup):
             await self.step(case, index - len(case.setup), statement)
@@ -200,7 +210,7 @@ class Run:
 
     async def differs(self, found, statements, last):
         name = found.case.name + "_m"
-        session = Session(self.addresses(), name, self.revive)
+        session = self.session(self.addresses(), name, self.revive)
         await session.create()
         for statement in [*found.case.setup, *statements]:
             await session.run(statement)
@@ -227,6 +237,8 @@ def main():
     parser.add_argument("--case-size", type=int, default=250)
     parser.add_argument("--parallel", type=int, default=24, help="cases at the same time")
     parser.add_argument("--address", default=os.environ.get("CASSANDRA_LIKE_ADDRESS", "127.0.0.66"), help="of our node")
+    parser.add_argument("--ring", nargs="+", metavar="ADDRESS", default=[], help="the other replicas of the ring of CASSANDRA_HOST")
+    parser.add_argument("--cluster-name", default="peer", help="of that ring")
     parser.add_argument("--restart-cassandra", action="store_true")
     parser.add_argument("--minimise", action="store_true", help="look for a short run that shows the difference")
     parser.add_argument("--show-explained", action="store_true", help="the differences that are Cassandra's, too")

@@ -342,7 +342,7 @@ class Rule:
 
 
 INVALID, SYNTAX, SERVER = r"^error 0x2200 .", r"^error 0x2000 .", r"^error 0x0000 ."
-FAILED = r"Operation failed - received 0 responses and 1 failures: UNKNOWN"  # inside, without a reason
+FAILED = r"Operation failed - received [01] responses and [12] failures: UNKNOWN"  # inside, without a reason
 READ_FAILED, WRITE_FAILED = r"^error 0x1300 ." + FAILED, r"^error 0x1500 ." + FAILED
 EITHER_FAILED = r"^error 0x1[35]00 ." + FAILED
 # A counter's write that throws inside answers nobody: a WriteTimeout of the type COUNTER.

@@ -27,6 +27,7 @@ class Options:
     now: int = None
     page_size: int = None
     paging_state: bytes = None
+    consistency: int = ONE
 
 
 @dataclasses.dataclass
@@ -130,7 +131,7 @@ def query_parameters(options):
         if field is not None:
             flags |= flag
             parts.append(struct.pack(layout, field))
-    return struct.pack(">HI", ONE, flags) + b"".join(parts)
+    return struct.pack(">HI", options.consistency, flags) + b"".join(parts)
 
 
 class Connection(asyncio.Protocol):

@@ -51,14 +51,17 @@ class Session:
         self.addresses, self.keyspace, self.revive = addresses, keyspace, revive
         self.connections = ()
 
+    async def open(self, index):
+        return await Connection.open(self.addresses[index])
+
     async def connect(self):
         self.close()
-        self.connections = [await Connection.open(address) for address in self.addresses]
+        self.connections = [await self.open(0), await self.open(1)]
         await self.both(lambda c: c.query(f"USE {self.keyspace}"))
 
     async def create(self):
         self.close()
-        self.connections = [await Connection.open(address) for address in self.addresses]
+        self.connections = [await self.open(0), await self.open(1)]
         await self.both(lambda c: c.query(f"DROP KEYSPACE IF EXISTS {self.keyspace}"))
         await self.both(lambda c: c.query(f"CREATE KEYSPACE {self.keyspace} WITH replication = {{'class': 'SimpleStrategy', 'replication_factor': 1}}"))
         await self.both(lambda c: c.query(f"USE {self.keyspace}"))
@@ -80,7 +83,7 @@ class Session:
                 self.connections[index].close()
                 if index == 0:
                     self.revive()
-                self.connections[index] = await Connection.open(self.addresses[index])
+                self.connections[index] = await self.open(index)
                 await self.connections[index].query(f"USE {self.keyspace}")
                 return Answer("silence" if isinstance(e, asyncio.TimeoutError) else "closed", other=str(e))
         return await asyncio.gather(one(0), one(1))

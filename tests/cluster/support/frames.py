@@ -11,7 +11,7 @@ COMPRESSED, WARNING = 1, 8  # flags of a frame
 VOID, ROWS, SET_KEYSPACE, PREPARED, SCHEMA_CHANGE = 1, 2, 3, 4, 5  # kinds of a RESULT
 SERVER_ERROR, PROTOCOL_ERROR, BAD_CREDENTIALS, OVERLOADED = 0x0000, 0x000A, 0x0100, 0x1001
 SYNTAX_ERROR, INVALID, UNPREPARED = 0x2000, 0x2200, 0x2500
-ONE = 1  # a consistency level
+ONE, QUORUM, ALL = 1, 4, 5  # consistency levels
 UNSET = object()  # a bound value that leaves the column as it is
 
 HEADER_SIZE = 9
