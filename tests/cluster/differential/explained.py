@@ -8,6 +8,7 @@ import math
 import re
 import struct
 
+from frames import ONE
 from session import compared, shown
 
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?")
@@ -114,6 +115,16 @@ def wrote_ttl(d):
 def is_key(d, column):
     keys = [m[1] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY \((.*)\)\)")]
     return any(re.search(rf"(^|[ (]){re.escape(column)}($|[,)])", key) for key in keys)
+
+
+def in_a_ring(d):
+    return d.statement.options.consistency != ONE
+
+
+def counts_after_a_deletion(d):
+    """Which replica leads an increment is left to chance, and the sums of one leader may come back where another one begins again."""
+    made = d.schema(r"CREATE TABLE .*\bcounter\b")
+    return in_a_ring(d) and made and any(re.search(r"\bDELETE\b", text) for s in d.on_table(d.before) for text in texts_of(s))
 
 
 # --- Words of errors ---
@@ -399,6 +410,8 @@ RULES = [
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     Rule("conditions on clusterings and an index on the partition key", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
+    Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
+    Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
     Rule("decimals without digits", "", SERVER + "java.lang.NumberFormatException: Zero length BigInteger", holds=asks_for_scale_without_digits),
     # The same in other words.
