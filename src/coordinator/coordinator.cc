@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "coordinator/context/all_of.h"
 #include "coordinator/context/request_context.h"
+#include "coordinator/denylist.h"
 #include "coordinator/pending_writes.h"
 #include "coordinator/quorum/request_errors.h"
 #include "coordinator/read/replicated_reads.h"
@@ -66,7 +67,7 @@ struct TableState {
   std::optional<std::array<LevelState, kConsistencyLevels>> levels;
 };
 
-class CoordinatorImpl : public Coordinator {
+class CoordinatorImpl : public Coordinator, public DenylistReader {
  public:
   CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options, CoordinatorPeers peers)
       : runtime_(runtime),
@@ -80,6 +81,9 @@ class CoordinatorImpl : public Coordinator {
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
     batchlog_.replay_through(*replicated_writes_);
+    if (options_.denylist.enabled) {
+      denylist_ = std::make_unique<Denylist>(runtime, replica.schema(), *this, options_.denylist, statistics_);
+    }
     // Tables of an old snapshot must not be found by their address.
     replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
     replica_.topology().add_listener([this](const TopologyPtr& topology) {
@@ -96,6 +100,7 @@ class CoordinatorImpl : public Coordinator {
   ReplicatedWrites& replicated_writes() override { return *replicated_writes_; }
   Task<void> stop() override;
 
+  Denylist* denylist() override { return denylist_.get(); }
   Replica& replica() override { return replica_; }
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
@@ -106,6 +111,12 @@ class CoordinatorImpl : public Coordinator {
   }
 
  private:
+  bool can_read_all(const TableMetadata& table, Consistency consistency) override;
+  Task<Status> check_and_write(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
+  Task<Result<ReadStatistics>> check_and_read(const ReadCommand* command, Consistency consistency, RowSink* sink);
+  Task<Status> write_permitted(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
+  Task<Status> write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency);
+  Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink);
   const TableState& state(const TableMetadata& table);
   bool is_uniformly_local(const KeyspaceReplicas& replicas);
   bool is_local(const TableMetadata& table, Token token);
@@ -150,6 +161,7 @@ class CoordinatorImpl : public Coordinator {
   std::unique_ptr<ReplicatedWrites> replicated_writes_;
   std::unique_ptr<ReplicatedReads> replicated_reads_;
   PendingWrites writes_, counter_writes_;
+  std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
   std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
@@ -324,6 +336,27 @@ Task<Status> CoordinatorImpl::truncate(TablePtr table) {
 }
 
 Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, type);
+  return write_permitted(mutations, consistency, type);
+}
+
+Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, WriteType::kCounter);
+  return write_permitted_counters(mutations, consistency);
+}
+
+Task<Status> CoordinatorImpl::check_and_write(std::span<const Mutation> mutations, Consistency consistency,
+                                              WriteType type) {
+  Task<Status> checking = denylist_->check(mutations);
+  CO_TRY(co_await checking);
+  Task<Status> writing = type == WriteType::kCounter ? write_permitted_counters(mutations, consistency)
+                                                     : write_permitted(mutations, consistency, type);
+  Status status = co_await writing;
+  co_return status;
+}
+
+Task<Status> CoordinatorImpl::write_permitted(std::span<const Mutation> mutations, Consistency consistency,
+                                              WriteType type) {
   int64_t began = now();
   if (!is_local(mutations, type)) {
     const bool is_logged = type == WriteType::kBatch && mutations.size() > 1;
@@ -348,7 +381,7 @@ Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consist
   return finish_writes(std::move(writes), mutations, consistency, type, began);
 }
 
-Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
+Task<Status> CoordinatorImpl::write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency) {
   int64_t began = now();
   if (!is_local(mutations, WriteType::kCounter)) {
     return finish_replicated(replicated_writes_->write_counters(mutations, consistency), mutations, WriteType::kCounter,
@@ -437,6 +470,7 @@ Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
 }
 
 Task<void> CoordinatorImpl::stop() {
+  if (denylist_ != nullptr) co_await denylist_->stop();
   co_await batchlog_.stop();
   co_await writes_.stop();
   co_await counter_writes_.stop();
@@ -457,7 +491,31 @@ Status CoordinatorImpl::check_readable(const ReadCommand& command, Consistency c
   return {};
 }
 
+bool CoordinatorImpl::can_read_all(const TableMetadata& table, Consistency consistency) {
+  const KeyspaceReplicas* replicas = state(table).replicas.get();
+  const auto& entries = topology().ring()->entries();
+  if (entries.empty()) return check_replicas(replicas, kMinimumToken, consistency, false).ok();
+  return std::all_of(entries.begin(), entries.end(), [&](const TokenRing::Entry& entry) {
+    return check_replicas(replicas, entry.token, consistency, false).ok();
+  });
+}
+
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
+  if (denylist_ != nullptr) return check_and_read(&command, consistency, &sink);
+  return read_permitted(command, consistency, sink);
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::check_and_read(const ReadCommand* command, Consistency consistency,
+                                                             RowSink* sink) {
+  Task<Status> checking = denylist_->check(*command);
+  CO_TRY(co_await checking);
+  Task<Result<ReadStatistics>> reading = read_permitted(*command, consistency, *sink);
+  Result<ReadStatistics> result = co_await reading;
+  co_return result;
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& command, Consistency consistency,
+                                                             RowSink& sink) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
   if (!is_local(command, consistency)) {

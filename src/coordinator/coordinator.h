@@ -25,6 +25,7 @@ struct TableLatencies {
   Histogram read_micros, range_micros, write_micros;
 };
 
+class Denylist;
 class Hints;
 class Messenger;
 class ReplicatedWrites;
@@ -54,6 +55,8 @@ class Coordinator {
   // more. Afterwards a write that has to wait is refused.
   virtual Task<void> stop() = 0;
 
+  // nullptr: partition_denylist_enabled is false.
+  virtual Denylist* denylist() = 0;
   virtual Replica& replica() = 0;
   virtual SchemaStore& schema() = 0;
   virtual const CoordinatorStatistics& statistics() const = 0;
