@@ -167,6 +167,7 @@ Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
     total.read_repairs_blocking += part.read_repairs_blocking;
     total.speculative_retries += part.speculative_retries;
     total.speculative_insufficient_replicas += part.speculative_insufficient_replicas;
+    total.abandoned_reads += part.abandoned_reads;
     total.denied_writes += part.denied_writes;
     total.denied_reads += part.denied_reads;
     total.denied_range_reads += part.denied_range_reads;

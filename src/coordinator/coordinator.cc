@@ -136,17 +136,18 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
                             Consistency consistency, WriteType type, int64_t began);
   Task<Status> write_batch(std::span<const Mutation> mutations, Consistency consistency, int64_t began);
   Task<Status> finish_batch(Uuid id, Writes writes);
-  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, TablePtr table, Consistency consistency,
-                                          bool is_range, int64_t began);
-  Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const TableMetadata& table, Consistency consistency,
-                                     bool is_range, int64_t began);
+  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, const ReadCommand* command,
+                                          Consistency consistency, int64_t began);
+  Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const ReadCommand& command, Consistency consistency,
+                                     int64_t began);
   bool is_local(std::span<const Mutation> mutations, WriteType type);
   void count_partitions(size_t partitions, WriteType type);
   Task<Status> finish_replicated(Task<Status> write, std::span<const Mutation> mutations, WriteType type,
                                  int64_t began);
-  Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table, bool is_range,
+  Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, const ReadCommand* command,
                                                  int64_t began);
-  void count_read(const TableMetadata& table, bool is_range, int64_t began);
+  bool was_abandoned(const Result<ReadStatistics>& result, const ReadCommand& command);
+  void count_read(const ReadCommand& command, int64_t began);
   void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
@@ -519,55 +520,63 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& 
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
   if (!is_local(command, consistency)) {
-    return finish_replicated(replicated_reads_->read(command, consistency, sink), command.table,
-                             command.range.has_value(), began);
+    return finish_replicated(replicated_reads_->read(command, consistency, sink), &command, began);
   }
   if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
-  const bool is_range = command.range.has_value();
-  const int64_t deadline = began + (is_range ? options_.range_timeout : options_.read_timeout).count();
+  const int64_t deadline = began + (command.range ? options_.range_timeout : options_.read_timeout).count();
   Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
-  if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
-  return finish_read(task.take(), *command.table, consistency, is_range, began);
+  if (!task.ready()) return read_later(std::move(task), &command, consistency, began);
+  return finish_read(task.take(), command, consistency, began);
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table,
-                                                                bool is_range, int64_t began) {
+Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read,
+                                                                const ReadCommand* command, int64_t began) {
   Result<ReadStatistics> result = co_await read;
+  if (was_abandoned(result, *command)) co_return result;
   if (!result.ok() && result.error().code() == ErrorCode::kUnavailable) {
     ++statistics_.unavailables;
     co_return result;
   }
-  count_read(*table, is_range, began);
+  count_read(*command, began);
   if (!result.ok()) ++(result.error().code() == ErrorCode::kReadTimeout ? statistics_.timeouts : statistics_.failures);
   co_return result;
 }
 
-void CoordinatorImpl::count_read(const TableMetadata& table, bool is_range, int64_t began) {
+bool CoordinatorImpl::was_abandoned(const Result<ReadStatistics>& result, const ReadCommand& command) {
+  if (result.ok() || check_wanted(command.abandonment).ok()) return false;
+  ++statistics_.abandoned_reads;
+  return true;
+}
+
+void CoordinatorImpl::count_read(const ReadCommand& command, int64_t began) {
+  const bool is_range = command.range.has_value();
   const uint64_t micros = micros_since(began);
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
-  TableLatencies& of_table = *state(table).latencies;
+  TableLatencies& of_table = *state(*command.table).latencies;
   (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, TablePtr table,
-                                                         Consistency consistency, bool is_range, int64_t began) {
+Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending,
+                                                         const ReadCommand* command, Consistency consistency,
+                                                         int64_t began) {
   Result<ReadStatistics> result = co_await pending;
-  result = finish_read(std::move(result), *table, consistency, is_range, began);
+  result = finish_read(std::move(result), *command, consistency, began);
   co_return result;
 }
 
-Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const TableMetadata& table,
-                                                    Consistency consistency, bool is_range, int64_t began) {
-  count_read(table, is_range, began);
+Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const ReadCommand& command,
+                                                    Consistency consistency, int64_t began) {
+  if (was_abandoned(result, command)) return result;
+  count_read(command, began);
   if (result.ok()) return result;
   const ErrorCode code = result.error().code();
   if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;
   const bool in_time = code == ErrorCode::kReadFailure;
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
-  const int needed = required(table, consistency);
+  const int needed = required(*command.table, consistency);
   const Received none{consistency, 0, needed};
   if (!in_time) return read_timeout_error(none, false);
   const TokenRing& ring = *replica_.topology().current()->ring();

@@ -42,6 +42,7 @@ struct CoordinatorStatistics {
   uint64_t unavailables = 0, timeouts = 0, failures = 0;
   uint64_t read_repairs_blocking = 0, read_repairs_attempted = 0;  // ReadRepair metrics
   uint64_t speculative_retries = 0, speculative_insufficient_replicas = 0;
+  uint64_t abandoned_reads = 0;  // ended early because their client was gone
   uint64_t denied_writes = 0, denied_reads = 0, denied_range_reads = 0;  // by the partition denylist
 };
 

@@ -251,6 +251,13 @@ Task<void> Fetch::decided() {
   return wait_for(&*decided_);
 }
 
+void Fetch::abandon() {
+  if (settled_) return;
+  FetchRef self(this);
+  quorum_->timed_out();
+  settle();
+}
+
 void Fetch::ring(uint64_t generation) {
   if (generation != generation_ || holds_ == 0 || settled_) return;
   FetchRef self(this);

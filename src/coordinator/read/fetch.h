@@ -96,6 +96,8 @@ class Fetch final : Alarms::Listener {
 
   // The state is not kWaiting any more when it completes. Once.
   Task<void> decided();
+  // Nobody wants the answers: decides it as if the time were over.
+  void abandon();
 
   // --- Afterwards
   QuorumState state() const { return quorum_->state(); }

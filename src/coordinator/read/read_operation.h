@@ -24,11 +24,29 @@ struct ReadTable {
   int64_t computed_at = 0, recent_since = 0;
 };
 
-struct ReadOperation {
+struct ReadOperation final : Abandonment::Listener {
   ReadOperation(FetchPool& p, const ReadCommand& c, Consistency level, RowSink& sink)
-      : pool(p), command(c), consistency(level), cluster(p.context.cluster), feeder(c, sink) {}
+      : pool(p), command(c), consistency(level), cluster(p.context.cluster), feeder(c, sink) {
+    if (c.abandonment != nullptr) c.abandonment->add(*this);
+  }
+  ~ReadOperation() { Abandonment::remove(*this); }
 
   Placement placement() const { return {*cluster->topology, *replicas}; }
+  // Completes when the fetch is decided or the client is gone; outcome() tells which.
+  Task<void> wait_for(const FetchRef& fetch) {
+    waits_for = fetch;
+    const bool is_wanted = check_wanted(command.abandonment).ok();
+    return is_wanted ? fetch->decided() : Task<void>();
+  }
+  Status outcome() {
+    const FetchRef fetch = std::exchange(waits_for, FetchRef());
+    TRY(check_wanted(command.abandonment));
+    return fetch->state() == QuorumState::kDone ? Status() : Status(fetch->error());
+  }
+  void abandoned() override {
+    if (waits_for) waits_for->abandon();
+  }
+
   bool repairs() const { return command.table->params.read_repair == "BLOCKING"; }
 
   FetchPool& pool;
@@ -43,6 +61,7 @@ struct ReadOperation {
   int64_t deadline = 0;
   std::vector<std::shared_ptr<RepairWrites>> unfinished;  // the client waits for them
   uint64_t tombstones = 0;
+  FetchRef waits_for;
 };
 
 // The client is told that a replica failed whose answer is none: `error` says why, and a line of the log names the replica.

@@ -270,9 +270,9 @@ Result<std::optional<Bytes>> ReplicatedReadsImpl::deliver(ReadOperation& operati
 Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch) {
   ReadCommand rest;
   while (true) {
-    Task<void> decided = fetch->decided();
+    Task<void> decided = operation->wait_for(fetch);
     co_await decided;
-    if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+    CO_TRY(operation->outcome());
     operation->tombstones += fetch->tombstones();
     Result<bool> match = fetch->answers_match();
     if (!match.ok() || !*match) {
@@ -328,9 +328,9 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
 
 // Data of all that were asked.
 Task<Status> ReplicatedReadsImpl::finish_part(ReadOperation* operation, FetchRef fetch) {
-  Task<void> decided = fetch->decided();
+  Task<void> decided = operation->wait_for(fetch);
   co_await decided;
-  if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+  CO_TRY(operation->outcome());
   operation->tombstones += fetch->tombstones();
   const bool may_differ =
       conditions_for(fetch->plan()) == SentConditions::kOnOne && sent_condition(operation->command) != nullptr;
@@ -379,8 +379,9 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
     if (under_way.empty()) break;
     FetchRef fetch = std::move(under_way.front());
     under_way.pop_front();
-    Task<void> decided = fetch->decided();
+    Task<void> decided = operation->wait_for(fetch);
     co_await decided;
+    CO_TRY(operation->outcome());
     const size_t bytes = std::max<size_t>(bytes_of(fetch->data()), 1);
     Task<Status> finishing = finish_part(operation, std::move(fetch));
     Status status = co_await finishing;
