@@ -40,6 +40,7 @@ class IdleCoordinator : public Coordinator {
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
   const TableLatencies* latencies(const Uuid&) const override { return nullptr; }
+  Denylist* denylist() override { return nullptr; }
 
  private:
   CoordinatorStatistics statistics_;

@@ -61,6 +61,7 @@ class PeerCoordinator final : public Coordinator {
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
   const TableLatencies* latencies(const Uuid&) const override { return nullptr; }
+  Denylist* denylist() override { return nullptr; }
 
  private:
   Replica& replica_;
