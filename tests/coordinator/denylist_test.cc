@@ -17,6 +17,7 @@ using testing::HasSubstr;
 class DenylistTest : public Coordinators {
  protected:
   DenylistTest() {
+    set_log_level(LogLevel::kInfo);
     set_log_sink([this](const LogRecord& record) {
       if (record.text.find("denylist") != std::string::npos) log.push_back(record.text);
     });
@@ -25,7 +26,10 @@ class DenylistTest : public Coordinators {
     make_tables();
     begin();
   }
-  ~DenylistTest() override { set_log_sink({}); }
+  ~DenylistTest() override {
+    set_log_sink({});
+    set_log_level(LogLevel::kOff);
+  }
 
   void begin() { coordinators[0] = Coordinator::create(node.runtime(0), node.on(0), options); }
 
