@@ -135,6 +135,7 @@ class Membership : public GossipSubscriber {
   void notify_down(const InetAddressAndPort& endpoint);
   Endpoint make_endpoint(const InetAddressAndPort& endpoint) const;
   std::vector<bool> liveness() const;
+  std::vector<bool> readiness() const;  // for clients
 
   Config config_;
   Gossiper* gossiper_ = nullptr;

@@ -232,13 +232,19 @@ void CoordinatorCluster::down(std::vector<EndpointIndex> endpoints) {
   publish();
 }
 
+void CoordinatorCluster::not_serving(std::vector<EndpointIndex> endpoints) {
+  serving_.assign(nodes_.size(), true);
+  for (EndpointIndex endpoint : endpoints) serving_[endpoint] = false;
+  publish();
+}
+
 void CoordinatorCluster::publish() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i]->replicas == nullptr) continue;
     auto ring = std::make_shared<TokenRing>(endpoints_, static_cast<EndpointIndex>(i));
     std::vector<bool> alive = alive_;
     alive[i] = true;
-    auto topology = std::make_shared<Topology>(ring, alive);
+    auto topology = std::make_shared<Topology>(ring, alive, serving_);
     for (unsigned shard = 0; shard < shards_; ++shard) nodes_[i]->replica(shard).topology().set(topology);
   }
 }

@@ -112,6 +112,8 @@ class CoordinatorCluster {
 
   // All nodes take these for down, the others for live. Their machines run on.
   void down(std::vector<EndpointIndex> endpoints);
+  // As all nodes have heard, these do not serve clients; the others do.
+  void not_serving(std::vector<EndpointIndex> endpoints);
   // Power is cut; nobody is told.
   void crash(size_t node);
   // Its verbs have the handlers of the beginning again.
@@ -157,7 +159,7 @@ class CoordinatorCluster {
   std::map<std::string, TablePtr> tables_;
   std::vector<std::unique_ptr<CoordinatorNode>> nodes_;
   std::vector<Endpoint> endpoints_;
-  std::vector<bool> alive_;
+  std::vector<bool> alive_, serving_;
   std::deque<std::string> keys_;
 };
 
