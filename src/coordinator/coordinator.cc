@@ -61,7 +61,7 @@ struct LevelState {
 // Facts of a table while its schema and the topology are current.
 struct TableState {
   std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
-  TableLatencies* latencies = nullptr;
+  TableRequests* requests = nullptr;
   bool is_local = true;  // no other node has keys of it
   // Nothing: tokens differ in their replicas.
   std::optional<std::array<LevelState, kConsistencyLevels>> levels;
@@ -105,9 +105,9 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
-  const TableLatencies* latencies(const Uuid& table) const override {
-    auto it = latencies_.find(table);
-    return it == latencies_.end() ? nullptr : it->second.get();
+  const TableRequests* requests(const Uuid& table) const override {
+    auto it = context_.tables.find(table);
+    return it == context_.tables.end() ? nullptr : it->second.get();
   }
 
  private:
@@ -164,7 +164,6 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   PendingWrites writes_, counter_writes_;
   std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
-  std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
 
 // ---- Replicas
@@ -186,9 +185,7 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
       (*state.levels)[level].is_available = check_replicas(replicas, kMinimumToken, consistency, false).ok();
     }
   }
-  std::unique_ptr<TableLatencies>& latencies = latencies_[table.id];
-  if (latencies == nullptr) latencies = std::make_unique<TableLatencies>();
-  state.latencies = latencies.get();
+  state.requests = context_.requests_of(table.id).get();
   return tables_.emplace(&table, std::move(state)).first->second;
 }
 
@@ -232,7 +229,7 @@ bool CoordinatorImpl::is_local(const ReadCommand& command, Consistency consisten
 void CoordinatorImpl::forget_tables(const SchemaDiff& diff) {
   tables_.clear();
   for (const Uuid& id : diff.changed_tables) {
-    if (diff.schema->table(id) == nullptr) latencies_.erase(id);
+    if (diff.schema->table(id) == nullptr) context_.tables.erase(id);
   }
 }
 
@@ -298,7 +295,7 @@ void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation
   const uint64_t micros = micros_since(began);
   statistics_.write_micros.record(micros);
   for (const Mutation& mutation : mutations) {
-    for (const PartitionUpdate& update : mutation.updates) state(*update.table).latencies->write_micros.record(micros);
+    for (const PartitionUpdate& update : mutation.updates) state(*update.table).requests->write_micros.record(micros);
   }
   if (status.ok()) return;
   ++(status.error().code() == ErrorCode::kWriteTimeout ? statistics_.timeouts : statistics_.failures);
@@ -554,7 +551,7 @@ void CoordinatorImpl::count_read(const ReadCommand& command, int64_t began) {
   const bool is_range = command.range.has_value();
   const uint64_t micros = micros_since(began);
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
-  TableLatencies& of_table = *state(*command.table).latencies;
+  TableRequests& of_table = *state(*command.table).requests;
   (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
 }
 

@@ -20,11 +20,6 @@
 
 namespace cassandra_like {
 
-// Latencies of the requests to one table.
-struct TableLatencies {
-  Histogram read_micros, range_micros, write_micros;
-};
-
 class Denylist;
 class Hints;
 class Messenger;
@@ -62,7 +57,7 @@ class Coordinator {
   virtual const CoordinatorStatistics& statistics() const = 0;
   virtual CoordinatorStatistics& statistics() = 0;
   // nullptr: nobody has asked for the table yet.
-  virtual const TableLatencies* latencies(const Uuid& table) const = 0;
+  virtual const TableRequests* requests(const Uuid& table) const = 0;
 };
 
 }  // namespace cassandra_like

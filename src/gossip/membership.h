@@ -45,7 +45,7 @@ struct PeerRow {
 
 struct MembershipChanges {
   bool ring = false;                           // topology() has another ring
-  bool liveness = false;                       // or others live
+  bool liveness = false;                       // or others live or serve clients
   std::set<InetAddressAndPort> peers_updated;  // ask peer_row() again
   std::set<InetAddressAndPort> peers_removed;  // from the system tables
   std::vector<DriverEvent> events;

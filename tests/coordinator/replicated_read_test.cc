@@ -77,6 +77,44 @@ TEST(ReplicatedRead, AsksAnotherReplicaWhenOneIsSlow) {
   EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
 }
 
+// What nodetool tablestats tells.
+TEST(ReplicatedRead, CountsSpeculationForItsTable) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  const Coordinator& coordinator = cluster.node(0).coordinator();
+  cluster.read(0, "a", kQuorum);
+  const TableRequests& requests = *coordinator.requests(cluster.table("t")->id);
+  auto counted = [&] {
+    return std::vector{requests.speculative_retries, requests.speculative_failed_retries,
+                       requests.speculative_insufficient_replicas};
+  };
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{0, 0, 0}));
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, CoordinatorNode::silence());
+  cluster.read(0, "a", kQuorum);
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{1, 1, 0}));
+  cluster.read(0, "a", kAll);
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{1, 1, 1}));
+  EXPECT_EQ(coordinator.requests(cluster.table("n")->id), nullptr);
+}
+
+// Of a table that nothing is known of, half of the read timeout is the threshold.
+TEST(ReplicatedRead, SpeculatesBehindThePercentileOfItsTablesLatencies) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  auto asked_while_others_take = [&](Duration time) {
+    for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, cluster.slow(i, time));
+    const int before = cluster.asked();
+    EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
+    return cluster.asked() - before;
+  };
+  EXPECT_EQ(asked_while_others_take(1ms), 1);
+  EXPECT_EQ(asked_while_others_take(1500ms), 1);
+  cluster.world().run_for(20min);  // that one is forgotten
+  for (int i = 0; i < 20; ++i) asked_while_others_take(1ms);
+  cluster.world().run_for(6s);
+  EXPECT_EQ(asked_while_others_take(1500ms), 2);
+}
+
 TEST(ReplicatedRead, FailsWithTheReasonsOfThoseThatFailed) {
   ReadCluster cluster(3);
   cluster.put({0, 1, 2}, cluster.row("a", "x"));
@@ -161,6 +199,30 @@ TEST(ReplicatedRead, TakesTheAcknowledgementOfAnotherReplicaForTheOneThatIsSlow)
   cluster.node(1).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
   EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.having("a"), "0 2");
+}
+
+// additional_write_policy: of a table that nothing is known of, half of the write timeout.
+TEST(ReplicatedRead, RepairsAnotherReplicaBehindThePercentileOfItsTablesWrites) {
+  ReadCluster cluster(3);
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
+  auto repairs_after = [&](const std::string& key, Duration time) {
+    cluster.put({0}, cluster.row(key, "x"));
+    const int before = cluster.node(1).received(Verb::kReadRepairReq) + cluster.node(2).received(Verb::kReadRepairReq);
+    std::optional<Result<ReadStatistics>> read;
+    TextSink sink(*cluster.table("t"));
+    const ReadCommand command = cluster.command({key});
+    cluster.start<Result<ReadStatistics>>(
+        0, [&] { return cluster.node(0).coordinator().read(command, kQuorum, sink); }, &read);
+    cluster.world().run_for(time);
+    const int after = cluster.node(1).received(Verb::kReadRepairReq) + cluster.node(2).received(Verb::kReadRepairReq);
+    EXPECT_TRUE(cluster.wait([&] { return read.has_value(); }));
+    return after - before;
+  };
+  EXPECT_EQ(repairs_after("a", 500ms), 1);
+  EXPECT_EQ(repairs_after("b", 1500ms), 2);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(cluster.write(0, cluster.row("w", "x"), kQuorum).ok());
+  cluster.world().run_for(6s);
+  EXPECT_EQ(repairs_after("c", 500ms), 2);
 }
 
 // ---- Differences

@@ -35,6 +35,14 @@ struct CoordinatorOptions {
   DenylistOptions denylist;
 };
 
+// The requests of this node's clients to one table.
+struct TableRequests {
+  Histogram read_micros, range_micros, write_micros;
+  // Reads of a partition that asked one replica more, those of them that were not answered in time all the same, and slow
+  // reads without another replica to ask.
+  uint64_t speculative_retries = 0, speculative_failed_retries = 0, speculative_insufficient_replicas = 0;
+};
+
 // Latencies seen by clients' requests, for proxyhistograms and metrics.
 struct CoordinatorStatistics {
   Histogram read_micros, range_micros, write_micros, cas_read_micros, cas_write_micros, view_write_micros;
@@ -42,7 +50,7 @@ struct CoordinatorStatistics {
   uint64_t unavailables = 0, timeouts = 0, failures = 0;
   uint64_t read_repairs_blocking = 0, read_repairs_attempted = 0;  // ReadRepair metrics
   uint64_t speculative_retries = 0, speculative_insufficient_replicas = 0;
-  uint64_t abandoned_reads = 0;  // ended early because their client was gone
+  uint64_t abandoned_reads = 0;                                          // ended early because their client was gone
   uint64_t denied_writes = 0, denied_reads = 0, denied_range_reads = 0;  // by the partition denylist
 };
 

@@ -1,6 +1,7 @@
 // One read of a client while it runs: the things that its parts share.
 #pragma once
 
+#include "coordinator/quorum/recent_latencies.h"
 #include "coordinator/quorum/speculative_retry.h"
 #include "coordinator/read/fetch.h"
 #include "coordinator/read/repair_writes.h"
@@ -18,10 +19,11 @@ struct ReadTable {
   TablePtr table;
   ColumnFilter columns;
   SpeculativeRetry speculative_retry, additional_write_policy;
-  Histogram recent, before;             // latencies in microseconds: of the last minute, and of the minute before
+  std::shared_ptr<TableRequests> requests;
+  RecentLatencies reads, writes;
   int64_t speculate_micros = 0;         // of speculative_retry
   int64_t additional_write_micros = 0;  // of additional_write_policy
-  int64_t computed_at = 0, recent_since = 0;
+  int64_t computed_at = 0;
 };
 
 struct ReadOperation final : Abandonment::Listener {

@@ -19,9 +19,6 @@ constexpr size_t kKeysAtOnce = 64;
 constexpr int kPartsAtOnce = 10;
 // All the parts that are asked at once should bring no more.
 constexpr size_t kBytesAtOnce = size_t{16} << 20;
-// Speculation thresholds are computed anew so often, and latencies are forgotten after one to two of the others; nanoseconds.
-constexpr int64_t kThresholdInterval = 5'000'000'000;
-constexpr int64_t kLatencyInterval = 60'000'000'000;
 
 class ReplicatedReadsImpl final : public ReplicatedReads {
  public:
@@ -73,12 +70,13 @@ SpeculativeRetry retry_policy(const std::string& text) {
   return parsed.ok() ? *parsed : SpeculativeRetry();
 }
 
-// Latencies stay when the table's definition changes.
+// Latencies stay when the table's definition changes. Thresholds are computed anew as often as a read may take
+// (CassandraDaemon.SPECULATION_THRESHOLD_UPDATER).
 const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& table) {
   std::shared_ptr<ReadTable>& known = tables_[table.get()];
   const int64_t now = context_.now();
   if (known != nullptr) {
-    if (now - known->computed_at >= kThresholdInterval) compute_thresholds(*known, now);
+    if (now - known->computed_at >= context_.options.read_timeout.count()) compute_thresholds(*known, now);
     return known;
   }
   auto made = std::make_shared<ReadTable>();
@@ -88,11 +86,11 @@ const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& 
   made->additional_write_policy = retry_policy(table->params.additional_write_policy);
   made->speculate_micros = context_.options.read_timeout.count() / 2000;
   made->additional_write_micros = context_.options.write_timeout.count() / 2000;
-  made->recent_since = now;
+  made->requests = context_.requests_of(table->id);
   std::shared_ptr<ReadTable>& former = by_id_[table->id];
   if (former != nullptr) {
-    made->recent = former->recent;
-    made->before = former->before;
+    made->reads = former->reads;
+    made->writes = former->writes;
   }
   compute_thresholds(*made, now);
   former = known = std::move(made);
@@ -101,15 +99,10 @@ const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& 
 
 void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) const {
   table.computed_at = now;
-  Histogram latencies = table.before;
-  latencies.merge(table.recent);
-  table.speculate_micros = table.speculative_retry.threshold_micros(latencies, table.speculate_micros);
-  table.additional_write_micros =
-      table.additional_write_policy.threshold_micros(Histogram(), table.additional_write_micros);
-  if (now - table.recent_since < kLatencyInterval) return;
-  table.recent_since = now;
-  table.before = table.recent;
-  table.recent.clear();
+  const Histogram reads = table.reads.update(table.requests->read_micros, now);
+  const Histogram writes = table.writes.update(table.requests->write_micros, now);
+  table.speculate_micros = table.speculative_retry.threshold_micros(reads, table.speculate_micros);
+  table.additional_write_micros = table.additional_write_policy.threshold_micros(writes, table.additional_write_micros);
 }
 
 // ---- Questions
@@ -144,9 +137,13 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
   options.speculation = speculation_of(plan, table.speculative_retry);
   const auto after =
       speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
-  if (options.speculation == Speculation::kAtOnce) ++context_.statistics.speculative_retries;
+  options.requests = table.requests;
+  if (options.speculation == Speculation::kAtOnce) {
+    ++context_.statistics.speculative_retries;
+    ++table.requests->speculative_retries;
+  }
   if (after) options.speculate_at = context_.now() + *after * 1000;
-  fetch->start(operation.cluster, std::move(plan), options);
+  fetch->start(operation.cluster, std::move(plan), std::move(options));
   return fetch;
 }
 
@@ -172,7 +169,6 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
   if (operation.replicas == nullptr) co_return unavailable_error(consistency, 1, 0);
   operation.table = table_of(command->table);
   renew_deadline(operation);
-  const int64_t began = context_.now();
   Status status;
   if (command->range) {
     Task<Status> reading = read_range(&operation);
@@ -180,7 +176,6 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
   } else {
     Task<Status> reading = command->keys.size() == 1 ? read_key(&operation) : read_keys(&operation);
     status = co_await reading;
-    operation.table->recent.record(static_cast<uint64_t>((context_.now() - began) / 1000));
   }
   if (!status.ok()) co_return std::move(status.error());
   ReadStatistics statistics;
