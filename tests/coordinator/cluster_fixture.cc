@@ -93,6 +93,16 @@ SchemaTransformation with_tables(std::map<std::string, TablePtr> tables, StringP
   };
 }
 
+TablePtr with_index(const TablePtr& plain, const std::string& column) {
+  auto table = std::make_shared<TableMetadata>(*plain);
+  IndexMetadata index;
+  index.id = Uuid::name_based("by_" + column);
+  index.name = "by_" + column;
+  index.options["target"] = column;
+  table->indexes[index.name] = index;
+  return table;
+}
+
 }  // namespace
 
 // ---- CoordinatorNode
@@ -140,6 +150,7 @@ CoordinatorCluster::CoordinatorCluster(std::vector<NodePlace> places, StringPair
       alive_(places_.size(), true) {
   set_log_level(LogLevel::kOff);
   for (const char* name : {"t", "n", "kv"}) tables_[name] = storage_test::make_table(name);
+  tables_["i"] = with_index(storage_test::make_table("i"), "v");
   const size_t count = places_.size();
   for (size_t i = 0; i < count; ++i) {
     auto node = std::make_unique<CoordinatorNode>();

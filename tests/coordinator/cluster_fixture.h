@@ -6,6 +6,8 @@
 //   cluster.write(0, cluster.row("a", "x"), Consistency::kQuorum);
 //   cluster.lines(1, "t", "a") == {"a", "  1: v=x@10"}
 //
+// Tables are t, n and kv of tests/storage/fixture.h, and i: as t, with an index on v.
+//
 // Nodes have the hosts 10.0.0.1 and so on, and tokens that cut the ring evenly. Verbs of writes have handlers here; others are
 // the test's to set.
 #pragma once

@@ -354,6 +354,34 @@ TEST(ReplicatedRead, OfARangeReadsAllPartsOfTheRingInTheirOrder) {
   EXPECT_EQ(pages, all);
 }
 
+// RangeCommands: as many parts as should bring the rows, by what this node's SSTables hold.
+TEST(ReplicatedRead, OfARangeAsksForAsManyPartsAtOnceAsItExpectsToNeed) {
+  ReadCluster cluster(8, 1);
+  for (char c = 'a'; c <= 'z'; ++c)
+    cluster.put({0}, cluster.update(std::string(1, c)).at(10).row(1).cell("v", "x").cell("w", "x"));
+  for (size_t i = 0; i < 8; ++i) cluster.node(i).answers(Verb::kRangeReq, CoordinatorNode::silence());
+  auto asked_at_once = [&](uint64_t limit) {
+    ReadCommand command = cluster.command({});
+    command.limits.rows = limit;
+    const int before = cluster.asked();
+    std::optional<Result<ReadStatistics>> read;
+    TextSink sink(*command.table);
+    cluster.start<Result<ReadStatistics>>(
+        0, [&] { return cluster.node(0).coordinator().read(command, kOne, sink); }, &read);
+    cluster.world().run_for(1s);
+    const int after = cluster.asked();
+    EXPECT_TRUE(cluster.wait([&] { return read.has_value(); }));
+    return after - before;
+  };
+  EXPECT_EQ(asked_at_once(50), 1);  // nothing is known
+  auto flush = [&] { return cluster.node(0).replica().engine().maintenance().flush({}); };
+  ASSERT_TRUE(cluster.run<Status>(0, flush).ok());
+  cluster.world().run_for(6s);
+  EXPECT_EQ(asked_at_once(10), 1);
+  EXPECT_EQ(asked_at_once(50),
+            5);  // 26 partitions with two cells of three columns: 15.6 rows, of which a tenth may lack
+}
+
 TEST(ReplicatedRead, OfARangeOfLargeRowsReadsAheadAPartOfThem) {
   ReadCluster cluster(3);
   const std::string large(200'000, 'x');

@@ -94,11 +94,11 @@ int RangeConcurrency::first(double rows_per_part, uint64_t row_limit, int parts,
   return at_least_one(std::ceil(static_cast<double>(row_limit) / expected), std::min(parts, most));
 }
 
-int RangeConcurrency::next(uint64_t rows, uint64_t row_limit, int asked, int parts, int most) {
-  const int left = std::max(1, std::min(std::min(most, parts), parts - asked));
+int RangeConcurrency::next(uint64_t rows, uint64_t row_limit, int answered, int parts, int most) {
+  const int left = std::max(1, std::min(std::min(most, parts), parts - answered));
   if (rows == 0) return left;
   const double wanted = row_limit > rows ? static_cast<double>(row_limit - rows) : 0;
-  const double rows_per_part = static_cast<double>(rows) / asked;
+  const double rows_per_part = static_cast<double>(rows) / answered;
   return at_least_one(std::floor(wanted / rows_per_part + 0.5), left);
 }
 

@@ -24,6 +24,8 @@ struct ReadTable {
   int64_t speculate_micros = 0;         // of speculative_retry
   int64_t additional_write_micros = 0;  // of additional_write_policy
   int64_t computed_at = 0;
+  double estimated_rows = 0;  // that this node has of it
+  int64_t estimated_at = std::numeric_limits<int64_t>::min() / 2;
 };
 
 struct ReadOperation final : Abandonment::Listener {

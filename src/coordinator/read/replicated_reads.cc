@@ -2,6 +2,7 @@
 #include "coordinator/read/replicated_reads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -51,6 +52,7 @@ class ReplicatedReadsImpl final : public ReplicatedReads {
   FetchRef begin_part(ReadOperation& operation, RangePlan plan);
   Result<ReadPlan> plan_key(ReadOperation& operation, Token token);
   void renew_deadline(ReadOperation& operation) const;
+  Task<void> estimate_rows(std::shared_ptr<ReadTable> known);
   auto order_of(const ReadOperation& operation) {
     return [this, cluster = operation.cluster.get()](std::span<EndpointIndex> endpoints) {
       context_.proximity.sort(*cluster->topology, cluster->addresses, endpoints);
@@ -354,25 +356,56 @@ size_t bytes_of(std::span<const ReplicaData> answers) {
   return bytes;
 }
 
+// Of all SSTables of this node (DataLimits.CQLLimits.estimateTotalResults). Computed as seldom as thresholds.
+Task<void> ReplicatedReadsImpl::estimate_rows(std::shared_ptr<ReadTable> known) {
+  if (context_.now() - known->estimated_at < context_.options.read_timeout.count()) co_return;
+  known->estimated_at = context_.now();
+  Task<std::vector<TableStatistics>> asking = context_.replica.table_statistics(known->table->id);
+  const std::vector<TableStatistics> of_shards = co_await asking;
+  Histogram cells;
+  for (const TableStatistics& of_shard : of_shards) cells.merge(of_shard.cells_per_partition);
+  const size_t columns = known->table->regular_columns.size();
+  known->estimated_rows = 0;
+  if (columns == 0) co_return;
+  known->estimated_rows = std::floor(cells.mean()) / static_cast<double>(columns) * static_cast<double>(cells.count());
+}
+
+// RangeCommands.estimateResultsPerRange
+double rows_per_part(const ReadOperation& operation) {
+  const size_t tokens = std::max<size_t>(operation.cluster->endpoint(operation.cluster->local()).tokens.size(), 1);
+  const int factor = std::max(operation.replicas->strategy.replication_factor(), 1);
+  return operation.table->estimated_rows / static_cast<double>(tokens) / factor;
+}
+
 // Parts of the ring in token order, several at once.
 Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
+  struct Part {
+    FetchRef fetch;
+    int vnodes = 1;
+  };
   const ReadCommand& command = operation->command;
   const auto order = order_of(*operation);
   RangePlans plans(*command.range, operation->placement(), operation->consistency, order);
   const int parts = static_cast<int>(plans.parts());
-  int at_once = RangeConcurrency::first(0, command.limits.rows, parts, kPartsAtOnce), asked = 0;
-  std::deque<FetchRef> under_way;
+  if (parts > 1) {
+    Task<void> estimating = estimate_rows(operation->table);
+    co_await estimating;
+  }
+  int at_once = RangeConcurrency::first(rows_per_part(*operation), command.limits.rows, parts, kPartsAtOnce);
+  int answered = 0;
+  std::deque<Part> under_way;
   for (bool has_more = true; (has_more || !under_way.empty()) && !operation->feeder.stopped();) {
     while (has_more && static_cast<int>(under_way.size()) < at_once) {
       Result<std::optional<RangePlan>> plan = plans.next();
       if (!plan.ok()) co_return std::move(plan.error());
       has_more = plan->has_value();
       if (!has_more) break;
-      asked += (*plan)->vnodes;
-      under_way.push_back(begin_part(*operation, std::move(**plan)));
+      const int vnodes = (*plan)->vnodes;
+      under_way.push_back({begin_part(*operation, std::move(**plan)), vnodes});
     }
     if (under_way.empty()) break;
-    FetchRef fetch = std::move(under_way.front());
+    FetchRef fetch = std::move(under_way.front().fetch);
+    answered += under_way.front().vnodes;
     under_way.pop_front();
     Task<void> decided = operation->wait_for(fetch);
     co_await decided;
@@ -385,7 +418,7 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
     status = co_await repairing;
     if (!status.ok()) co_return status;
     const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / bytes));
-    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, most);
+    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, answered, parts, most);
     if (command.rows_of_deadline != DataLimits::kNone) renew_deadline(*operation);
   }
   co_return Status();
