@@ -362,6 +362,8 @@ TEST(ReplicatedRead, OfARangeAsksForAsManyPartsAtOnceAsItExpectsToNeed) {
   for (size_t i = 0; i < 8; ++i) cluster.node(i).answers(Verb::kRangeReq, CoordinatorNode::silence());
   auto asked_at_once = [&](uint64_t limit) {
     ReadCommand command = cluster.command({});
+    const TokenRing& ring = *cluster.node(0).replica().topology().current()->ring();
+    command.range->start = RingPosition::after(ring.entries()[0].token);  // what is before is of node 0
     command.limits.rows = limit;
     const int before = cluster.asked();
     std::optional<Result<ReadStatistics>> read;

@@ -63,7 +63,7 @@ std::optional<RangePlan> RangePlans::join(const RangePlan& left, const RangePlan
   if (!suffices_for_read(placement_, consistency_, {shared.data(), shared.size()})) return std::nullopt;
   Result<ReadPlan> replicas = plan_read_of(placement_, consistency_, std::move(shared), false);
   if (!replicas.ok()) return std::nullopt;
-  // Two questions within the datacenter are answered sooner than one to another datacenter.
+  // Two questions within the datacenter are asked sooner than one to another datacenter.
   if (has_remote(replicas->contacted()) && !has_remote(left.replicas.contacted()) &&
       !has_remote(right.replicas.contacted())) {
     return std::nullopt;
@@ -94,11 +94,11 @@ int RangeConcurrency::first(double rows_per_part, uint64_t row_limit, int parts,
   return at_least_one(std::ceil(static_cast<double>(row_limit) / expected), std::min(parts, most));
 }
 
-int RangeConcurrency::next(uint64_t rows, uint64_t row_limit, int answered, int parts, int most) {
-  const int left = std::max(1, std::min(std::min(most, parts), parts - answered));
+int RangeConcurrency::next(uint64_t rows, uint64_t row_limit, int asked, int parts, int most) {
+  const int left = std::max(1, std::min(std::min(most, parts), parts - asked));
   if (rows == 0) return left;
   const double wanted = row_limit > rows ? static_cast<double>(row_limit - rows) : 0;
-  const double rows_per_part = static_cast<double>(rows) / answered;
+  const double rows_per_part = static_cast<double>(rows) / asked;
   return at_least_one(std::floor(wanted / rows_per_part + 0.5), left);
 }
 

@@ -50,8 +50,8 @@ struct RangeConcurrency {
   // At first. rows_per_part: the rows that this node is estimated to have of the table, divided by num_tokens and by the
   // replication factor. `most` is what the node allows: ten for each core.
   static int first(double rows_per_part, uint64_t row_limit, int parts, int most);
-  // After `answered` of all parts brought `rows`.
-  static int next(uint64_t rows, uint64_t row_limit, int answered, int parts, int most);
+  // After `asked` of all parts brought `rows`.
+  static int next(uint64_t rows, uint64_t row_limit, int asked, int parts, int most);
 };
 
 }  // namespace cassandra_like

@@ -377,12 +377,8 @@ double rows_per_part(const ReadOperation& operation) {
   return operation.table->estimated_rows / static_cast<double>(tokens) / factor;
 }
 
-// Parts of the ring in token order, several at once.
+// Parts of the ring in token order, several at once (RangeCommandIterator).
 Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
-  struct Part {
-    FetchRef fetch;
-    int vnodes = 1;
-  };
   const ReadCommand& command = operation->command;
   const auto order = order_of(*operation);
   RangePlans plans(*command.range, operation->placement(), operation->consistency, order);
@@ -392,33 +388,36 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
     co_await estimating;
   }
   int at_once = RangeConcurrency::first(rows_per_part(*operation), command.limits.rows, parts, kPartsAtOnce);
-  int answered = 0;
-  std::deque<Part> under_way;
-  for (bool has_more = true; (has_more || !under_way.empty()) && !operation->feeder.stopped();) {
-    while (has_more && static_cast<int>(under_way.size()) < at_once) {
-      Result<std::optional<RangePlan>> plan = plans.next();
-      if (!plan.ok()) co_return std::move(plan.error());
-      has_more = plan->has_value();
-      if (!has_more) break;
-      const int vnodes = (*plan)->vnodes;
-      under_way.push_back({begin_part(*operation, std::move(**plan)), vnodes});
+  int asked = 0;
+  size_t largest = 1;  // answer
+  std::deque<FetchRef> under_way;
+  while (!operation->feeder.stopped()) {
+    if (under_way.empty()) {
+      if (asked > 0) {
+        const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / largest));
+        at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, most);
+      }
+      for (const int before = asked; asked < before + at_once;) {
+        Result<std::optional<RangePlan>> plan = plans.next();
+        if (!plan.ok()) co_return std::move(plan.error());
+        if (!plan->has_value()) break;
+        asked += (*plan)->vnodes;
+        under_way.push_back(begin_part(*operation, std::move(**plan)));
+      }
+      if (under_way.empty()) break;
     }
-    if (under_way.empty()) break;
-    FetchRef fetch = std::move(under_way.front().fetch);
-    answered += under_way.front().vnodes;
+    FetchRef fetch = std::move(under_way.front());
     under_way.pop_front();
     Task<void> decided = operation->wait_for(fetch);
     co_await decided;
     CO_TRY(operation->outcome());
-    const size_t bytes = std::max<size_t>(bytes_of(fetch->data()), 1);
+    largest = std::max(largest, bytes_of(fetch->data()));
     Task<Status> finishing = finish_part(operation, std::move(fetch));
     Status status = co_await finishing;
     if (!status.ok()) co_return status;
     Task<Status> repairing = finish_repairs(operation);
     status = co_await repairing;
     if (!status.ok()) co_return status;
-    const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / bytes));
-    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, answered, parts, most);
     if (command.rows_of_deadline != DataLimits::kNone) renew_deadline(*operation);
   }
   co_return Status();
