@@ -160,13 +160,13 @@ TEST_F(MembershipTest, TheTopologyTellsWhoServesClients) {
     return out;
   };
   events();
-  EXPECT_THAT(serving(), ElementsAre(_, true, false));
+  EXPECT_THAT(serving(), ElementsAre(testing::_, true, false));
   hear(3, {{ApplicationState::kRpcReady, "true"}});
   events();
   EXPECT_TRUE(changes.liveness);
-  EXPECT_THAT(serving(), ElementsAre(_, true, true));
+  EXPECT_THAT(serving(), ElementsAre(testing::_, true, true));
   hear(2, {{ApplicationState::kRpcReady, "false"}});
-  EXPECT_THAT(serving(), ElementsAre(_, false, true));
+  EXPECT_THAT(serving(), ElementsAre(testing::_, false, true));
 }
 
 // --- Joining and replacing
