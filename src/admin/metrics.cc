@@ -80,6 +80,12 @@ void add_requests(PrometheusText& text, const CoordinatorStatistics& c, const Qu
   counter(text, "cassandra_client_request_unavailables_total", "Requests refused for want of replicas", c.unavailables);
   counter(text, "cassandra_client_request_timeouts_total", "Requests that replicas did not answer in time", c.timeouts);
   counter(text, "cassandra_client_request_failures_total", "Requests that a replica failed", c.failures);
+  counter(text, "cassandra_client_request_abandoned_total", "Reads that ended early because their client was gone",
+          c.abandoned_reads);
+  counter(text, "cassandra_denylist_writes_rejected_total", "Writes to partitions that are denied", c.denied_writes);
+  counter(text, "cassandra_denylist_reads_rejected_total", "Reads of partitions that are denied", c.denied_reads);
+  counter(text, "cassandra_denylist_range_reads_rejected_total", "Reads of ranges with partitions that are denied",
+          c.denied_range_reads);
   counter(text, "cassandra_cql_regular_statements_total", "Statements executed that were not prepared",
           q.regular_statements);
   counter(text, "cassandra_cql_prepared_statements_executed_total", "Prepared statements executed",

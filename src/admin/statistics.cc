@@ -46,10 +46,13 @@ void add(TableReport& report, const SSTableInfo& info) {
   report.droppable_cells += info.droppable_tombstones * static_cast<double>(info.cells);
 }
 
-void add(TableLatencies& total, const TableLatencies& part) {
+void add(TableRequests& total, const TableRequests& part) {
   total.read_micros.merge(part.read_micros);
   total.range_micros.merge(part.range_micros);
   total.write_micros.merge(part.write_micros);
+  total.speculative_retries += part.speculative_retries;
+  total.speculative_failed_retries += part.speculative_failed_retries;
+  total.speculative_insufficient_replicas += part.speculative_insufficient_replicas;
 }
 
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
@@ -60,7 +63,7 @@ Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<T
     if (!statistics.ok()) continue;
     add(report.statistics, *statistics);
     for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info);
-    if (const TableLatencies* part = coordinator->latencies(report.table->id)) add(report.coordinator, *part);
+    if (const TableRequests* part = coordinator->requests(report.table->id)) add(report.coordinator, *part);
   }
   return reports;
 }
@@ -167,6 +170,10 @@ Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {
     total.read_repairs_blocking += part.read_repairs_blocking;
     total.speculative_retries += part.speculative_retries;
     total.speculative_insufficient_replicas += part.speculative_insufficient_replicas;
+    total.abandoned_reads += part.abandoned_reads;
+    total.denied_writes += part.denied_writes;
+    total.denied_reads += part.denied_reads;
+    total.denied_range_reads += part.denied_range_reads;
   }
   co_return total;
 }

@@ -10,7 +10,7 @@ namespace cassandra_like {
 struct TableReport {
   TablePtr table;
   TableStatistics statistics;
-  TableLatencies coordinator;
+  TableRequests coordinator;
   // The numbers of its SSTables.
   uint64_t max_sstable_bytes = 0;
   uint64_t old_sstables = 0;        // of a version that the node no longer writes

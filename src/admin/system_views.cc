@@ -249,7 +249,7 @@ Task<VirtualRows> latency(AdminContextPtr context, TablePtr table) {
   });
 }
 
-template <Histogram TableLatencies::*kMicros>
+template <Histogram TableRequests::*kMicros>
 Task<VirtualRows> coordinator_latency(AdminContextPtr context, TablePtr table) {
   return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
     add_latency(rows, report.coordinator.*kMicros);
@@ -310,9 +310,9 @@ constexpr View kViews[] = {
     {"batch_metrics", batch_metrics},
     {"caches", caches},
     {"clients", clients},
-    {"coordinator_read_latency", coordinator_latency<&TableLatencies::read_micros>},
-    {"coordinator_scan_latency", coordinator_latency<&TableLatencies::range_micros>},
-    {"coordinator_write_latency", coordinator_latency<&TableLatencies::write_micros>},
+    {"coordinator_read_latency", coordinator_latency<&TableRequests::read_micros>},
+    {"coordinator_scan_latency", coordinator_latency<&TableRequests::range_micros>},
+    {"coordinator_write_latency", coordinator_latency<&TableRequests::write_micros>},
     {"cql_metrics", cql_metrics},
     {"disk_usage", disk_usage},
     {"gossip_info", gossip_info},

@@ -81,7 +81,7 @@ Json table_json(const TableReport& report, uint64_t snapshot_bytes) {
   Json json = {
       {"keyspace", report.table->keyspace}, {"table", report.table->name}, {"is_index", report.table->is_index}};
   add_storage(json, report, snapshot_bytes);
-  json["speculative_retries"] = 0;
+  json["speculative_retries"] = report.coordinator.speculative_retries;
   add_latency(json, "read", s.reads, s.read_micros);
   add_latency(json, "write", s.writes, s.write_micros);
   json["pending_flushes"] = s.pending_flushes;

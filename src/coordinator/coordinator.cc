@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "coordinator/context/all_of.h"
 #include "coordinator/context/request_context.h"
+#include "coordinator/denylist.h"
 #include "coordinator/pending_writes.h"
 #include "coordinator/quorum/request_errors.h"
 #include "coordinator/read/replicated_reads.h"
@@ -60,13 +61,13 @@ struct LevelState {
 // Facts of a table while its schema and the topology are current.
 struct TableState {
   std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
-  TableLatencies* latencies = nullptr;
+  TableRequests* requests = nullptr;
   bool is_local = true;  // no other node has keys of it
   // Nothing: tokens differ in their replicas.
   std::optional<std::array<LevelState, kConsistencyLevels>> levels;
 };
 
-class CoordinatorImpl : public Coordinator {
+class CoordinatorImpl : public Coordinator, public DenylistReader {
  public:
   CoordinatorImpl(ShardRuntime& runtime, Replica& replica, CoordinatorOptions options, CoordinatorPeers peers)
       : runtime_(runtime),
@@ -80,6 +81,9 @@ class CoordinatorImpl : public Coordinator {
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
     batchlog_.replay_through(*replicated_writes_);
+    if (options_.denylist.enabled) {
+      denylist_ = std::make_unique<Denylist>(runtime, replica.schema(), *this, options_.denylist, statistics_);
+    }
     // Tables of an old snapshot must not be found by their address.
     replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
     replica_.topology().add_listener([this](const TopologyPtr& topology) {
@@ -96,16 +100,23 @@ class CoordinatorImpl : public Coordinator {
   ReplicatedWrites& replicated_writes() override { return *replicated_writes_; }
   Task<void> stop() override;
 
+  Denylist* denylist() override { return denylist_.get(); }
   Replica& replica() override { return replica_; }
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
-  const TableLatencies* latencies(const Uuid& table) const override {
-    auto it = latencies_.find(table);
-    return it == latencies_.end() ? nullptr : it->second.get();
+  const TableRequests* requests(const Uuid& table) const override {
+    auto it = context_.tables.find(table);
+    return it == context_.tables.end() ? nullptr : it->second.get();
   }
 
  private:
+  bool can_read_all(const TableMetadata& table, Consistency consistency) override;
+  Task<Status> check_and_write(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
+  Task<Result<ReadStatistics>> check_and_read(const ReadCommand* command, Consistency consistency, RowSink* sink);
+  Task<Status> write_permitted(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
+  Task<Status> write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency);
+  Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink);
   const TableState& state(const TableMetadata& table);
   bool is_uniformly_local(const KeyspaceReplicas& replicas);
   bool is_local(const TableMetadata& table, Token token);
@@ -125,17 +136,18 @@ class CoordinatorImpl : public Coordinator {
                             Consistency consistency, WriteType type, int64_t began);
   Task<Status> write_batch(std::span<const Mutation> mutations, Consistency consistency, int64_t began);
   Task<Status> finish_batch(Uuid id, Writes writes);
-  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, TablePtr table, Consistency consistency,
-                                          bool is_range, int64_t began);
-  Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const TableMetadata& table, Consistency consistency,
-                                     bool is_range, int64_t began);
+  Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, const ReadCommand* command,
+                                          Consistency consistency, int64_t began);
+  Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const ReadCommand& command, Consistency consistency,
+                                     int64_t began);
   bool is_local(std::span<const Mutation> mutations, WriteType type);
   void count_partitions(size_t partitions, WriteType type);
   Task<Status> finish_replicated(Task<Status> write, std::span<const Mutation> mutations, WriteType type,
                                  int64_t began);
-  Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table, bool is_range,
+  Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, const ReadCommand* command,
                                                  int64_t began);
-  void count_read(const TableMetadata& table, bool is_range, int64_t began);
+  bool was_abandoned(const Result<ReadStatistics>& result, const ReadCommand& command);
+  void count_read(const ReadCommand& command, int64_t began);
   void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
@@ -150,8 +162,8 @@ class CoordinatorImpl : public Coordinator {
   std::unique_ptr<ReplicatedWrites> replicated_writes_;
   std::unique_ptr<ReplicatedReads> replicated_reads_;
   PendingWrites writes_, counter_writes_;
+  std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
-  std::map<Uuid, std::unique_ptr<TableLatencies>> latencies_;
 };
 
 // ---- Replicas
@@ -173,9 +185,7 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
       (*state.levels)[level].is_available = check_replicas(replicas, kMinimumToken, consistency, false).ok();
     }
   }
-  std::unique_ptr<TableLatencies>& latencies = latencies_[table.id];
-  if (latencies == nullptr) latencies = std::make_unique<TableLatencies>();
-  state.latencies = latencies.get();
+  state.requests = context_.requests_of(table.id).get();
   return tables_.emplace(&table, std::move(state)).first->second;
 }
 
@@ -219,7 +229,7 @@ bool CoordinatorImpl::is_local(const ReadCommand& command, Consistency consisten
 void CoordinatorImpl::forget_tables(const SchemaDiff& diff) {
   tables_.clear();
   for (const Uuid& id : diff.changed_tables) {
-    if (diff.schema->table(id) == nullptr) latencies_.erase(id);
+    if (diff.schema->table(id) == nullptr) context_.tables.erase(id);
   }
 }
 
@@ -285,7 +295,7 @@ void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation
   const uint64_t micros = micros_since(began);
   statistics_.write_micros.record(micros);
   for (const Mutation& mutation : mutations) {
-    for (const PartitionUpdate& update : mutation.updates) state(*update.table).latencies->write_micros.record(micros);
+    for (const PartitionUpdate& update : mutation.updates) state(*update.table).requests->write_micros.record(micros);
   }
   if (status.ok()) return;
   ++(status.error().code() == ErrorCode::kWriteTimeout ? statistics_.timeouts : statistics_.failures);
@@ -324,6 +334,27 @@ Task<Status> CoordinatorImpl::truncate(TablePtr table) {
 }
 
 Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, type);
+  return write_permitted(mutations, consistency, type);
+}
+
+Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, WriteType::kCounter);
+  return write_permitted_counters(mutations, consistency);
+}
+
+Task<Status> CoordinatorImpl::check_and_write(std::span<const Mutation> mutations, Consistency consistency,
+                                              WriteType type) {
+  Task<Status> checking = denylist_->check(mutations);
+  CO_TRY(co_await checking);
+  Task<Status> writing = type == WriteType::kCounter ? write_permitted_counters(mutations, consistency)
+                                                     : write_permitted(mutations, consistency, type);
+  Status status = co_await writing;
+  co_return status;
+}
+
+Task<Status> CoordinatorImpl::write_permitted(std::span<const Mutation> mutations, Consistency consistency,
+                                              WriteType type) {
   int64_t began = now();
   if (!is_local(mutations, type)) {
     const bool is_logged = type == WriteType::kBatch && mutations.size() > 1;
@@ -348,7 +379,7 @@ Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consist
   return finish_writes(std::move(writes), mutations, consistency, type, began);
 }
 
-Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
+Task<Status> CoordinatorImpl::write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency) {
   int64_t began = now();
   if (!is_local(mutations, WriteType::kCounter)) {
     return finish_replicated(replicated_writes_->write_counters(mutations, consistency), mutations, WriteType::kCounter,
@@ -437,6 +468,7 @@ Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
 }
 
 Task<void> CoordinatorImpl::stop() {
+  if (denylist_ != nullptr) co_await denylist_->stop();
   co_await batchlog_.stop();
   co_await writes_.stop();
   co_await counter_writes_.stop();
@@ -457,59 +489,91 @@ Status CoordinatorImpl::check_readable(const ReadCommand& command, Consistency c
   return {};
 }
 
+bool CoordinatorImpl::can_read_all(const TableMetadata& table, Consistency consistency) {
+  const KeyspaceReplicas* replicas = state(table).replicas.get();
+  const auto& entries = topology().ring()->entries();
+  if (entries.empty()) return check_replicas(replicas, kMinimumToken, consistency, false).ok();
+  return std::all_of(entries.begin(), entries.end(), [&](const TokenRing::Entry& entry) {
+    return check_replicas(replicas, entry.token, consistency, false).ok();
+  });
+}
+
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
+  if (denylist_ != nullptr) return check_and_read(&command, consistency, &sink);
+  return read_permitted(command, consistency, sink);
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::check_and_read(const ReadCommand* command, Consistency consistency,
+                                                             RowSink* sink) {
+  Task<Status> checking = denylist_->check(*command);
+  CO_TRY(co_await checking);
+  Task<Result<ReadStatistics>> reading = read_permitted(*command, consistency, *sink);
+  Result<ReadStatistics> result = co_await reading;
+  co_return result;
+}
+
+Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& command, Consistency consistency,
+                                                             RowSink& sink) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
   if (!is_local(command, consistency)) {
-    return finish_replicated(replicated_reads_->read(command, consistency, sink), command.table,
-                             command.range.has_value(), began);
+    return finish_replicated(replicated_reads_->read(command, consistency, sink), &command, began);
   }
   if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
-  const bool is_range = command.range.has_value();
-  const int64_t deadline = began + (is_range ? options_.range_timeout : options_.read_timeout).count();
+  const int64_t deadline = began + (command.range ? options_.range_timeout : options_.read_timeout).count();
   Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
-  if (!task.ready()) return read_later(std::move(task), command.table, consistency, is_range, began);
-  return finish_read(task.take(), *command.table, consistency, is_range, began);
+  if (!task.ready()) return read_later(std::move(task), &command, consistency, began);
+  return finish_read(task.take(), command, consistency, began);
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read, TablePtr table,
-                                                                bool is_range, int64_t began) {
+Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read,
+                                                                const ReadCommand* command, int64_t began) {
   Result<ReadStatistics> result = co_await read;
+  if (was_abandoned(result, *command)) co_return result;
   if (!result.ok() && result.error().code() == ErrorCode::kUnavailable) {
     ++statistics_.unavailables;
     co_return result;
   }
-  count_read(*table, is_range, began);
+  count_read(*command, began);
   if (!result.ok()) ++(result.error().code() == ErrorCode::kReadTimeout ? statistics_.timeouts : statistics_.failures);
   co_return result;
 }
 
-void CoordinatorImpl::count_read(const TableMetadata& table, bool is_range, int64_t began) {
+bool CoordinatorImpl::was_abandoned(const Result<ReadStatistics>& result, const ReadCommand& command) {
+  if (result.ok() || check_wanted(command.abandonment).ok()) return false;
+  ++statistics_.abandoned_reads;
+  return true;
+}
+
+void CoordinatorImpl::count_read(const ReadCommand& command, int64_t began) {
+  const bool is_range = command.range.has_value();
   const uint64_t micros = micros_since(began);
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
-  TableLatencies& of_table = *state(table).latencies;
+  TableRequests& of_table = *state(*command.table).requests;
   (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending, TablePtr table,
-                                                         Consistency consistency, bool is_range, int64_t began) {
+Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatistics>> pending,
+                                                         const ReadCommand* command, Consistency consistency,
+                                                         int64_t began) {
   Result<ReadStatistics> result = co_await pending;
-  result = finish_read(std::move(result), *table, consistency, is_range, began);
+  result = finish_read(std::move(result), *command, consistency, began);
   co_return result;
 }
 
-Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const TableMetadata& table,
-                                                    Consistency consistency, bool is_range, int64_t began) {
-  count_read(table, is_range, began);
+Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const ReadCommand& command,
+                                                    Consistency consistency, int64_t began) {
+  if (was_abandoned(result, command)) return result;
+  count_read(command, began);
   if (result.ok()) return result;
   const ErrorCode code = result.error().code();
   if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;
   const bool in_time = code == ErrorCode::kReadFailure;
   ++(in_time ? statistics_.failures : statistics_.timeouts);
   LOG_WARN("{}", result.error().message());
-  const int needed = required(table, consistency);
+  const int needed = required(*command.table, consistency);
   const Received none{consistency, 0, needed};
   if (!in_time) return read_timeout_error(none, false);
   const TokenRing& ring = *replica_.topology().current()->ring();

@@ -20,11 +20,7 @@
 
 namespace cassandra_like {
 
-// Latencies of the requests to one table.
-struct TableLatencies {
-  Histogram read_micros, range_micros, write_micros;
-};
-
+class Denylist;
 class Hints;
 class Messenger;
 class ReplicatedWrites;
@@ -54,12 +50,14 @@ class Coordinator {
   // more. Afterwards a write that has to wait is refused.
   virtual Task<void> stop() = 0;
 
+  // nullptr: partition_denylist_enabled is false.
+  virtual Denylist* denylist() = 0;
   virtual Replica& replica() = 0;
   virtual SchemaStore& schema() = 0;
   virtual const CoordinatorStatistics& statistics() const = 0;
   virtual CoordinatorStatistics& statistics() = 0;
   // nullptr: nobody has asked for the table yet.
-  virtual const TableLatencies* latencies(const Uuid& table) const = 0;
+  virtual const TableRequests* requests(const Uuid& table) const = 0;
 };
 
 }  // namespace cassandra_like

@@ -398,6 +398,7 @@ void Membership::on_change(const InetAddressAndPort& endpoint, ApplicationState 
 
 void Membership::handle_value(const InetAddressAndPort& endpoint, ApplicationState key) {
   if (key == ApplicationState::kRpcReady) {
+    liveness_is_stale_ = changes_.liveness = true;
     if (state(endpoint)->is_rpc_ready()) {
       notify_up(endpoint);
     } else {

@@ -45,7 +45,7 @@ struct PeerRow {
 
 struct MembershipChanges {
   bool ring = false;                           // topology() has another ring
-  bool liveness = false;                       // or others live
+  bool liveness = false;                       // or others live or serve clients
   std::set<InetAddressAndPort> peers_updated;  // ask peer_row() again
   std::set<InetAddressAndPort> peers_removed;  // from the system tables
   std::vector<DriverEvent> events;
@@ -135,6 +135,7 @@ class Membership : public GossipSubscriber {
   void notify_down(const InetAddressAndPort& endpoint);
   Endpoint make_endpoint(const InetAddressAndPort& endpoint) const;
   std::vector<bool> liveness() const;
+  std::vector<bool> readiness() const;  // for clients
 
   Config config_;
   Gossiper* gossiper_ = nullptr;

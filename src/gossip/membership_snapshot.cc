@@ -140,6 +140,15 @@ std::vector<bool> Membership::liveness() const {
   return out;
 }
 
+std::vector<bool> Membership::readiness() const {
+  std::vector<bool> out;
+  for (const InetAddressAndPort& endpoint : snapshot_endpoints_) {
+    const EndpointState* known = state(endpoint);
+    out.push_back(known != nullptr && known->is_rpc_ready());
+  }
+  return out;
+}
+
 const TopologyPtr& Membership::topology() {
   if (topology_ && !ring_is_stale_ && !liveness_is_stale_) return topology_;
   if (!topology_ || ring_is_stale_) {
@@ -156,9 +165,9 @@ const TopologyPtr& Membership::topology() {
     auto local = std::find(snapshot_endpoints_.begin(), snapshot_endpoints_.end(), config_.local);
     auto ring = std::make_shared<TokenRing>(std::move(endpoints),
                                             static_cast<EndpointIndex>(local - snapshot_endpoints_.begin()));
-    topology_ = std::make_shared<Topology>(std::move(ring), liveness());
+    topology_ = std::make_shared<Topology>(std::move(ring), liveness(), readiness());
   } else {
-    topology_ = topology_->with_liveness(liveness());
+    topology_ = topology_->with_liveness(liveness(), readiness());
   }
   ring_is_stale_ = liveness_is_stale_ = false;
   return topology_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "coordinator/denylist.h"
 #include "cql/auth/roles.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
@@ -90,6 +91,7 @@ class ClusterNodeImpl : public ClusterNode {
   void tell_hints(const NodeChange& change);
   void tell_drivers(const DriverEvent& event);
   Task<void> make_default_role();
+  Task<void> load_denylist();
   Task<void> stop_coordinators();
   Task<void> stop_peers(bool announces);
   Task<void> close();
@@ -112,7 +114,7 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<MembershipService> membership_;
   std::unique_ptr<SchemaSync> schema_sync_;
   std::unique_ptr<AdminServer> admin_;
-  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0;
+  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0, denylist_ = 0;
   Gate background_;
   bool started_ = false, draining_ = false, drained_ = false;
   bool peers_stopped_ = false;
@@ -417,6 +419,7 @@ Task<Status> ClusterNodeImpl::open() {
   if (messengers_ != nullptr) CO_TRY(co_await join_cluster());
   co_await parts_[0].coordinator->batchlog().replay_all();
   co_await make_default_role();
+  if (config_.partition_denylist_enabled && config_.join_ring) co_await load_denylist();
   if (hooks_.serve_admin) {
     AdminHooks with_login = admin_hooks(*this, runtime_, hooks_.on_stop_requested);
     CO_TRY(add_admin_login(with_login, *this, runtime_));
@@ -509,6 +512,29 @@ Task<void> ClusterNodeImpl::make_default_role() {
       spawn(make_default_role());
     });
   }
+  background_.leave();
+}
+
+// One shard reads for all of them (StorageProxy.initialLoadPartitionDenylist).
+Task<void> ClusterNodeImpl::load_denylist() {
+  if (!background_.enter()) co_return;
+  Task<std::optional<Denylist::KeysByTable>> loading = coordinator(0).denylist()->load();
+  const std::optional<Denylist::KeysByTable> keys = co_await loading;
+  if (!keys && !draining_) {
+    LOG_INFO("Insufficient nodes while loading partition denylist cache. Scheduled retry in {} seconds.",
+             config_.denylist_initial_load_retry.count());
+    denylist_ = home().schedule(config_.denylist_initial_load_retry, [this] {
+      denylist_ = 0;
+      spawn(load_denylist());
+    });
+  }
+  auto* self = this;
+  auto use = [self, &keys](unsigned shard) {
+    if (keys) self->coordinator(shard).denylist()->use(*keys);
+    return Task<Status>(Status());
+  };
+  Status used = co_await on_every_shard(use);
+  CHECK(used.ok());
   background_.leave();
 }
 
@@ -636,6 +662,7 @@ Task<void> ClusterNodeImpl::close() {
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
   if (load_ != 0) home().cancel(std::exchange(load_, 0));
+  if (denylist_ != 0) home().cancel(std::exchange(denylist_, 0));
   admin_.reset();
   co_await stop_peers(false);
   co_await background_.close();

@@ -337,7 +337,20 @@ class Parser {
       return fail("shards",
                   fmt::format("must be from 1 to {}, but was {}: leave it out for one a core", kMaxShards, c.shards));
     }
+    TRY(check_denylist());
     return check_tokens();
+  }
+
+  Status check_denylist() const {
+    for (const auto& [key, keys] : {std::pair{"denylist_max_keys_per_table", config_.denylist_max_keys_per_table},
+                                    std::pair{"denylist_max_keys_total", config_.denylist_max_keys_total}}) {
+      if (keys < 1) return fail(key, fmt::format("must be a positive integer, but was {}: write 1000", keys));
+    }
+    for (const auto& [key, time] : {std::pair{"denylist_refresh", config_.denylist_refresh},
+                                    std::pair{"denylist_initial_load_retry", config_.denylist_initial_load_retry}}) {
+      if (time.count() < 1) return fail(key, "must be positive, but was 0s: write 5s or more");
+    }
+    return {};
   }
 
   Status check_default_compaction() const {

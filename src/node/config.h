@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "coordinator/quorum/consistency.h"
 #include "cql/context/guardrails.h"
 #include "storage/options.h"
 
@@ -202,6 +203,17 @@ struct Config {
   uint64_t max_hints_size_per_host = 0;  // 0: no limit
   bool hint_window_persistent_enabled = true;
   bool auto_hints_cleanup_enabled = false;
+
+  // Partitions that clients are denied.
+  bool partition_denylist_enabled = false;
+  bool denylist_writes_enabled = true;
+  bool denylist_reads_enabled = true;
+  bool denylist_range_reads_enabled = true;
+  Seconds denylist_refresh{600};
+  Seconds denylist_initial_load_retry{5};
+  int denylist_max_keys_per_table = 1000;
+  int denylist_max_keys_total = 10'000;
+  Consistency denylist_consistency_level = Consistency::kQuorum;
 
   // Access.
   ClassConfig authenticator{"AllowAllAuthenticator", {}};

@@ -307,6 +307,23 @@ void bind_requests(Binder& b) {
   b.nullable({"authenticator", "authorizer", "role_manager"});
 }
 
+void bind_denylist(Binder& b) {
+  VALUE(partition_denylist_enabled);
+  VALUE(denylist_writes_enabled);
+  VALUE(denylist_reads_enabled);
+  VALUE(denylist_range_reads_enabled);
+  b.seconds("denylist_refresh", &Config::denylist_refresh);
+  b.seconds("denylist_initial_load_retry", &Config::denylist_initial_load_retry);
+  VALUE(denylist_max_keys_per_table);
+  VALUE(denylist_max_keys_total);
+  std::vector<std::pair<std::string, Consistency>> levels;
+  for (size_t i = 0; i < kConsistencyLevels; ++i) {
+    const auto level = static_cast<Consistency>(i);
+    levels.emplace_back(consistency_name(level), level);
+  }
+  b.choice("denylist_consistency_level", &Config::denylist_consistency_level, std::move(levels));
+}
+
 void bind_features(Binder& b) {
   VALUE(default_keyspace_rf);
   VALUE(materialized_views_enabled);
@@ -378,6 +395,7 @@ const Bindings& config_bindings() {
     bind_commitlog(b);
     bind_storage(b);
     bind_requests(b);
+    bind_denylist(b);
     bind_features(b);
     bind_guardrails(b);
     return b.take();

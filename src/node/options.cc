@@ -73,6 +73,14 @@ CoordinatorOptions coordinator_options(const Config& config) {
   options.dynamic_snitch_badness = config.dynamic_snitch_badness_threshold;
   options.dynamic_snitch_update = config.dynamic_snitch_update_interval;
   options.dynamic_snitch_reset = config.dynamic_snitch_reset_interval;
+  options.denylist.enabled = config.partition_denylist_enabled;
+  options.denylist.writes = config.denylist_writes_enabled;
+  options.denylist.reads = config.denylist_reads_enabled;
+  options.denylist.range_reads = config.denylist_range_reads_enabled;
+  options.denylist.refresh = config.denylist_refresh;
+  options.denylist.max_keys_per_table = static_cast<size_t>(config.denylist_max_keys_per_table);
+  options.denylist.max_keys_total = static_cast<size_t>(config.denylist_max_keys_total);
+  options.denylist.consistency = config.denylist_consistency_level;
   return options;
 }
 

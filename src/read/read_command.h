@@ -8,6 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "model/row.h"
+#include "read/abandonment.h"
 #include "read/limits.h"
 
 namespace cassandra_like {
@@ -75,6 +76,8 @@ struct ReadCommand {
   uint64_t rows_of_deadline = DataLimits::kNone;
   // Where tombstones are counted when the command is a part of a read; null: it is a read of its own.
   TombstoneCount* tombstones = nullptr;
+  // Looked at between the turns of a long read, on any shard; null: the answer is always wanted.
+  Abandonment* abandonment = nullptr;
 
   // Whether a partition that has a static row alone counts as a row. With a restriction on clusterings the sink shows no
   // such row, and the limit is for what it shows.

@@ -8,8 +8,8 @@
 namespace cassandra_like {
 
 struct ReadRequest {
-  // Table, time, key or range, slices, order and filter. Its own limits and index are not looked at: `limits` counts, and
-  // what an index would find is found by the filter. A single key; or a range, which does not wrap around the ring.
+  // Table, time, key or range, slices, order and filter. Its own limits and index are not looked at: `limits` and the
+  // index of this request count. A single key; or a range, which does not wrap around the ring.
   ReadCommand command;
   ColumnFilter columns;
   WireLimits limits;
@@ -21,7 +21,8 @@ struct ReadRequest {
   // may know better (db.filter.RowFilter.needsReconciliation).
   bool needs_reconciliation = false;
   bool is_names = false;  // the slices are single rows (ClusteringIndexNamesFilter)
-  Uuid index;             // nil: none
+  // Rows are looked for in this one, when it can answer one of the conditions, and else by the filter alone. nil: none.
+  Uuid index;
   // For a range that begins at the key where the page before ended: its last row (DataRange.Paging).
   struct Page {
     OwnedClustering last;

@@ -117,6 +117,7 @@ uint64_t RangeRead::share() const {
 
 // A read that is done when it has asked once does not look at the clock again.
 Status RangeRead::check_deadline() {
+  TRY(check_wanted(command_.abandonment));
   if (!std::exchange(asked_, true) || home_.clock.monotonic_nanos() <= deadline()) return {};
   return read_timeout(*command_.table);
 }
@@ -207,6 +208,7 @@ Task<Status> RangeRead::read_cut_partition(Source* source) {
 Task<Status> RangeRead::read_in_any_order() {
   for (Source& source : sources_) {
     if (!source.behind || total_.stopped) continue;
+    CO_TRY(check_wanted(command_.abandonment));
     source.rest.limits.rows = counter_.left();
     Engine* engine = shared_.engines[source.shard].get();
     auto read = [engine, command = &source.rest, sink = &sink_, deadline = deadline()] {

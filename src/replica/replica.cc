@@ -103,6 +103,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
   TombstoneCount tombstones;
   const bool together = sink->callable_from_any_shard();
   for (auto key = command->keys.begin(); key != command->keys.end() && !total.stopped;) {
+    CO_TRY(check_wanted(command->abandonment));
     ReadCommand part = *command;
     part.keys.clear();
     const unsigned shard = owner(*key);
@@ -145,6 +146,7 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_copied(const ReadCommand* command
   std::optional<ReadCommand> piece = *command;
   if (piece->tombstones == nullptr) piece->tombstones = &tombstones;
   for (bool goes_on = false;; goes_on = true) {
+    CO_TRY(check_wanted(command->abandonment));
     // A piece may be too short for its engine to look at the clock.
     if (goes_on && shared_.runtime.shard(shard_).clock.monotonic_nanos() > deadline) {
       co_return read_timeout(*command->table);

@@ -16,9 +16,10 @@ bool has(std::span<const EndpointIndex> replicas, EndpointIndex endpoint) {
 
 }  // namespace
 
-Topology::Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive)
-    : ring_(std::move(ring)), alive_(std::move(alive)) {
+Topology::Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving)
+    : ring_(std::move(ring)), alive_(std::move(alive)), serving_(std::move(serving)) {
   CHECK(alive_.size() == ring_->endpoints().size());
+  CHECK(serving_.empty() || serving_.size() == alive_.size());
   CHECK(alive_[ring_->local()]);
 }
 
@@ -28,8 +29,8 @@ TopologyPtr Topology::of_one(Endpoint local) {
   return std::make_shared<Topology>(std::make_shared<TokenRing>(std::move(endpoints), 0), std::vector<bool>{true});
 }
 
-TopologyPtr Topology::with_liveness(std::vector<bool> alive) const {
-  return std::make_shared<Topology>(ring_, std::move(alive));
+TopologyPtr Topology::with_liveness(std::vector<bool> alive, std::vector<bool> serving) const {
+  return std::make_shared<Topology>(ring_, std::move(alive), std::move(serving));
 }
 
 PendingReplicas::PendingReplicas(const TokenRing& ring, const ReplicationStrategy& strategy) {

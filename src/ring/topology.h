@@ -1,4 +1,5 @@
-// The cluster as a node knows it at one moment: the ring, which endpoints live, and which will own tokens soon.
+// The cluster as a node knows it at one moment: the ring, which endpoints live and which of them serve clients, and which
+// will own tokens soon.
 // Everything that places replicas, counts them or asks whether they live, asks this.
 //
 // Immutable: a change makes a new one. A change of liveness alone shares the ring. Every shard has a TopologyStore
@@ -20,19 +21,22 @@ using TopologyPtr = std::shared_ptr<const Topology>;
 
 class Topology {
  public:
-  // `alive` has one entry for each of the ring's endpoints. This node lives.
-  Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive);
+  // `alive` has one entry for each of the ring's endpoints, and so has `serving` (RPC_READY) unless it is empty: all serve.
+  // This node lives.
+  Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving = {});
   // A ring of one node.
   static TopologyPtr of_one(Endpoint local);
-  TopologyPtr with_liveness(std::vector<bool> alive) const;
+  TopologyPtr with_liveness(std::vector<bool> alive, std::vector<bool> serving = {}) const;
 
   const std::shared_ptr<const TokenRing>& ring() const { return ring_; }
   const Endpoint& local() const { return ring_->endpoint(ring_->local()); }
   bool is_alive(EndpointIndex endpoint) const { return alive_[endpoint]; }
+  // Its native transport has started, as far as it has told.
+  bool serves_clients(EndpointIndex endpoint) const { return serving_.empty() || serving_[endpoint]; }
 
  private:
   std::shared_ptr<const TokenRing> ring_;
-  std::vector<bool> alive_;
+  std::vector<bool> alive_, serving_;
 };
 
 // The endpoints that will be replicas of a token when those that join, leave or move have done so, and are not yet

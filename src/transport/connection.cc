@@ -35,6 +35,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection
                                    HostUsage& usage)
     : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage) {
   client_.address = connection.remote_address();
+  client_.abandonment = &abandonment_;
   throw_on_overload_ = core_->options.throw_on_overload;
   received_nanos_ = active_nanos_ = core_->now();
 }
@@ -491,6 +492,7 @@ void ServerConnection::on_closed(const Status&) {
   core_->connections.erase(id_);
   core_->connection_limits.closed(client_.address.host);
   if (core_->on_connection_closed) core_->on_connection_closed(client_.address.host);
+  abandonment_.set();
   core_->progressed();
 }
 

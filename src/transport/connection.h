@@ -15,6 +15,7 @@
 #include <string>
 
 #include "cql/context/client_state.h"
+#include "read/abandonment.h"
 #include "transport/compression.h"
 #include "transport/response.h"
 #include "transport/segment.h"
@@ -110,6 +111,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   const uint64_t id_;
   HostUsage& usage_;
 
+  Abandonment abandonment_;
   ClientState client_;
   ConnectionStage stage_ = ConnectionStage::kEstablished;
   int version_ = kCurrentProtocolVersion;

@@ -93,6 +93,16 @@ SchemaTransformation with_tables(std::map<std::string, TablePtr> tables, StringP
   };
 }
 
+TablePtr with_index(const TablePtr& plain, const std::string& column) {
+  auto table = std::make_shared<TableMetadata>(*plain);
+  IndexMetadata index;
+  index.id = Uuid::name_based("by_" + column);
+  index.name = "by_" + column;
+  index.options["target"] = column;
+  table->indexes[index.name] = index;
+  return table;
+}
+
 }  // namespace
 
 // ---- CoordinatorNode
@@ -140,6 +150,7 @@ CoordinatorCluster::CoordinatorCluster(std::vector<NodePlace> places, StringPair
       alive_(places_.size(), true) {
   set_log_level(LogLevel::kOff);
   for (const char* name : {"t", "n", "kv"}) tables_[name] = storage_test::make_table(name);
+  tables_["i"] = with_index(storage_test::make_table("i"), "v");
   const size_t count = places_.size();
   for (size_t i = 0; i < count; ++i) {
     auto node = std::make_unique<CoordinatorNode>();
@@ -232,13 +243,19 @@ void CoordinatorCluster::down(std::vector<EndpointIndex> endpoints) {
   publish();
 }
 
+void CoordinatorCluster::not_serving(std::vector<EndpointIndex> endpoints) {
+  serving_.assign(nodes_.size(), true);
+  for (EndpointIndex endpoint : endpoints) serving_[endpoint] = false;
+  publish();
+}
+
 void CoordinatorCluster::publish() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i]->replicas == nullptr) continue;
     auto ring = std::make_shared<TokenRing>(endpoints_, static_cast<EndpointIndex>(i));
     std::vector<bool> alive = alive_;
     alive[i] = true;
-    auto topology = std::make_shared<Topology>(ring, alive);
+    auto topology = std::make_shared<Topology>(ring, alive, serving_);
     for (unsigned shard = 0; shard < shards_; ++shard) nodes_[i]->replica(shard).topology().set(topology);
   }
 }

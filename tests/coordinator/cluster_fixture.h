@@ -6,6 +6,8 @@
 //   cluster.write(0, cluster.row("a", "x"), Consistency::kQuorum);
 //   cluster.lines(1, "t", "a") == {"a", "  1: v=x@10"}
 //
+// Tables are t, n and kv of tests/storage/fixture.h, and i: as t, with an index on v.
+//
 // Nodes have the hosts 10.0.0.1 and so on, and tokens that cut the ring evenly. Verbs of writes have handlers here; others are
 // the test's to set.
 #pragma once
@@ -112,6 +114,8 @@ class CoordinatorCluster {
 
   // All nodes take these for down, the others for live. Their machines run on.
   void down(std::vector<EndpointIndex> endpoints);
+  // As all nodes have heard, these do not serve clients; the others do.
+  void not_serving(std::vector<EndpointIndex> endpoints);
   // Power is cut; nobody is told.
   void crash(size_t node);
   // Its verbs have the handlers of the beginning again.
@@ -157,7 +161,7 @@ class CoordinatorCluster {
   std::map<std::string, TablePtr> tables_;
   std::vector<std::unique_ptr<CoordinatorNode>> nodes_;
   std::vector<Endpoint> endpoints_;
-  std::vector<bool> alive_;
+  std::vector<bool> alive_, serving_;
   std::deque<std::string> keys_;
 };
 

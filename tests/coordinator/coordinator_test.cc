@@ -121,8 +121,8 @@ TEST_F(Coordinators, CountWhatTheyDo) {
   EXPECT_EQ(statistics.failures, 1u);
   EXPECT_EQ(statistics.unavailables, 0u);
   EXPECT_EQ(coordinators[1]->statistics().write_micros.count(), 0u);
-  EXPECT_EQ(coordinators[0]->latencies(node.table("n")->id)->write_micros.count(), 1u);
-  EXPECT_EQ(coordinators[1]->latencies(node.table("n")->id), nullptr);
+  EXPECT_EQ(coordinators[0]->requests(node.table("n")->id)->write_micros.count(), 1u);
+  EXPECT_EQ(coordinators[1]->requests(node.table("n")->id), nullptr);
 }
 
 TEST_F(Coordinators, TellClientsWhoFailedToReadAndWhy) {

@@ -61,18 +61,26 @@ class PlannedCluster {
     return *this;
   }
 
+  // These live, but do not serve clients.
+  PlannedCluster& not_serving(const std::vector<EndpointIndex>& endpoints) {
+    serving_.assign(alive_.size(), true);
+    for (EndpointIndex endpoint : endpoints) serving_[endpoint] = false;
+    change();
+    return *this;
+  }
+
   Placement placement() const { return {*topology_, *replicas_}; }
   const Topology& topology() const { return *topology_; }
   const TokenRing& ring() const { return *ring_; }
 
  private:
   void change() {
-    topology_ = std::make_shared<Topology>(ring_, alive_);
+    topology_ = std::make_shared<Topology>(ring_, alive_, serving_);
     replicas_ = std::make_shared<KeyspaceReplicas>(*topology_, *ReplicationStrategy::make(params_));
   }
 
   std::shared_ptr<const TokenRing> ring_;
-  std::vector<bool> alive_;
+  std::vector<bool> alive_, serving_;
   ReplicationParams params_;
   TopologyPtr topology_;
   std::shared_ptr<const KeyspaceReplicas> replicas_;

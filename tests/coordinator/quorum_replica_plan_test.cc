@@ -96,9 +96,9 @@ class LeaderTest : public testing::Test {
  protected:
   std::string leader(Consistency level, std::vector<EndpointIndex> not_ready = {}) {
     auto last = [](size_t bound) { return bound - 1; };
-    auto ready = [&](EndpointIndex e) { return std::find(not_ready.begin(), not_ready.end(), e) == not_ready.end(); };
+    cluster.not_serving(not_ready);
     NearestFirst order({5, 4, 3, 0, 1, 2});
-    Result<EndpointIndex> chosen = counter_leader(cluster.placement(), kToken, level, order, last, ready);
+    Result<EndpointIndex> chosen = counter_leader(cluster.placement(), kToken, level, order, last);
     return chosen.ok() ? std::to_string(*chosen) : text(chosen.error());
   }
   PlannedCluster cluster = PlannedCluster::two_datacenters();

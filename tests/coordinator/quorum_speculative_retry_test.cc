@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/quorum/recent_latencies.h"
+
 namespace cassandra_like::test {
 namespace {
 
@@ -46,6 +48,21 @@ TEST(SpeculativeRetryTest, KeepsItsThresholdWhileThereAreNoLatencies) {
     got.push_back(threshold(policy, Histogram()));
   }
   EXPECT_THAT(got, ElementsAre(kCurrent, kCurrent, kCurrent, 5000, 0, 0, SpeculativeRetry::kNeverMicros));
+}
+
+TEST(RecentLatenciesTest, WeighHalfAMinuteLater) {
+  constexpr int64_t kMinute = 60'000'000'000;
+  Histogram all;
+  RecentLatencies recent;
+  all.record(1000, 100);
+  EXPECT_EQ(recent.update(all, kMinute).count(), 100U);
+  EXPECT_EQ(recent.update(all, 2 * kMinute).count(), 50U);
+  all.record(20'000, 50);
+  const Histogram both = recent.update(all, 3 * kMinute);
+  EXPECT_EQ(both.count(), 75U);
+  EXPECT_LT(both.quantile(0.3), 2000U);
+  EXPECT_GE(both.quantile(0.5), 20'000U);
+  EXPECT_EQ(recent.update(all, 20 * kMinute).count(), 0U);
 }
 
 TEST(SpeculativeRetryTest, RefusesATextThatNoSchemaHolds) {

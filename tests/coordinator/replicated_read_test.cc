@@ -77,6 +77,44 @@ TEST(ReplicatedRead, AsksAnotherReplicaWhenOneIsSlow) {
   EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
 }
 
+// What nodetool tablestats tells.
+TEST(ReplicatedRead, CountsSpeculationForItsTable) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  const Coordinator& coordinator = cluster.node(0).coordinator();
+  cluster.read(0, "a", kQuorum);
+  const TableRequests& requests = *coordinator.requests(cluster.table("t")->id);
+  auto counted = [&] {
+    return std::vector{requests.speculative_retries, requests.speculative_failed_retries,
+                       requests.speculative_insufficient_replicas};
+  };
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{0, 0, 0}));
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, CoordinatorNode::silence());
+  cluster.read(0, "a", kQuorum);
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{1, 1, 0}));
+  cluster.read(0, "a", kAll);
+  EXPECT_EQ(counted(), (std::vector<uint64_t>{1, 1, 1}));
+  EXPECT_EQ(coordinator.requests(cluster.table("n")->id), nullptr);
+}
+
+// Of a table that nothing is known of, half of the read timeout is the threshold.
+TEST(ReplicatedRead, SpeculatesBehindThePercentileOfItsTablesLatencies) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "x"));
+  auto asked_while_others_take = [&](Duration time) {
+    for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, cluster.slow(i, time));
+    const int before = cluster.asked();
+    EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
+    return cluster.asked() - before;
+  };
+  EXPECT_EQ(asked_while_others_take(1ms), 1);
+  EXPECT_EQ(asked_while_others_take(1500ms), 1);
+  cluster.world().run_for(20min);  // that one is forgotten
+  for (int i = 0; i < 20; ++i) asked_while_others_take(1ms);
+  cluster.world().run_for(6s);
+  EXPECT_EQ(asked_while_others_take(1500ms), 2);
+}
+
 TEST(ReplicatedRead, FailsWithTheReasonsOfThoseThatFailed) {
   ReadCluster cluster(3);
   cluster.put({0, 1, 2}, cluster.row("a", "x"));
@@ -161,6 +199,30 @@ TEST(ReplicatedRead, TakesTheAcknowledgementOfAnotherReplicaForTheOneThatIsSlow)
   cluster.node(1).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
   EXPECT_EQ(cluster.read(0, "a", kQuorum), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.having("a"), "0 2");
+}
+
+// additional_write_policy: of a table that nothing is known of, half of the write timeout.
+TEST(ReplicatedRead, RepairsAnotherReplicaBehindThePercentileOfItsTablesWrites) {
+  ReadCluster cluster(3);
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadRepairReq, CoordinatorNode::silence());
+  auto repairs_after = [&](const std::string& key, Duration time) {
+    cluster.put({0}, cluster.row(key, "x"));
+    const int before = cluster.node(1).received(Verb::kReadRepairReq) + cluster.node(2).received(Verb::kReadRepairReq);
+    std::optional<Result<ReadStatistics>> read;
+    TextSink sink(*cluster.table("t"));
+    const ReadCommand command = cluster.command({key});
+    cluster.start<Result<ReadStatistics>>(
+        0, [&] { return cluster.node(0).coordinator().read(command, kQuorum, sink); }, &read);
+    cluster.world().run_for(time);
+    const int after = cluster.node(1).received(Verb::kReadRepairReq) + cluster.node(2).received(Verb::kReadRepairReq);
+    EXPECT_TRUE(cluster.wait([&] { return read.has_value(); }));
+    return after - before;
+  };
+  EXPECT_EQ(repairs_after("a", 500ms), 1);
+  EXPECT_EQ(repairs_after("b", 1500ms), 2);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(cluster.write(0, cluster.row("w", "x"), kQuorum).ok());
+  cluster.world().run_for(6s);
+  EXPECT_EQ(repairs_after("c", 500ms), 2);
 }
 
 // ---- Differences
@@ -290,6 +352,36 @@ TEST(ReplicatedRead, OfARangeReadsAllPartsOfTheRingInTheirOrder) {
     continue_behind(rest, DecoratedKey::of(rows[6]), {});
   }
   EXPECT_EQ(pages, all);
+}
+
+// RangeCommands: as many parts as should bring the rows, by what this node's SSTables hold.
+TEST(ReplicatedRead, OfARangeAsksForAsManyPartsAtOnceAsItExpectsToNeed) {
+  ReadCluster cluster(8, 1);
+  for (char c = 'a'; c <= 'z'; ++c)
+    cluster.put({0}, cluster.update(std::string(1, c)).at(10).row(1).cell("v", "x").cell("w", "x"));
+  for (size_t i = 0; i < 8; ++i) cluster.node(i).answers(Verb::kRangeReq, CoordinatorNode::silence());
+  auto asked_at_once = [&](uint64_t limit) {
+    ReadCommand command = cluster.command({});
+    const TokenRing& ring = *cluster.node(0).replica().topology().current()->ring();
+    command.range->start = RingPosition::after(ring.entries()[0].token);  // what is before is of node 0
+    command.limits.rows = limit;
+    const int before = cluster.asked();
+    std::optional<Result<ReadStatistics>> read;
+    TextSink sink(*command.table);
+    cluster.start<Result<ReadStatistics>>(
+        0, [&] { return cluster.node(0).coordinator().read(command, kOne, sink); }, &read);
+    cluster.world().run_for(1s);
+    const int after = cluster.asked();
+    EXPECT_TRUE(cluster.wait([&] { return read.has_value(); }));
+    return after - before;
+  };
+  EXPECT_EQ(asked_at_once(50), 1);  // nothing is known
+  auto flush = [&] { return cluster.node(0).replica().engine().maintenance().flush({}); };
+  ASSERT_TRUE(cluster.run<Status>(0, flush).ok());
+  cluster.world().run_for(6s);
+  EXPECT_EQ(asked_at_once(10), 1);
+  EXPECT_EQ(asked_at_once(50),
+            5);  // 26 partitions with two cells of three columns: 15.6 rows, of which a tenth may lack
 }
 
 TEST(ReplicatedRead, OfARangeOfLargeRowsReadsAheadAPartOfThem) {

@@ -43,6 +43,19 @@ class ReplicatedCounters : public testing::Test {
   static void settle(CoordinatorCluster& cluster) { cluster.world().run_for(seconds(8)); }
 };
 
+// StorageProxy.findSuitableReplica: a node that does not serve clients may not have all its data yet.
+TEST_F(ReplicatedCounters, AreLedByNodesThatServeClients) {
+  CoordinatorCluster cluster(4, 3);
+  const std::string key = cluster.key_of(1);
+  cluster.not_serving({1, 3});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(told(add(cluster, 0, key)), "ok");
+  EXPECT_EQ(cluster.node(2).received(Verb::kCounterMutationReq), 10);
+  settle(cluster);
+  EXPECT_EQ(sums(cluster, key), (std::vector<int64_t>{-1, 10, 10, 10}));
+  cluster.not_serving({1, 2, 3});
+  EXPECT_EQ(told(add(cluster, 0, key)), "Cannot achieve consistency level QUORUM [QUORUM 0/2]");
+}
+
 // Leaders are drawn: with so many increments each node has led some.
 TEST_F(ReplicatedCounters, SumUpTheSameEverywhere) {
   CoordinatorCluster cluster(4, 3);

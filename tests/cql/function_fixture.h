@@ -39,7 +39,8 @@ class IdleCoordinator : public Coordinator {
   SchemaStore& schema() override { std::abort(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
-  const TableLatencies* latencies(const Uuid&) const override { return nullptr; }
+  const TableRequests* requests(const Uuid&) const override { return nullptr; }
+  Denylist* denylist() override { return nullptr; }
 
  private:
   CoordinatorStatistics statistics_;

@@ -149,6 +149,26 @@ TEST_F(MembershipTest, AChangeOfLivenessAloneSharesTheRing) {
   EXPECT_EQ(ring_before->entries().size(), 2u);
 }
 
+// Leaders of counters must.
+TEST_F(MembershipTest, TheTopologyTellsWhoServesClients) {
+  start();
+  meet(2);
+  meet(3, with(normal_states(3, {300}), ApplicationState::kRpcReady, "false"));
+  auto serving = [&] {
+    std::vector<bool> out;
+    for (EndpointIndex i = 0; i < 3; ++i) out.push_back(membership.topology()->serves_clients(i));
+    return out;
+  };
+  events();
+  EXPECT_THAT(serving(), ElementsAre(testing::_, true, false));
+  hear(3, {{ApplicationState::kRpcReady, "true"}});
+  events();
+  EXPECT_TRUE(changes.liveness);
+  EXPECT_THAT(serving(), ElementsAre(testing::_, true, true));
+  hear(2, {{ApplicationState::kRpcReady, "false"}});
+  EXPECT_THAT(serving(), ElementsAre(testing::_, false, true));
+}
+
 // --- Joining and replacing
 
 TEST_F(MembershipTest, ABootstrappingNodeHasPendingTokens) {

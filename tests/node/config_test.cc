@@ -342,6 +342,19 @@ TEST(ConfigTest, SettingsAreShownAsCassandraShowsThem) {
   }
 }
 
+TEST(ConfigTest, ThePartitionDenylistHasLimitsThatMakeSense) {
+  const Config c = parsed("partition_denylist_enabled: true\ndenylist_refresh: 60s\ndenylist_consistency_level: ONE\n");
+  EXPECT_TRUE(c.partition_denylist_enabled && c.denylist_reads_enabled);
+  EXPECT_EQ(c.denylist_refresh, Seconds(60));
+  EXPECT_EQ(c.denylist_consistency_level, Consistency::kOne);
+  EXPECT_EQ(setting(c, "denylist_consistency_level"), "ONE");
+  EXPECT_EQ(setting(c, "denylist_initial_load_retry"), "5s");
+  EXPECT_EQ(refusal("denylist_max_keys_total: 0\n"),
+            "cassandra.yaml:1: denylist_max_keys_total: must be a positive integer, but was 0: write 1000");
+  EXPECT_EQ(refusal("denylist_refresh: 0s\n"),
+            "cassandra.yaml:1: denylist_refresh: must be positive, but was 0s: write 5s or more");
+}
+
 TEST(ConfigTest, RackAndDataCentreComeFromTheirFile) {
   Config c;
   ASSERT_TRUE(

@@ -60,7 +60,8 @@ class PeerCoordinator final : public Coordinator {
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }
   CoordinatorStatistics& statistics() override { return statistics_; }
-  const TableLatencies* latencies(const Uuid&) const override { return nullptr; }
+  const TableRequests* requests(const Uuid&) const override { return nullptr; }
+  Denylist* denylist() override { return nullptr; }
 
  private:
   Replica& replica_;

@@ -342,6 +342,24 @@ TEST(Connections, AreLimitedOverAllShards) {
   EXPECT_NE(there.connect("10.0.0.1"), nullptr);
 }
 
+// Long reads look at this between their turns.
+TEST(ClosedConnections, TellTheirStatementsThatNobodyWaits) {
+  TestServer test;
+  Later later(test.processor);
+  TestClient client(test, 4), other(test, 4);
+  other.query("SELECT 0");
+  const Abandonment& of_other = *test.processor.last_client->abandonment;
+  client.query("SELECT 1");
+  const Abandonment& of_client = *test.processor.last_client->abandonment;
+  EXPECT_FALSE(of_client.is_set());
+  client.connection->client_closes();
+  test.executor.run();
+  EXPECT_TRUE(of_client.is_set());
+  EXPECT_FALSE(of_other.is_set());
+  later.finish(0);
+  later.finish(1);
+}
+
 TEST(Silence, ClosesIdleConnections) {
   TransportOptions options;
   options.idle_timeout = std::chrono::seconds(10);

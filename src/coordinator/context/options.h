@@ -5,9 +5,19 @@
 
 #include "base/histogram.h"
 #include "coordinator/quorum/batchlog_endpoints.h"
+#include "coordinator/quorum/consistency.h"
 #include "runtime/executor.h"
 
 namespace cassandra_like {
+
+// See coordinator/denylist.h.
+struct DenylistOptions {
+  bool enabled = false;  // partition_denylist_enabled
+  bool writes = true, reads = true, range_reads = true;
+  Duration refresh = std::chrono::seconds(600);
+  size_t max_keys_per_table = 1000, max_keys_total = 10'000;
+  Consistency consistency = Consistency::kQuorum;
+};
 
 struct CoordinatorOptions {
   Duration read_timeout = std::chrono::seconds(5);
@@ -22,6 +32,15 @@ struct CoordinatorOptions {
   double dynamic_snitch_badness = 1.0;  // dynamic_snitch_badness_threshold
   Duration dynamic_snitch_update = std::chrono::milliseconds(100);
   Duration dynamic_snitch_reset = std::chrono::minutes(10);
+  DenylistOptions denylist;
+};
+
+// The requests of this node's clients to one table.
+struct TableRequests {
+  Histogram read_micros, range_micros, write_micros;
+  // Reads of a partition that asked one replica more, those of them that were not answered in time all the same, and slow
+  // reads without another replica to ask.
+  uint64_t speculative_retries = 0, speculative_failed_retries = 0, speculative_insufficient_replicas = 0;
 };
 
 // Latencies seen by clients' requests, for proxyhistograms and metrics.
@@ -31,6 +50,8 @@ struct CoordinatorStatistics {
   uint64_t unavailables = 0, timeouts = 0, failures = 0;
   uint64_t read_repairs_blocking = 0, read_repairs_attempted = 0;  // ReadRepair metrics
   uint64_t speculative_retries = 0, speculative_insufficient_replicas = 0;
+  uint64_t abandoned_reads = 0;                                          // ended early because their client was gone
+  uint64_t denied_writes = 0, denied_reads = 0, denied_range_reads = 0;  // by the partition denylist
 };
 
 }  // namespace cassandra_like

@@ -2,6 +2,7 @@
 // message gets to them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -42,11 +43,18 @@ struct RequestContext {
   Proximity proximity;
   ClusterSnapshotPtr cluster;  // current
   ReplicaMaps replica_maps;    // of it
-  Gate running;                // requests that go on when their client was answered
+  // Of the tables that are there.
+  std::map<Uuid, std::shared_ptr<TableRequests>> tables;
+  Gate running;  // requests that go on when their client was answered
 
   void use(const TopologyPtr& topology);
   // nullptr: the keyspace is gone or its options make no sense.
   std::shared_ptr<const KeyspaceReplicas> replicas_of(const std::string& keyspace);
+  const std::shared_ptr<TableRequests>& requests_of(const Uuid& table) {
+    std::shared_ptr<TableRequests>& requests = tables[table];
+    if (requests == nullptr) requests = std::make_shared<TableRequests>();
+    return requests;
+  }
   int64_t now() const { return runtime.clock.monotonic_nanos(); }
 };
 

@@ -74,7 +74,7 @@ std::optional<RangePlan> RangePlans::join(const RangePlan& left, const RangePlan
   if (!suffices_for_read(placement_, consistency_, {shared.data(), shared.size()})) return std::nullopt;
   Result<ReadPlan> replicas = plan_read_of(placement_, consistency_, std::move(shared), false);
   if (!replicas.ok()) return std::nullopt;
-  // Two questions within the datacenter are answered sooner than one to another datacenter.
+  // Two questions within the datacenter are asked sooner than one to another datacenter.
   if (has_remote(replicas->contacted()) && !has_remote(left.replicas.contacted()) &&
       !has_remote(right.replicas.contacted())) {
     return std::nullopt;

@@ -126,11 +126,10 @@ Result<WritePlan> plan_write(const Placement& placement, Token token, Consistenc
 }
 
 Result<EndpointIndex> counter_leader(const Placement& placement, Token token, Consistency consistency,
-                                     ProximityOrder nearest_first, RandomBelow random,
-                                     absl::FunctionRef<bool(EndpointIndex)> accepts_clients) {
+                                     ProximityOrder nearest_first, RandomBelow random) {
   EndpointList local, remote;
   for (EndpointIndex endpoint : placement.replicas.natural.replicas(token)) {
-    if (!placement.topology.is_alive(endpoint) || !accepts_clients(endpoint)) continue;
+    if (!placement.topology.is_alive(endpoint) || !placement.topology.serves_clients(endpoint)) continue;
     (placement.is_local_datacenter(endpoint) ? local : remote).push_back(endpoint);
   }
   if (!local.empty()) return local[random(local.size())];

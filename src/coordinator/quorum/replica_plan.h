@@ -64,12 +64,10 @@ struct WritePlan {
 Result<WritePlan> plan_write(const Placement& placement, Token token, Consistency consistency);
 
 // Which replica leads the write of a counter (StorageProxy.findSuitableReplica): a random one of this datacenter's live
-// natural replicas, else the nearest of the others. accepts_clients is false of an endpoint that has not yet started
-// its native transport (rpc_ready). kUnavailable when there is none. A write whose leader is another node needs
-// plan_write() here, too, for Unavailable alone.
+// natural replicas that serve clients, else the nearest of the others. kUnavailable when there is none. A write whose
+// leader is another node needs plan_write() here, too, for Unavailable alone.
 Result<EndpointIndex> counter_leader(const Placement& placement, Token token, Consistency consistency,
-                                     ProximityOrder nearest_first, RandomBelow random,
-                                     absl::FunctionRef<bool(EndpointIndex)> accepts_clients);
+                                     ProximityOrder nearest_first, RandomBelow random);
 
 // ---- Reads
 

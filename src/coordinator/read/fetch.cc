@@ -66,6 +66,7 @@ void Fetch::release() {
   decided_.reset();
   data_body_ = digest_body_ = SharedBytes();
   cluster_.reset();
+  options_.requests.reset();
   request.command.table.reset();
   ++generation_;
   pool_.free_fetches_.push_back(this);
@@ -73,17 +74,18 @@ void Fetch::release() {
 
 // ---- The question
 
-void Fetch::start(ClusterSnapshotPtr cluster, ReadPlan plan, const Options& options) {
+void Fetch::start(ClusterSnapshotPtr cluster, ReadPlan plan, Options options) {
   cluster_ = std::move(cluster);
   plan_ = std::move(plan);
-  options_ = options;
+  options_ = std::move(options);
   settled_ = false;
+  speculated_ = options_.speculation == Speculation::kAtOnce;
   tombstones_ = 0;
   decided_.emplace();
-  if (options.kind == Kind::kData) {
-    quorum_.emplace(ReadQuorum::of_data(plan_, options.speculation));
+  if (options_.kind == Kind::kData) {
+    quorum_.emplace(ReadQuorum::of_data(plan_, options_.speculation));
   } else {
-    quorum_.emplace(plan_, options.speculation);
+    quorum_.emplace(plan_, options_.speculation);
   }
   ++busy_;
   for (const ReplicaData& data : data_) quorum_->answered_with_data(data.endpoint);
@@ -98,8 +100,8 @@ void Fetch::start(ClusterSnapshotPtr cluster, ReadPlan plan, const Options& opti
       if (is_wanted && state() == QuorumState::kWaiting) ask(target);
     }
   }
-  if (options.speculate_at > 0 && state() == QuorumState::kWaiting) {
-    pool_.alarms.set(options.speculate_at, *this, generation_);
+  if (options_.speculate_at > 0 && state() == QuorumState::kWaiting) {
+    pool_.alarms.set(options_.speculate_at, *this, generation_);
   }
   --busy_;
   settle();
@@ -234,6 +236,8 @@ void Fetch::failed(EndpointIndex from, RequestFailureReason reason) {
 void Fetch::settle() {
   if (busy_ > 0 || settled_ || state() == QuorumState::kWaiting) return;
   settled_ = true;
+  const bool in_vain = speculated_ && state() == QuorumState::kTimedOut && options_.requests != nullptr;
+  if (in_vain) ++options_.requests->speculative_failed_retries;
   decided_->set(true);
 }
 
@@ -251,6 +255,13 @@ Task<void> Fetch::decided() {
   return wait_for(&*decided_);
 }
 
+void Fetch::abandon() {
+  if (settled_) return;
+  FetchRef self(this);
+  quorum_->timed_out();
+  settle();
+}
+
 void Fetch::ring(uint64_t generation) {
   if (generation != generation_ || holds_ == 0 || settled_) return;
   FetchRef self(this);
@@ -259,10 +270,18 @@ void Fetch::ring(uint64_t generation) {
     return settle();
   }
   CoordinatorStatistics& statistics = pool_.context.statistics;
-  statistics.speculative_insufficient_replicas += options_.speculation == Speculation::kNoReplica ? 1 : 0;
+  TableRequests* counted = options_.requests.get();
+  if (options_.speculation == Speculation::kNoReplica && counted != nullptr) {
+    ++statistics.speculative_insufficient_replicas;
+    ++counted->speculative_insufficient_replicas;
+  }
   std::optional<ReadTarget> target = quorum_->speculate();
   if (!target) return;
-  ++statistics.speculative_retries;
+  speculated_ = true;
+  if (counted != nullptr) {
+    ++statistics.speculative_retries;
+    ++counted->speculative_retries;
+  }
   ++busy_;
   ask(*target);
   --busy_;

@@ -90,12 +90,15 @@ class Fetch final : Alarms::Listener {
     Speculation speculation = Speculation::kNever;
     int64_t speculate_at = 0;  // monotonic nanoseconds; 0: not
     int64_t deadline = 0;
+    std::shared_ptr<TableRequests> requests;  // where speculation is counted; null: it is not (reads for repairs)
     size_t local_bytes = std::numeric_limits<size_t>::max();  // this node's own data has enough with so many
   };
-  void start(ClusterSnapshotPtr cluster, ReadPlan plan, const Options& options);
+  void start(ClusterSnapshotPtr cluster, ReadPlan plan, Options options);
 
   // The state is not kWaiting any more when it completes. Once.
   Task<void> decided();
+  // Nobody wants the answers: decides it as if the time were over.
+  void abandon();
 
   // --- Afterwards
   QuorumState state() const { return quorum_->state(); }
@@ -137,6 +140,7 @@ class Fetch final : Alarms::Listener {
   std::optional<ReadQuorum> quorum_;
   std::optional<Promise<bool>> decided_;
   bool settled_ = false;
+  bool speculated_ = false;
   int busy_ = 0;                                                   // within a call that ends with settle()
   absl::InlinedVector<FetchContact*, kInlinedReplicas> contacts_;  // that have not answered
   SharedBytes data_body_, digest_body_;

@@ -153,9 +153,9 @@ Status FilteredResolution::feed_copy() {
 }
 
 Task<Status> FilteredResolution::wait(FetchRef fetch) {
-  Task<void> decided = fetch->decided();
+  Task<void> decided = operation_.wait_for(fetch);
   co_await decided;
-  if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+  CO_TRY(operation_.outcome());
   operation_.tombstones += fetch->tombstones();
   co_return Status();
 }

@@ -1,6 +1,7 @@
 // One read of a client while it runs: the things that its parts share.
 #pragma once
 
+#include "coordinator/quorum/recent_latencies.h"
 #include "coordinator/quorum/speculative_retry.h"
 #include "coordinator/read/fetch.h"
 #include "coordinator/read/repair_writes.h"
@@ -18,17 +19,38 @@ struct ReadTable {
   TablePtr table;
   ColumnFilter columns;
   SpeculativeRetry speculative_retry, additional_write_policy;
-  Histogram recent, before;             // latencies in microseconds: of the last minute, and of the minute before
+  std::shared_ptr<TableRequests> requests;
+  RecentLatencies reads, writes;
   int64_t speculate_micros = 0;         // of speculative_retry
   int64_t additional_write_micros = 0;  // of additional_write_policy
-  int64_t computed_at = 0, recent_since = 0;
+  int64_t computed_at = 0;
+  double estimated_rows = 0;  // that this node has of it
+  int64_t estimated_at = std::numeric_limits<int64_t>::min() / 2;
 };
 
-struct ReadOperation {
+struct ReadOperation final : Abandonment::Listener {
   ReadOperation(FetchPool& p, const ReadCommand& c, Consistency level, RowSink& sink)
-      : pool(p), command(c), consistency(level), cluster(p.context.cluster), feeder(c, sink) {}
+      : pool(p), command(c), consistency(level), cluster(p.context.cluster), feeder(c, sink) {
+    if (c.abandonment != nullptr) c.abandonment->add(*this);
+  }
+  ~ReadOperation() { Abandonment::remove(*this); }
 
   Placement placement() const { return {*cluster->topology, *replicas}; }
+  // Completes when the fetch is decided or the client is gone; outcome() tells which.
+  Task<void> wait_for(const FetchRef& fetch) {
+    waits_for = fetch;
+    const bool is_wanted = check_wanted(command.abandonment).ok();
+    return is_wanted ? fetch->decided() : Task<void>();
+  }
+  Status outcome() {
+    const FetchRef fetch = std::exchange(waits_for, FetchRef());
+    TRY(check_wanted(command.abandonment));
+    return fetch->state() == QuorumState::kDone ? Status() : Status(fetch->error());
+  }
+  void abandoned() override {
+    if (waits_for) waits_for->abandon();
+  }
+
   bool repairs() const { return command.table->params.read_repair == "BLOCKING"; }
 
   FetchPool& pool;
@@ -43,6 +65,7 @@ struct ReadOperation {
   int64_t deadline = 0;
   std::vector<std::shared_ptr<RepairWrites>> unfinished;  // the client waits for them
   uint64_t tombstones = 0;
+  FetchRef waits_for;
 };
 
 // The client is told that a replica failed whose answer is none: `error` says why, and a line of the log names the replica.

@@ -2,6 +2,7 @@
 #include "coordinator/read/replicated_reads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -19,9 +20,6 @@ constexpr size_t kKeysAtOnce = 64;
 constexpr int kPartsAtOnce = 10;
 // All the parts that are asked at once should bring no more.
 constexpr size_t kBytesAtOnce = size_t{16} << 20;
-// Speculation thresholds are computed anew so often, and latencies are forgotten after one to two of the others; nanoseconds.
-constexpr int64_t kThresholdInterval = 5'000'000'000;
-constexpr int64_t kLatencyInterval = 60'000'000'000;
 
 class ReplicatedReadsImpl final : public ReplicatedReads {
  public:
@@ -54,6 +52,7 @@ class ReplicatedReadsImpl final : public ReplicatedReads {
   FetchRef begin_part(ReadOperation& operation, RangePlan plan);
   Result<ReadPlan> plan_key(ReadOperation& operation, Token token);
   void renew_deadline(ReadOperation& operation) const;
+  Task<void> estimate_rows(std::shared_ptr<ReadTable> known);
   auto order_of(const ReadOperation& operation) {
     return [this, cluster = operation.cluster.get()](std::span<EndpointIndex> endpoints) {
       context_.proximity.sort(*cluster->topology, cluster->addresses, endpoints);
@@ -73,12 +72,13 @@ SpeculativeRetry retry_policy(const std::string& text) {
   return parsed.ok() ? *parsed : SpeculativeRetry();
 }
 
-// Latencies stay when the table's definition changes.
+// Latencies stay when the table's definition changes. Thresholds are computed anew as often as a read may take
+// (CassandraDaemon.SPECULATION_THRESHOLD_UPDATER).
 const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& table) {
   std::shared_ptr<ReadTable>& known = tables_[table.get()];
   const int64_t now = context_.now();
   if (known != nullptr) {
-    if (now - known->computed_at >= kThresholdInterval) compute_thresholds(*known, now);
+    if (now - known->computed_at >= context_.options.read_timeout.count()) compute_thresholds(*known, now);
     return known;
   }
   auto made = std::make_shared<ReadTable>();
@@ -88,11 +88,11 @@ const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& 
   made->additional_write_policy = retry_policy(table->params.additional_write_policy);
   made->speculate_micros = context_.options.read_timeout.count() / 2000;
   made->additional_write_micros = context_.options.write_timeout.count() / 2000;
-  made->recent_since = now;
+  made->requests = context_.requests_of(table->id);
   std::shared_ptr<ReadTable>& former = by_id_[table->id];
   if (former != nullptr) {
-    made->recent = former->recent;
-    made->before = former->before;
+    made->reads = former->reads;
+    made->writes = former->writes;
   }
   compute_thresholds(*made, now);
   former = known = std::move(made);
@@ -101,15 +101,10 @@ const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& 
 
 void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) const {
   table.computed_at = now;
-  Histogram latencies = table.before;
-  latencies.merge(table.recent);
-  table.speculate_micros = table.speculative_retry.threshold_micros(latencies, table.speculate_micros);
-  table.additional_write_micros =
-      table.additional_write_policy.threshold_micros(Histogram(), table.additional_write_micros);
-  if (now - table.recent_since < kLatencyInterval) return;
-  table.recent_since = now;
-  table.before = table.recent;
-  table.recent.clear();
+  const Histogram reads = table.reads.update(table.requests->read_micros, now);
+  const Histogram writes = table.writes.update(table.requests->write_micros, now);
+  table.speculate_micros = table.speculative_retry.threshold_micros(reads, table.speculate_micros);
+  table.additional_write_micros = table.additional_write_policy.threshold_micros(writes, table.additional_write_micros);
 }
 
 // ---- Questions
@@ -144,9 +139,13 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
   options.speculation = speculation_of(plan, table.speculative_retry);
   const auto after =
       speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
-  if (options.speculation == Speculation::kAtOnce) ++context_.statistics.speculative_retries;
+  options.requests = table.requests;
+  if (options.speculation == Speculation::kAtOnce) {
+    ++context_.statistics.speculative_retries;
+    ++table.requests->speculative_retries;
+  }
   if (after) options.speculate_at = context_.now() + *after * 1000;
-  fetch->start(operation.cluster, std::move(plan), options);
+  fetch->start(operation.cluster, std::move(plan), std::move(options));
   return fetch;
 }
 
@@ -172,7 +171,6 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
   if (operation.replicas == nullptr) co_return unavailable_error(consistency, 1, 0);
   operation.table = table_of(command->table);
   renew_deadline(operation);
-  const int64_t began = context_.now();
   Status status;
   if (command->range) {
     Task<Status> reading = read_range(&operation);
@@ -180,7 +178,6 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
   } else {
     Task<Status> reading = command->keys.size() == 1 ? read_key(&operation) : read_keys(&operation);
     status = co_await reading;
-    operation.table->recent.record(static_cast<uint64_t>((context_.now() - began) / 1000));
   }
   if (!status.ok()) co_return std::move(status.error());
   ReadStatistics statistics;
@@ -270,9 +267,9 @@ Result<std::optional<Bytes>> ReplicatedReadsImpl::deliver(ReadOperation& operati
 Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch) {
   ReadCommand rest;
   while (true) {
-    Task<void> decided = fetch->decided();
+    Task<void> decided = operation->wait_for(fetch);
     co_await decided;
-    if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+    CO_TRY(operation->outcome());
     operation->tombstones += fetch->tombstones();
     Result<bool> match = fetch->answers_match();
     if (!match.ok() || !*match) {
@@ -328,9 +325,9 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
 
 // Data of all that were asked.
 Task<Status> ReplicatedReadsImpl::finish_part(ReadOperation* operation, FetchRef fetch) {
-  Task<void> decided = fetch->decided();
+  Task<void> decided = operation->wait_for(fetch);
   co_await decided;
-  if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+  CO_TRY(operation->outcome());
   operation->tombstones += fetch->tombstones();
   const bool may_differ =
       conditions_for(fetch->plan()) == SentConditions::kOnOne && sent_condition(operation->command) != nullptr;
@@ -359,37 +356,68 @@ size_t bytes_of(std::span<const ReplicaData> answers) {
   return bytes;
 }
 
-// Parts of the ring in token order, several at once.
+// Of all SSTables of this node (DataLimits.CQLLimits.estimateTotalResults). Computed as seldom as thresholds.
+Task<void> ReplicatedReadsImpl::estimate_rows(std::shared_ptr<ReadTable> known) {
+  if (context_.now() - known->estimated_at < context_.options.read_timeout.count()) co_return;
+  known->estimated_at = context_.now();
+  Task<std::vector<TableStatistics>> asking = context_.replica.table_statistics(known->table->id);
+  const std::vector<TableStatistics> of_shards = co_await asking;
+  Histogram cells;
+  for (const TableStatistics& of_shard : of_shards) cells.merge(of_shard.cells_per_partition);
+  const size_t columns = known->table->regular_columns.size();
+  known->estimated_rows = 0;
+  if (columns == 0) co_return;
+  known->estimated_rows = std::floor(cells.mean()) / static_cast<double>(columns) * static_cast<double>(cells.count());
+}
+
+// RangeCommands.estimateResultsPerRange
+double rows_per_part(const ReadOperation& operation) {
+  const size_t tokens = std::max<size_t>(operation.cluster->endpoint(operation.cluster->local()).tokens.size(), 1);
+  const int factor = std::max(operation.replicas->strategy.replication_factor(), 1);
+  return operation.table->estimated_rows / static_cast<double>(tokens) / factor;
+}
+
+// Parts of the ring in token order, several at once (RangeCommandIterator).
 Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
   const ReadCommand& command = operation->command;
   const auto order = order_of(*operation);
   RangePlans plans(*command.range, operation->placement(), operation->consistency, order);
   const int parts = static_cast<int>(plans.parts());
-  int at_once = RangeConcurrency::first(0, command.limits.rows, parts, kPartsAtOnce), asked = 0;
+  if (parts > 1) {
+    Task<void> estimating = estimate_rows(operation->table);
+    co_await estimating;
+  }
+  int at_once = RangeConcurrency::first(rows_per_part(*operation), command.limits.rows, parts, kPartsAtOnce);
+  int asked = 0;
+  size_t largest = 1;  // answer
   std::deque<FetchRef> under_way;
-  for (bool has_more = true; (has_more || !under_way.empty()) && !operation->feeder.stopped();) {
-    while (has_more && static_cast<int>(under_way.size()) < at_once) {
-      Result<std::optional<RangePlan>> plan = plans.next();
-      if (!plan.ok()) co_return std::move(plan.error());
-      has_more = plan->has_value();
-      if (!has_more) break;
-      asked += (*plan)->vnodes;
-      under_way.push_back(begin_part(*operation, std::move(**plan)));
+  while (!operation->feeder.stopped()) {
+    if (under_way.empty()) {
+      if (asked > 0) {
+        const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / largest));
+        at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, most);
+      }
+      for (const int before = asked; asked < before + at_once;) {
+        Result<std::optional<RangePlan>> plan = plans.next();
+        if (!plan.ok()) co_return std::move(plan.error());
+        if (!plan->has_value()) break;
+        asked += (*plan)->vnodes;
+        under_way.push_back(begin_part(*operation, std::move(**plan)));
+      }
+      if (under_way.empty()) break;
     }
-    if (under_way.empty()) break;
     FetchRef fetch = std::move(under_way.front());
     under_way.pop_front();
-    Task<void> decided = fetch->decided();
+    Task<void> decided = operation->wait_for(fetch);
     co_await decided;
-    const size_t bytes = std::max<size_t>(bytes_of(fetch->data()), 1);
+    CO_TRY(operation->outcome());
+    largest = std::max(largest, bytes_of(fetch->data()));
     Task<Status> finishing = finish_part(operation, std::move(fetch));
     Status status = co_await finishing;
     if (!status.ok()) co_return status;
     Task<Status> repairing = finish_repairs(operation);
     status = co_await repairing;
     if (!status.ok()) co_return status;
-    const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / bytes));
-    at_once = RangeConcurrency::next(operation->feeder.rows(), command.limits.rows, asked, parts, most);
     if (command.rows_of_deadline != DataLimits::kNone) renew_deadline(*operation);
   }
   co_return Status();

@@ -260,9 +260,9 @@ Task<Result<FetchRef>> Resolution::ask_again(EndpointIndex endpoint, ReadCommand
   options.deadline = operation_.deadline;
   options.local_bytes = request_.command.range ? kLocalBytesOfRange : std::numeric_limits<size_t>::max();
   fetch->start(operation_.cluster, std::move(plan), options);
-  Task<void> decided = fetch->decided();
+  Task<void> decided = operation_.wait_for(fetch);
   co_await decided;
-  if (fetch->state() != QuorumState::kDone) co_return fetch->error();
+  CO_TRY(operation_.outcome());
   co_return fetch;
 }
 

@@ -316,7 +316,7 @@ Result<EndpointIndex> ReplicatedWritesImpl::leader(const KeyspaceReplicas* repli
   return counter_leader(
       {*context_.cluster->topology, *replicas}, token, consistency,
       [this](std::span<EndpointIndex> endpoints) { sort_by_proximity(endpoints); },
-      [this](size_t bound) { return random_below(bound); }, [](EndpointIndex) { return true; });
+      [this](size_t bound) { return random_below(bound); });
 }
 
 Result<WriteOperation*> ReplicatedWritesImpl::start_counter(const MutationPayload& deltas, int32_t gc_grace,

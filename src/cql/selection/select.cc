@@ -189,6 +189,7 @@ Status check_indexed_value(const FilterExpression& expression) {
 Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
   command.table = table_;
   command.now_seconds = context.now_seconds;
+  command.abandonment = context.client.abandonment;
   command.reversed = reversed_;
   command.wants_static = table_->has_static_columns();
   if (restrictions_->needs_filtering()) {

@@ -15,12 +15,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <span>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "messaging/link/expiry_lanes.h"
 #include "messaging/link/inbound_link.h"
 #include "messaging/link/peer_link.h"
 #include "messaging/wire/failure_codec.h"
@@ -157,11 +157,6 @@ class Messenger final : InboundHost, PeerLinkObserver {
     int64_t deadline = 0;
     ResponseHandler* handler = nullptr;
   };
-  struct Expiry {
-    int64_t deadline = 0;
-    uint32_t id = 0;
-    bool operator>(const Expiry& o) const { return deadline > o.deadline; }
-  };
   // Where an answer goes, taken out of the request before its handler has it.
   struct ReplyTo {
     InetAddressAndPort to;
@@ -218,7 +213,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   absl::flat_hash_map<uint32_t, Waiting> waiting_;
   // The same for nodes that get a message through another one.
   absl::flat_hash_map<uint32_t, absl::InlinedVector<Waiting, 2>> waiting_behind_;
-  std::priority_queue<Expiry, std::vector<Expiry>, std::greater<>> expiries_;
+  ExpiryLanes expiries_;
   TimerId expiry_timer_ = 0;
   int64_t expiry_at_ = 0;  // the deadline that it is for
 

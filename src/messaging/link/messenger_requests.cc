@@ -67,7 +67,7 @@ uint32_t Messenger::send_request(const InetAddressAndPort& to, Verb verb, Shared
     return 0;
   }
   waiting_.emplace(id, Waiting{to, deadline, &handler});
-  expiries_.push({deadline, id});
+  expiries_.push(deadline, id);
   schedule_expiry();
   return id;
 }
@@ -91,7 +91,7 @@ uint32_t Messenger::send_request_through(const InetAddressAndPort& to, std::span
   waiting_.emplace(id, Waiting{to, options.deadline, &handler});
   auto& behind = waiting_behind_[id];
   for (const InetAddressAndPort& other : others) behind.push_back({other, options.deadline, &handler});
-  expiries_.push({options.deadline, id});
+  expiries_.push(options.deadline, id);
   schedule_expiry();
   return id;
 }
@@ -145,7 +145,7 @@ std::optional<Messenger::Waiting> Messenger::take_waiting(uint64_t id, const Ine
 
 void Messenger::schedule_expiry() {
   if (expiries_.empty() || closed_) return;
-  const int64_t first = expiries_.top().deadline;
+  const int64_t first = expiries_.first();
   if (expiry_timer_ != 0) {
     if (expiry_at_ <= first) return;
     runtime_.executor.cancel(std::exchange(expiry_timer_, 0));
@@ -160,9 +160,8 @@ void Messenger::schedule_expiry() {
 
 void Messenger::expire() {
   const int64_t now = runtime_.clock.monotonic_nanos();
-  while (!expiries_.empty() && expiries_.top().deadline <= now) {
-    const Expiry due = expiries_.top();
-    expiries_.pop();
+  while (!expiries_.empty() && expiries_.first() <= now) {
+    const ExpiryLanes::Expiry due = expiries_.pop();
     const auto it = waiting_.find(due.id);
     const auto behind = waiting_behind_.find(due.id);
     // Its id may have been used again.

@@ -157,6 +157,13 @@ class EngineImpl final : public Engine, public Maintenance {
   Status read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
                          const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
                          ReadStatistics& statistics, StaleEntries& stale);
+  // The entries of one base partition after the other, in ring order, until `visit` says false.
+  using VisitHits = absl::FunctionRef<Result<bool>(std::span<const IndexEntry> hits)>;
+  Status visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                    const ReadCommand& command, VisitHits visit);
+  Status read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                              const ReadCommand& command, UnfilteredPipeline& pipeline, ReadStatistics& statistics);
+  void remove_stale(const IndexStore& index, const DecoratedKey& value, const StaleEntries& stale, int64_t now_seconds);
   Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
                                                                  const SliceSelection& selection) const;
   Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,

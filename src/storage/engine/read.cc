@@ -119,6 +119,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read)
 
 Status EngineImpl::next_turn(LongRead& read) {
   if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
+  TRY(check_wanted(read.command.abandonment));
   const int64_t now = runtime_.clock.monotonic_nanos();
   if (read.feed.rows() - read.rows_before >= read.command.rows_of_deadline && read.deadline != kNoDeadline) {
     read.deadline = now + read.allowance;

@@ -62,49 +62,65 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Rea
   if (index->store->needs_rebuild) {
     return invalid(fmt::format("The secondary index '{}' is not yet available", command.index->name));
   }
-  Bytes value = index_key(*index, command.filter[command.index_expression]);
-  DecoratedKey key = DecoratedKey::of(value);
+  const Bytes value = index_key(*index, command.filter[command.index_expression]);
+  const DecoratedKey key = DecoratedKey::of(value);
+  StaleEntries stale;
+  const auto read = [&](std::span<const IndexEntry> hits) -> Result<bool> {
+    TRY(read_index_hits(store, *index, command, key, hits, feed, statistics, stale));
+    return !feed.stopped() && !feed.paused();
+  };
+  TRY(visit_hits(store, *index, key, command, read));
+  remove_stale(*index, key, stale, command.now_seconds);
+  return {};
+}
+
+Status EngineImpl::visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                              const ReadCommand& command, VisitHits visit) {
   Slices slices;
   if (command.range) {
-    Slice slice{entry_bound(*index, command.range->start, true, command.range->start_inclusive),
-                entry_bound(*index, command.range->end, false, command.range->end_inclusive)};
+    Slice slice{entry_bound(index, command.range->start, true, command.range->start_inclusive),
+                entry_bound(index, command.range->end, false, command.range->end_inclusive)};
     // Tokens that exclude each other.
     if (!slice.end.empty() && slice.end <= slice.start) return {};
     slices.push_back(std::move(slice));
   } else {
     DecoratedKeys keys = command.keys;
     std::sort(keys.begin(), keys.end());
-    for (const DecoratedKey& base : keys) slices.push_back(entries_of_key(*index, base.key));
+    for (const DecoratedKey& base : keys) slices.push_back(entries_of_key(index, base.key));
   }
   // Always forward: base partitions come in ring order, and their rows are put in order by the base table's read.
-  ASSIGN_OR_RETURN(auto readers, open_key(*index->store, key, SliceSelection{slices, false, true}));
+  ASSIGN_OR_RETURN(auto readers, open_key(*index.store, value, SliceSelection{slices, false, true}));
   if (readers.empty()) return {};
   MergedPartition entries(std::move(readers), false);
   Arena arena;
   std::vector<IndexEntry> hits;  // of one base partition
-  StaleEntries stale;
-  while (!feed.stopped() && !feed.paused()) {
+  while (true) {
     ASSIGN_OR_RETURN(const Unfiltered* unfiltered, entries.next());
     if (unfiltered != nullptr && (!unfiltered->is_row || !unfiltered->row.liveness.is_live(command.now_seconds))) {
       continue;
     }
     bool ends = unfiltered == nullptr || (!hits.empty() && unfiltered->row.clustering.values[0] != hits[0].base_key);
     if (ends && !hits.empty()) {
-      TRY(read_index_hits(store, *index, command, key, hits, feed, statistics, stale));
+      ASSIGN_OR_RETURN(const bool goes_on, visit(hits));
+      if (!goes_on) break;
       hits.clear();
       arena.reset();
     }
     if (unfiltered == nullptr) break;
-    hits.push_back(decode_entry(*index, *store.table, key, unfiltered->row, arena));
+    hits.push_back(decode_entry(index, *store.table, value, unfiltered->row, arena));
   }
-  // Only now that nothing iterates over the memtable any more.
-  Memtable& hidden = *index->store->memtable;
-  size_t before = hidden.memory_used();
+  return {};
+}
+
+// Only when nothing iterates over the memtable any more.
+void EngineImpl::remove_stale(const IndexStore& index, const DecoratedKey& value, const StaleEntries& stale,
+                              int64_t now_seconds) {
+  Memtable& hidden = *index.store->memtable;
+  const size_t before = hidden.memory_used();
   for (const Row& entry : stale.rows) {
-    remove_entry(*index, key, entry, command.now_seconds, [&](const PartitionUpdate& update) { hidden.apply(update); });
+    remove_entry(index, value, entry, now_seconds, [&](const PartitionUpdate& update) { hidden.apply(update); });
   }
   active_bytes_ += hidden.memory_used() - before;
-  return {};
 }
 
 namespace {
@@ -126,7 +142,70 @@ Slices slices_of_hits(const TableMetadata& base, const ReadCommand& command, std
   return slices;
 }
 
+// The rows of a base partition that have the value.
+class RowsWithValue final : public PartitionReader {
+ public:
+  RowsWithValue(PartitionReader& partition, const IndexStore& index, const TableMetadata& base, BytesView value,
+                int64_t now_seconds)
+      : partition_(partition), index_(index), base_(base), value_(value), now_seconds_(now_seconds) {
+    key_ = partition.key();
+    partition_deletion_ = partition.partition_deletion();
+    static_row_ = partition.static_row();
+  }
+  Result<const Unfiltered*> next() override {
+    while (true) {
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition_.next());
+      const bool leaves_out =
+          unfiltered != nullptr && unfiltered->is_row && is_stale(index_, base_, unfiltered->row, value_, now_seconds_);
+      if (!leaves_out) return unfiltered;
+    }
+  }
+
+ private:
+  PartitionReader& partition_;
+  const IndexStore& index_;
+  const TableMetadata& base_;
+  const BytesView value_;
+  const int64_t now_seconds_;
+};
+
 }  // namespace
+
+// For another node (CompositesSearcher): what the pipeline does not send is decided there. Entries without a partition go.
+Status EngineImpl::read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                                        const ReadCommand& command, UnfilteredPipeline& pipeline,
+                                        ReadStatistics& statistics) {
+  const TableMetadata& base = *store.table;
+  const bool is_static = index.is_static(base);
+  const bool whole = is_static || base.clustering.empty();
+  StaleEntries stale;
+  const auto read = [&](std::span<const IndexEntry> hits) -> Result<bool> {
+    const DecoratedKey key = DecoratedKey::of(hits[0].base_key);
+    if (!is_mine(key.token) || (command.range && !command.range->contains(key))) return true;
+    Arena arena;
+    const Slices slices = whole ? command.slices : slices_of_hits(base, command, hits, arena);
+    if (!whole && slices.empty()) return true;
+    const SliceSelection selection{slices, command.reversed, command.wants_rows};
+    ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
+    statistics.sstables = std::max<uint64_t>(statistics.sstables, readers.size());
+    if (readers.empty()) {
+      for (const IndexEntry& hit : hits) stale.rows.push_back(copy_row(hit.row, stale.arena));
+      return true;
+    }
+    MergedPartition partition(std::move(readers), command.reversed);
+    if (is_static) {
+      const bool has_value = !is_stale(index, base, partition.static_row(), value.key, command.now_seconds);
+      if (has_value) TRY(pipeline.feed(partition));
+    } else {
+      RowsWithValue rows(partition, index, base, value.key, command.now_seconds);
+      TRY(pipeline.feed(rows));
+    }
+    return !pipeline.stopped() && !pipeline.paused();
+  };
+  TRY(visit_hits(store, index, value, command, read));
+  remove_stale(index, value, stale, command.now_seconds);
+  return {};
+}
 
 Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
                                    const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,

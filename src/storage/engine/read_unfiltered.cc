@@ -45,6 +45,21 @@ std::optional<ReadCommand> begin_page(const ReadRequest& request, ReadCommand& r
   return partition;
 }
 
+// What the index is asked for; null: it cannot answer, and the conditions find the rows.
+const FilterExpression* condition_of(const IndexStore& index, const TableMetadata& table, const RowFilter& filter) {
+  const bool is_ready = index.store != nullptr && !index.store->needs_rebuild && index.column(table) != nullptr;
+  if (!is_ready) return nullptr;
+  Operator op = Operator::kEq;
+  if (index.shape == IndexShape::kCollectionKey) op = Operator::kContainsKey;
+  if (index.shape == IndexShape::kCollectionValue) op = Operator::kContains;
+  auto is_asked = [&](const FilterExpression& condition) {
+    return condition.column->name == index.column_name && condition.op == op &&
+           condition.is_map_entry == (index.shape == IndexShape::kCollectionEntry);
+  };
+  auto found = std::find_if(filter.begin(), filter.end(), is_asked);
+  return found == filter.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Task<Result<ReadStatistics>> EngineImpl::read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
@@ -73,6 +88,15 @@ Status EngineImpl::read_unfiltered_turn(const TableStore& store, UnfilteredRead&
 
 Status EngineImpl::read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read) {
   UnfilteredPipeline& pipeline = read.pipeline;
+  if (!read.request.index.is_nil()) {
+    for (const auto& index : store.indexes) {
+      if (index->metadata.id != read.request.index) continue;
+      const FilterExpression* condition = condition_of(*index, *store.table, read.request.command.filter);
+      if (condition == nullptr) break;
+      const Bytes value = index_key(*index, *condition);
+      return read_unfiltered_hits(store, *index, DecoratedKey::of(value), command, pipeline, read.numbers);
+    }
+  }
   const SliceSelection selection{command.slices, command.reversed, command.wants_rows};
   if (!command.range) {
     for (const DecoratedKey& key : command.keys) {

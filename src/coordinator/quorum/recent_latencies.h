@@ -1,0 +1,37 @@
+// The latencies of late of a table's requests (metrics.DecayingEstimatedHistogramReservoir): the weight of each halves in a
+// minute.
+//
+// They come from the histogram of all latencies, which is looked at now and then: a request records its latency once.
+#pragma once
+
+#include <array>
+#include <cmath>
+
+#include "base/histogram.h"
+
+namespace cassandra_like {
+
+class RecentLatencies {
+ public:
+  // What has been added since the last call counts as of now, in nanoseconds of the monotonic clock. Weights are rounded to
+  // whole latencies, so that old ones go.
+  Histogram update(const Histogram& all, int64_t now) {
+    constexpr double kHalfLife = 60e9;
+    const double decay = std::exp2(-static_cast<double>(now - updated_at_) / kHalfLife);
+    updated_at_ = now;
+    Histogram recent;
+    for (size_t i = 0; i < Histogram::kBuckets; ++i) {
+      weights_[i] = weights_[i] * decay + static_cast<double>(all.counts()[i] - seen_[i]);
+      recent.record(Histogram::offsets()[i], static_cast<uint64_t>(std::llround(weights_[i])));
+    }
+    seen_ = all.counts();
+    return recent;
+  }
+
+ private:
+  std::array<double, Histogram::kBuckets> weights_{};
+  std::array<uint64_t, Histogram::kBuckets> seen_{};
+  int64_t updated_at_ = 0;
+};
+
+}  // namespace cassandra_like
