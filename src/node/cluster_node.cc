@@ -394,6 +394,7 @@ Task<Status> ClusterNodeImpl::open() {
   check.local_system_directory = config_.local_system_data_file_directory;
   check.uuid_identifiers = config_.uuid_sstable_identifiers_enabled;
   CO_TRY(check_data_directories(disk(), check));
+  CO_TRY(co_await finish_transactions(&disk(), config_.data_file_directories));
   CO_TRY(prepare_directories());
   CO_TRY(co_await sync_parents(std::move(made_directories_)));
   EngineOptions options = engine_options(config_);

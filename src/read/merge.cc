@@ -57,8 +57,14 @@ Status MergedPartition::fill_heads() {
   return {};
 }
 
+const Unfiltered* MergedPartition::paused() {
+  static const Unfiltered kPaused;
+  return &kPaused;
+}
+
 Result<const Unfiltered*> MergedPartition::next() {
-  while (true) {
+  for (uint32_t covered = 0;; ++covered) {
+    if (covered == pause_after_) return paused();
     // A single source has nothing to be compared with.
     if (is_alone()) {
       Head& head = heads_[0];

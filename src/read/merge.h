@@ -5,6 +5,7 @@
 // a single source, too, whose rows may be covered by its own deletions.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,10 @@ class MergedPartition final : public PartitionReader {
   MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
 
   Result<const Unfiltered*> next() override;
+  // From now on next() may return paused() when it has looked at so many things that are covered by deletions, or that say
+  // nothing, and goes on when it is called again: for those who must not keep their shard.
+  void pause_after(uint32_t covered) { pause_after_ = covered; }
+  static const Unfiltered* paused();
   const UniformRow* next_uniform(int64_t now_seconds) override {
     return is_alone() ? heads_[0].source->next_uniform(now_seconds) : nullptr;
   }
@@ -50,6 +55,7 @@ class MergedPartition final : public PartitionReader {
   std::vector<const Row*> rows_;
   DeletionTime open_;      // the merged range tombstone; live when the partition's deletion covers it
   DeletionTime covering_;  // what covers the next row
+  uint32_t pause_after_ = std::numeric_limits<uint32_t>::max();
   Arena static_arena_{64};
   Arena arena_{1024};
   Unfiltered result_;
@@ -59,6 +65,7 @@ class MergedScanner final : public PartitionScanner {
  public:
   MergedScanner(std::vector<std::unique_ptr<PartitionScanner>> sources, bool reversed);
   Result<PartitionReader*> next() override;
+  MergedPartition& partition() { return *partition_; }           // that next() returned last
   size_t sources_of_partition() const { return group_.size(); }  // that have what next() returned last
 
  private:

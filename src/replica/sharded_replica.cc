@@ -276,8 +276,10 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   CO_ASSIGN_OR_RETURN(auto local_rows, co_await read_table("system", "local"));
   SavedLocalState saved = parse_local(local_rows);
   CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await shared_.schema_updates.load(builtin));
-  CO_TRY(co_await use_schema(full, false, saved.truncated));
   if (saved.found) shared_.node.host_id = saved.host_id;
+  // What SSTables of this node hold is not replayed.
+  for (auto& engine : shared_.engines) engine->set_host_id(shared_.node.host_id);
+  CO_TRY(co_await use_schema(full, false, saved.truncated));
   Random& random = shared_.runtime.shard(0).random;
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
   auto* shared = &shared_;

@@ -16,6 +16,8 @@ using std::chrono::seconds;
 
 constexpr char kAddress[] = "127.0.0.1";
 constexpr int kKeys = 40;
+// No write is on its way for as long: what is purged then is never hidden from one that comes late.
+constexpr int64_t kGraceSeconds = 10;
 constexpr int64_t kPeriodNanos = 200'000'000;  // commitlog_sync_period in periodic mode
 
 class Simulation {
@@ -26,6 +28,7 @@ class Simulation {
     mode_ = options.plant_early_acknowledgement ? "batch" : pick({"batch", "group", "periodic"});
     memtable_kib_ = 256 << random(4);
     truncates_ = chance(50);
+    compacts_ = chance(75);
     ttl_percent_ = 25 * random(4);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
@@ -35,8 +38,8 @@ class Simulation {
   }
 
   SimulationResult run() {
-    result_.description =
-        fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL", shards_, mode_, memtable_kib_, ttl_percent_);
+    result_.description = fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}", shards_, mode_,
+                                      memtable_kib_, ttl_percent_, compacts_ ? ", compactions" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -215,7 +218,10 @@ class Simulation {
     return execute(
                "CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
                "1}") &&
-           execute("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c))");
+           execute(
+               fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c)) "
+                           "WITH gc_grace_seconds = {}",
+                           kGraceSeconds));
   }
 
   void issue_write(int key) {
@@ -287,9 +293,27 @@ class Simulation {
     });
   }
 
+  // Flushes or compacts the table on one shard, beside the load.
+  void issue_maintenance() {
+    const auto shard = static_cast<unsigned>(random(runtime_->shard_count()));
+    Engine* engine = &node_->replica(shard).engine();
+    const bool compacts = chance(60);
+    runtime_->shard(shard).executor.post([engine, compacts] { spawn(maintain(engine, compacts)); });
+  }
+
+  static Task<void> maintain(Engine* engine, bool compacts) {
+    const TableSelection table("s", "t");
+    Maintenance& maintenance = engine->maintenance();
+    // A full or failing disk ends it, and that is all.
+    Task<Status> task = compacts ? maintenance.compact(table) : maintenance.flush(table);
+    Status ignored = co_await task;
+  }
+
   // --- Rounds ---
 
   void load() {
+    // What was deleted until now may be purged by the next compaction.
+    if (compacts_ && chance(60)) world_->run_for(seconds(kGraceSeconds + 2));
     set_faults(true);
     int64_t end = now() + static_cast<int64_t>(100 + random(900)) * 1'000'000;
     say("load");
@@ -298,14 +322,17 @@ class Simulation {
         if (client->in_flight() > 30) continue;
         int key = static_cast<int>(random(kKeys));
         uint64_t kind = random(10);
-        if (truncates_ && !checker_.truncating() && random(1000) == 0)
+        if (compacts_ && random(200) == 0) {
+          issue_maintenance();
+        } else if (truncates_ && !checker_.truncating() && random(1000) == 0) {
           issue_truncate();
-        else if (kind < 6)
+        } else if (kind < 6) {
           issue_write(key);
-        else if (kind < 7)
+        } else if (kind < 7) {
           issue_delete(key);
-        else
+        } else {
           issue_read(key);
+        }
       }
       world_->run_for(Duration(50'000 + static_cast<int64_t>(random(400'000))));
     }
@@ -334,6 +361,7 @@ class Simulation {
   std::string mode_;
   uint64_t memtable_kib_ = 0;
   bool truncates_ = false;
+  bool compacts_ = false;
   uint64_t ttl_percent_ = 0;  // of the writes
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;

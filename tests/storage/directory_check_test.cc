@@ -2,6 +2,7 @@
 #include "storage/table/directory_check.h"
 
 #include "fixture.h"
+#include "storage/sstable/transaction_log.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -13,6 +14,10 @@ class DirectoryCheckTest : public testing::Test {
   void put(const std::string& directory, const std::string& name) {
     ASSERT_TRUE(disk.make_directories(directory).ok());
     ASSERT_TRUE(disk.create(directory + "/" + name).ok());
+  }
+  void write(const std::string& path, const std::string& text) {
+    auto file = disk.create(path);
+    ASSERT_TRUE(file.ok() && (*file)->append(text).ok());
   }
   std::string refusal(bool uuid_identifiers = false) {
     const Status status = check_data_directories(disk, {{"/a", "/b"}, "/system", uuid_identifiers});
@@ -57,12 +62,30 @@ TEST_F(DirectoryCheckTest, RefusesWhatCassandraWouldRefuseAfterwards) {
       "Cassandra's configuration");
 }
 
-TEST_F(DirectoryCheckTest, RefusesWhatCassandraDidNotFinishAndWhatIsNotUsed) {
-  put("/a/ks/t-1", "da_txn_compaction_5d5f0b40.log");
-  EXPECT_NE(refusal(true).find("da_txn_compaction_5d5f0b40.log is of a transaction"), std::string::npos);
-  ASSERT_TRUE(disk.remove("/a/ks/t-1/da_txn_compaction_5d5f0b40.log").ok());
+TEST_F(DirectoryCheckTest, RefusesWhatIsNotUsed) {
   put("/system/system/local-1", std::string("da-") + kUuid + "-bti-Data.db");
   EXPECT_NE(refusal(true).find("lies in local_system_data_file_directory"), std::string::npos);
+}
+
+TEST_F(DirectoryCheckTest, RefusesALogThatDoesNotFitItsFiles) {
+  const std::string sstable = std::string("/a/ks/t-1/da-") + kUuid + "-bti-";
+  put("/a/ks/t-1", std::string("da-") + kUuid + "-bti-Data.db");
+  const TransactionRecord removal{TransactionRecord::Type::kRemove, sstable, 1'000'000, 1};
+  write("/a/ks/t-1/bti-da_txn_compaction_5d5f0b40.log", removal.line() + "\n" + TransactionRecord().line() + "\n");
+  EXPECT_EQ(
+      refusal(),
+      "/a/ks/t-1/bti-da_txn_compaction_5d5f0b40.log says of the files " + sstable +
+          "* that they were written at 1000000 ms and may be removed, but they are of 1767225600003 ms: if they were "
+          "put there since, move the log away; else move them and the log away");
+}
+
+TEST_F(DirectoryCheckTest, TakesFilesOfOtherFormatsThatALogVoids) {
+  put("/a/ks/t-1", "nb-1-big-Data.db");
+  const TransactionRecord addition{TransactionRecord::Type::kAdd, "/a/ks/t-1/nb-1-big-", 0, 8};
+  write("/a/ks/t-1/nb_txn_compaction_5d5f0b40.log", addition.line() + "\n");
+  EXPECT_EQ(refusal(), "");
+  ASSERT_TRUE(node.run(finish_transactions(&disk, {"/a", "/b"})).ok());
+  EXPECT_TRUE(disk.list("/a/ks/t-1")->empty());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "model/counter.h"
 #include "model/values.h"
+#include "storage/table/directory_check.h"
 
 namespace cassandra_like::storage_test {
 
@@ -217,6 +218,11 @@ Task<Status> start_engine(Engine* engine, SchemaPtr schema, TruncationRecords tr
 bool Node::boot() {
   runtime_ = &machine_.boot(shards_);
   engines_.clear();
+  Status finished = run(finish_transactions(&disk(), options.data_directories));
+  if (!finished.ok()) {
+    error_ = finished.error().message();
+    return false;
+  }
   for (unsigned i = 0; i < shards_; ++i) {
     engines_.push_back(Engine::create(runtime_->shard(i), shards_, options));
     Status started = run(start_engine(engines_.back().get(), schema_, truncated));

@@ -31,6 +31,7 @@ Status check_alive(const SimExecutor& executor, const char* doing, const std::st
 Status check_write(SimDiskState& state, const SimExecutor& executor, const char* doing, const std::string& path,
                    uint64_t bytes) {
   TRY(check_alive(executor, doing, path));
+  TRY(state.count_operation(doing, path));
   state.take_time();
   if (state.scheduler().chance(state.faults().io_error_ppm)) return sim_io_error(doing, path, kInjected);
   if (!state.has_room(bytes) || state.scheduler().chance(state.faults().disk_full_ppm)) {
@@ -151,6 +152,11 @@ Task<Status> sim_sync(SimDiskState* state, SimExecutor* executor, std::string pa
                       uint64_t payload, Callback done) {
   Status alive = check_alive(*executor, "sync", path);
   if (!alive.ok()) co_return alive;
+  Status counted = state->count_operation("sync", path);
+  if (!counted.ok()) {
+    inode->sync_failed = !inode->is_directory;
+    co_return counted;
+  }
   SimScheduler& scheduler = state->scheduler();
   int64_t completed = scheduler.now() + scheduler.draw_up_to(state->faults().max_sync_delay.count());
   const uint32_t life = executor->life().number;
@@ -225,18 +231,21 @@ Status SimDisk::make_directories(const std::string& path) {
 
 Status SimDisk::remove(const std::string& path) {
   TRY(check_alive(executor_, "remove", path));
+  TRY(state_.count_operation("remove", path));
   TRY(state_.remove(path));
   return names_changed(path);
 }
 
 Status SimDisk::rename(const std::string& from, const std::string& to) {
   TRY(check_alive(executor_, "rename", from));
+  TRY(state_.count_operation("rename", from));
   TRY(state_.rename(from, to));
   return names_changed(to);
 }
 
 Status SimDisk::link(const std::string& from, const std::string& to) {
   TRY(check_alive(executor_, "link", from));
+  TRY(state_.count_operation("link", from));
   TRY(state_.link(from, to));
   return names_changed(to);
 }

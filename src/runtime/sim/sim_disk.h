@@ -75,6 +75,8 @@ class SimDiskState {
   void set_capacity(uint64_t bytes) { capacity_ = bytes; }
   bool has_room(uint64_t bytes) const { return *usage_ + bytes <= capacity_; }
   void fold(SimEvent kind, BytesView data);
+  // Every operation that changes something asks this: SimFaults::operations_until_fault.
+  Status count_operation(const char* doing, const std::string& path);
   // A read or a write takes time: the shard that asked for it runs nothing else until it is over.
   void take_time() { scheduler_.hold_up_current(scheduler_.draw_up_to(faults_.max_io_delay.count())); }
 

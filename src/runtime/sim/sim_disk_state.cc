@@ -37,6 +37,19 @@ void SimDiskState::fold(SimEvent kind, BytesView data) {
   scheduler_.fold(kind, machine_, static_cast<uint64_t>(data.size()) << 32 | crc32(data));
 }
 
+Status SimDiskState::count_operation(const char* doing, const std::string& path) {
+  if (!faults_.operations_until_fault) return {};
+  if (*faults_.operations_until_fault > 0) {
+    --*faults_.operations_until_fault;
+    return {};
+  }
+  const bool full = faults_.fault == SimFaults::Fault::kOneDiskFull;
+  if (faults_.fault != SimFaults::Fault::kAllAfter) faults_.operations_until_fault.reset();
+  Error error = sim_io_error(doing, path, full ? "No space left on device" : "Input/output error");
+  if (full) error.info().code = ErrorCode::kDiskFull;
+  return error;
+}
+
 std::shared_ptr<SimInode> SimDiskState::find(const std::string& path) const {
   std::shared_ptr<SimInode> at = root_;
   for (const std::string& name : split(path)) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/runtime.h"
@@ -23,6 +24,10 @@ struct SimFaults {
   bool split_chunks = true;             // received data arrives in pieces of any size
   bool tear_on_crash = true;            // unsynced 512-byte sectors survive a crash each by its own chance
   Duration max_blocking{60'000'000};    // ns; each work of Blocking takes up to this
+  // For enumerations: the operation on the disk that comes after so many others fails, and with kAllAfter all that follow.
+  // What counts is what changes something: create, append, remove, rename, link, make_directories, and syncs.
+  std::optional<uint64_t> operations_until_fault;
+  enum class Fault : uint8_t { kOne, kOneDiskFull, kAllAfter } fault = Fault::kOne;
 };
 
 // One direction between two machines. TCP hides what a wire loses: bytes that do not get through come later or never.

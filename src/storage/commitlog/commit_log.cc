@@ -206,7 +206,14 @@ void CommitLog::remove_if_clean(const SegmentPtr& segment) {
       segment->damaged ? set_damaged_aside(runtime_.disk, segment->path) : runtime_.disk.remove(segment->path);
   if (!removed.ok()) {
     LOG_WARN("Cannot remove commit log segment {}: {}", segment->path, removed.error().message());
+    oldest_not_removed_ = std::min(oldest_not_removed_, segment->id);
   }
+}
+
+int64_t CommitLog::oldest_id() const {
+  int64_t oldest = oldest_not_removed_;
+  for (const SegmentPtr& segment : segments_) oldest = std::min(oldest, segment->id);
+  return oldest;
 }
 
 uint64_t CommitLog::total_bytes() const {

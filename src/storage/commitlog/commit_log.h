@@ -83,6 +83,9 @@ class CommitLog {
   // Stops background work. Nothing is appended afterwards.
   Task<void> stop();
 
+  // The lowest id of a segment that is there.
+  int64_t oldest_id() const;
+
   uint64_t total_bytes() const;
   uint64_t segment_count() const { return segments_.size(); }
   uint64_t pending() const { return waiters_.size(); }
@@ -124,6 +127,7 @@ class CommitLog {
   ShardRuntime& runtime_;
   CommitLogOptions options_;
   int64_t newest_id_ = 0;
+  int64_t oldest_not_removed_ = std::numeric_limits<int64_t>::max();  // of segments that are clean, but stay
   std::deque<SegmentPtr> segments_;  // by id; the last one is active when it is not closed
   SegmentPtr active_;
   SegmentPtr prepared_;

@@ -1,8 +1,9 @@
-// One pass over all inputs.
+// One pass over all inputs, in slices.
 #include "storage/compaction/merge_sstables.h"
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "read/merge.h"
 
 namespace cassandra_like {
@@ -10,6 +11,32 @@ namespace cassandra_like {
 namespace {
 
 constexpr int64_t kMergeSliceNanos = 1'000'000;
+// Rows that deletions cover are looked at in groups of so many.
+constexpr uint32_t kCoveredTogether = 256;
+
+using Interval = std::pair<CommitLogPosition, CommitLogPosition>;
+
+// Only those of this node's own log: others say nothing of it.
+void add_intervals(const SSTableMerge& merge, const SSTableInfo& info, std::vector<Interval>& out) {
+  if (info.originating_host != merge.host_id) return;
+  out.insert(out.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
+}
+
+// Those that touch become one, or they would grow with every compaction.
+void join_intervals(std::vector<Interval>& intervals) {
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
+    return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+  });
+  std::vector<Interval> joined;
+  for (const Interval& interval : intervals) {
+    if (!joined.empty() && interval.first <= joined.back().second) {
+      joined.back().second = std::max(joined.back().second, interval.second);
+    } else {
+      joined.push_back(interval);
+    }
+  }
+  intervals = std::move(joined);
+}
 
 SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
   SSTableWriterOptions options;
@@ -19,6 +46,7 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
   options.stats.min_local_deletion_time = std::numeric_limits<int64_t>::max();
   options.stats.min_ttl = std::numeric_limits<int32_t>::max();
   options.estimated_partitions = 0;
+  options.repaired_at = merge.inputs[0]->info().repaired_at;
   for (const SSTablePtr& input : merge.inputs) {
     const SSTableInfo& info = input->info();
     options.stats.min_timestamp = std::min(options.stats.min_timestamp, info.min_timestamp);
@@ -26,8 +54,10 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
         std::min(options.stats.min_local_deletion_time, info.min_local_deletion_time);
     options.stats.min_ttl = std::min(options.stats.min_ttl, info.min_ttl);
     options.estimated_partitions += info.partitions;
-    for (const auto& interval : info.commit_log_intervals) options.commit_log_intervals.push_back(interval);
+    options.repaired_at = std::min(options.repaired_at, info.repaired_at);
+    add_intervals(merge, info, options.commit_log_intervals);
   }
+  join_intervals(options.commit_log_intervals);
   // EncodingStats.merge does the same: the epochs stand for values that do not occur.
   if (options.stats.min_local_deletion_time == kNoDeletionTime) {
     options.stats.min_local_deletion_time = EncodingStats::kDeletionTimeEpoch;
@@ -39,62 +69,174 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
 
 class SSTableMerger {
  public:
-  SSTableMerger(ShardRuntime& runtime, const Gate& gate) : runtime_(runtime), gate_(gate) {}
+  SSTableMerger(ShardRuntime& runtime, const SSTableMerge& merge, SSTableMergeProgress& progress)
+      : runtime_(runtime), merge_(merge), progress_(progress), options_(writer_options_for(merge)) {}
 
-  Task<Status> write(MergedScanner* merged, SSTableWriter* writer);
+  Task<Status> run();
   SSTableMergeResult result;
 
  private:
-  Task<void> pause_if_due() {
-    if (runtime_.clock.monotonic_nanos() < slice_end_) return {};
-    slice_end_ = runtime_.clock.monotonic_nanos() + kMergeSliceNanos;
-    return runtime_.executor.yield();
-  }
+  Task<Status> merge_all(MergedScanner* merged);
+  Task<Status> write_partition(MergedPartition* partition, Purger* purger);
+  Task<Status> begin_partition(const PartitionReader* partition, DeletionTime deletion, const Row* static_row);
+  Task<Status> begin_output();
+  Task<Status> end_output();
+  Task<Status> keep_last();
+  Task<Status> pause_if_due();
+  Task<Status> pause();
 
   ShardRuntime& runtime_;
-  const Gate& gate_;
+  const SSTableMerge& merge_;
+  SSTableMergeProgress& progress_;
+  const SSTableWriterOptions options_;
+  std::unique_ptr<SSTableWriter> writer_;
+  uint64_t finished_bytes_ = 0;  // of outputs before
+  Bytes last_key_;
+  Arena row_arena_{1024}, static_arena_{64};
+  Unfiltered purged_;
   int64_t slice_end_ = 0;
 };
 
-Task<Status> SSTableMerger::write(MergedScanner* merged, SSTableWriter* writer) {
-  while (true) {
-    CO_ASSIGN_OR_RETURN(PartitionReader * partition, merged->next());
-    if (partition == nullptr) co_return Status();
-    ++result.merged_partitions[static_cast<int32_t>(merged->sources_of_partition())];
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
-    if (at == nullptr && partition->static_row().is_empty() && partition->partition_deletion().is_live()) continue;
-    CO_TRY(writer->begin_partition(partition->key(), partition->partition_deletion(), partition->static_row()));
-    while (at != nullptr) {
-      CO_TRY(writer->append(*at));
-      co_await pause_if_due();
-      CO_ASSIGN_OR_RETURN(at, partition->next());
-    }
-    CO_TRY(writer->end_partition());
-    result.wrote = true;
-    if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The node is stopping");
-    co_await pause_if_due();
+Task<Status> SSTableMerger::pause_if_due() {
+  if (runtime_.clock.monotonic_nanos() < slice_end_) return Status();
+  return pause();
+}
+
+Task<Status> SSTableMerger::pause() {
+  progress_.bytes_written = finished_bytes_ + (writer_ == nullptr ? 0 : writer_->bytes_written());
+  Status may_go_on = co_await merge_.pause();
+  slice_end_ = runtime_.clock.monotonic_nanos() + kMergeSliceNanos;
+  co_return may_go_on;
+}
+
+Task<Status> SSTableMerger::begin_output() {
+  const SSTableDescriptor descriptor = merge_.next_output();
+  Status added = co_await merge_.transaction->add(descriptor);
+  if (!added.ok()) co_return added;
+  SSTableWriterOptions options = options_;
+  if (merge_.level) options.level = merge_.level();
+  CO_ASSIGN_OR_RETURN(writer_, SSTableWriter::create(runtime_.disk, descriptor, merge_.table, std::move(options)));
+  co_return Status();
+}
+
+Task<Status> SSTableMerger::end_output() {
+  Result<SSTableInfo> info = co_await writer_->finish();
+  if (!info.ok()) co_return std::move(info.error());
+  finished_bytes_ += info->data_bytes;
+  progress_.bytes_written = finished_bytes_;
+  result.outputs.push_back(std::move(info).value());
+  writer_ = nullptr;
+  co_return Status();
+}
+
+Task<Status> SSTableMerger::begin_partition(const PartitionReader* partition, DeletionTime deletion,
+                                            const Row* static_row) {
+  const uint64_t bytes = writer_ == nullptr ? 0 : writer_->bytes_written();
+  const bool ends = merge_.ends_before && merge_.ends_before(partition->key().token, bytes);
+  if (writer_ != nullptr && ends) {
+    Status ended = co_await end_output();
+    if (!ended.ok()) co_return ended;
   }
+  if (writer_ == nullptr) {
+    Status begun = co_await begin_output();
+    if (!begun.ok()) co_return begun;
+  }
+  co_return writer_->begin_partition(partition->key(), deletion, *static_row);
+}
+
+// Without a purger everything stays.
+Task<Status> SSTableMerger::write_partition(MergedPartition* partition, Purger* purger) {
+  partition->pause_after(kCoveredTogether);
+  DeletionTime deletion = partition->partition_deletion();
+  Row static_row = partition->static_row();
+  if (purger != nullptr) {
+    purger->begin_partition(partition->key());
+    deletion = purger->purge(deletion);
+    static_arena_.reset();
+    if (!static_row.is_empty()) purger->purge(static_row, static_arena_);
+  }
+  bool begun = !deletion.is_live() || !static_row.is_empty();
+  if (begun) {
+    Status status = co_await begin_partition(partition, deletion, &static_row);
+    if (!status.ok()) co_return status;
+  }
+  while (true) {
+    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
+    if (at == nullptr) break;
+    bool stays = at != MergedPartition::paused();
+    if (stays && purger != nullptr) {
+      purged_ = *at;
+      at = &purged_;
+      row_arena_.reset();
+      stays = purged_.is_row ? purger->purge(purged_.row, row_arena_) : purger->purge(purged_.marker);
+    }
+    if (stays && !begun) {
+      begun = true;
+      Status status = co_await begin_partition(partition, deletion, &static_row);
+      if (!status.ok()) co_return status;
+    }
+    if (stays) CO_TRY(writer_->append(*at));
+    Status paused = co_await pause_if_due();
+    if (!paused.ok()) co_return paused;
+  }
+  if (begun) CO_TRY(writer_->end_partition());
+  co_return Status();
+}
+
+Task<Status> SSTableMerger::merge_all(MergedScanner* merged) {
+  Purger purger(merge_.purge);
+  while (true) {
+    CO_ASSIGN_OR_RETURN(const PartitionReader* partition, merged->next());
+    if (partition == nullptr) co_return Status();
+    const size_t sources = merged->sources_of_partition();
+    ++result.merged_partitions[static_cast<int32_t>(sources)];
+    progress_.partitions_read += sources;
+    if (merge_.must_write && writer_ == nullptr && result.outputs.empty()) last_key_.assign(partition->key().key);
+    Status written = co_await write_partition(&merged->partition(), &purger);
+    if (!written.ok()) co_return written;
+    Status paused = co_await pause_if_due();
+    if (!paused.ok()) co_return paused;
+  }
+}
+
+Task<Status> SSTableMerger::keep_last() {
+  const DecoratedKey key = DecoratedKey::of(last_key_);
+  const HashedKey hashed = key;
+  std::vector<std::unique_ptr<PartitionReader>> sources;
+  for (const SSTablePtr& input : merge_.inputs) {
+    CO_ASSIGN_OR_RETURN(auto source, input->read(merge_.table, hashed, SliceSelection()));
+    if (source != nullptr) sources.push_back(std::move(source));
+  }
+  DCHECK(!sources.empty());
+  MergedPartition partition(std::move(sources), false);
+  co_return co_await write_partition(&partition, nullptr);
+}
+
+Task<Status> SSTableMerger::run() {
+  std::vector<std::unique_ptr<PartitionScanner>> scanners;
+  for (const SSTablePtr& input : merge_.inputs) {
+    CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge_.table, KeyRange(), SliceSelection()));
+    scanners.push_back(std::move(scanner));
+  }
+  MergedScanner merged(std::move(scanners), false);
+  Status status = co_await merge_all(&merged);
+  if (!status.ok()) co_return status;
+  if (merge_.must_write && writer_ == nullptr && result.outputs.empty() && !last_key_.empty()) {
+    status = co_await keep_last();
+    if (!status.ok()) co_return status;
+  }
+  if (writer_ != nullptr) status = co_await end_output();
+  co_return status;
 }
 
 }  // namespace
 
-Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const Gate* gate, const SSTableMerge* merge) {
-  std::vector<std::unique_ptr<PartitionScanner>> scanners;
-  for (const SSTablePtr& input : merge->inputs) {
-    CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge->table, {}, {}));
-    scanners.push_back(std::move(scanner));
-  }
-  MergedScanner merged(std::move(scanners), false);
-  SSTableWriterOptions options = writer_options_for(*merge);
-  CO_ASSIGN_OR_RETURN(auto writer, SSTableWriter::create(runtime->disk, merge->output, merge->table, options));
-  SSTableMerger merging(*runtime, *gate);
-  Status written = co_await merging.write(&merged, writer.get());
-  if (!written.ok()) co_return std::move(written.error());
-  if (merging.result.wrote) {
-    Result<SSTableInfo> info = co_await writer->finish();
-    if (!info.ok()) co_return std::move(info.error());
-  }
-  co_return std::move(merging.result);
+Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const SSTableMerge* merge,
+                                                SSTableMergeProgress* progress) {
+  SSTableMerger merger(*runtime, *merge, *progress);
+  Status merged = co_await merger.run();
+  if (!merged.ok()) co_return std::move(merged.error());
+  co_return std::move(merger.result);
 }
 
 }  // namespace cassandra_like

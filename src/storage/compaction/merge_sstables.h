@@ -1,32 +1,51 @@
-// Merging SSTables of one table into one: the part of a compaction that reads and writes.
+// Merging SSTables of one table: the part of a compaction that reads and writes.
 //
-// Shadowed data goes; tombstones stay. The new SSTable is whole on the disk when the merge ends; its inputs are left
-// as they are.
+// Shadowed data goes, and so do tombstones that a Purger lets go. The new SSTables are whole on the disk when the merge ends;
+// they and the inputs are in a transaction that the caller ends.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
 #include "runtime/runtime.h"
+#include "storage/compaction/purge.h"
 #include "storage/sstable/sstable.h"
+#include "storage/sstable/sstable_transaction.h"
 
 namespace cassandra_like {
 
 struct SSTableMerge {
   TablePtr table;
   std::vector<SSTablePtr> inputs;
-  SSTableDescriptor output;
+  SSTableTransaction* transaction = nullptr;
+  PurgeRules purge;
+  // The name of one more output.
+  std::function<SSTableDescriptor()> next_output;
+  // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.
+  std::function<bool(Token token, uint64_t bytes)> ends_before;
+  std::function<int()> level;  // of the output that begins; unset: 0
+  // Asked at the end of each slice, which may be up to a millisecond long: an error ends the merge; the Task may wait.
+  std::function<Task<Status>()> pause;
   Uuid host_id;
   uint32_t row_index_granularity = 0;  // column_index_size, bytes
+  // If nothing were left, the last partition is kept with its tombstones: an output that says which of the commit log is in it.
+  bool must_write = false;
+};
+
+// What is told while it goes on.
+struct SSTableMergeProgress {
+  uint64_t partitions_read = 0;  // of all inputs
+  uint64_t bytes_written = 0;    // of Data.db on the disk
 };
 
 struct SSTableMergeResult {
-  bool wrote = false;                            // false: nothing was left, and there is no output
+  std::vector<SSTableInfo> outputs;              // none: nothing was left
   std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the inputs
 };
 
-// In slices of a millisecond. kClosed when the gate closes meanwhile; kCorruption naming the input that is damaged. After
-// an error, files of the output that could not be removed may be left. All pointers outlive the Task.
-Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const Gate* gate, const SSTableMerge* merge);
+// kCorruption naming the input that is damaged. After an error the transaction is to be aborted. All pointers outlive the Task.
+Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const SSTableMerge* merge,
+                                                SSTableMergeProgress* progress);
 
 }  // namespace cassandra_like

@@ -239,9 +239,9 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
   }
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
+  store->dropped = true;  // a compaction ends at its next pause
   co_await store->compaction_mutex.lock();
   AsyncMutex::Guard compaction_guard(store->compaction_mutex);
-  store->dropped = true;
   log_.forget(store->log);
   Status discarded = keeps_files ? Status() : store->discard(runtime_.disk, {});
   recount_memory();

@@ -13,6 +13,7 @@
 #include "read/merge.h"
 #include "read/read_pipeline.h"
 #include "read/unfiltered_pipeline.h"
+#include "storage/compaction/merge_sstables.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/turns.h"
 #include "storage/index/secondary_index.h"
@@ -190,9 +191,32 @@ class EngineImpl final : public Engine, public Maintenance {
   SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
   Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
                           bool* more);
+
+  // Compacting. The caller of run_compaction() has the store's compaction_mutex.
+  struct CompactionRun {
+    TableStorePtr store;
+    std::string path;                // of the inputs and of the outputs
+    std::vector<SSTablePtr> inputs;  // not empty
+    std::string_view operation;      // OperationType.fileName
+    bool stopped = false;            // somebody wants it to end
+    // While it runs.
+    int64_t begun = 0;
+    bool log_may_hold_inputs = true;
+    std::unique_ptr<SSTableTransaction> transaction;
+    CompactionRecord record;
+    SSTableMergeProgress progress;
+  };
   Task<Status> compact_store(TableStorePtr store);
-  Task<Status> compact_sstables(TableStorePtr store, std::string path, std::vector<SSTablePtr> inputs);
-  Error compaction_failure(TableStore& store, const SSTableDescriptor& output, const Error& cause);
+  Task<Status> run_compaction(CompactionRun* run);
+  Task<Status> merge_and_commit(CompactionRun* run);
+  SSTableMerge make_merge(CompactionRun* run);
+  Task<Status> pause_compaction(CompactionRun* run);
+  Task<Status> settle(TableStorePtr store);
+  Task<Status> end_transaction(SSTableTransaction* transaction);
+  bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
+  bool may_purge(const CompactionRun& run) const;
+  static int64_t oldest_outside(const TableStore& store, const DecoratedKey& key);
+  Error compaction_failure(const TableStore& store, const Error& cause);
   CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
   Task<void> keep_record(CompactionRecord record);
 

@@ -262,8 +262,12 @@ Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string
   }
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
+  ++store->compaction_interrupts;
   co_await store->compaction_mutex.lock();
   AsyncMutex::Guard compaction_guard(store->compaction_mutex);
+  --store->compaction_interrupts;
+  Status settled = co_await settle(store);
+  if (!settled.ok()) co_return std::move(settled.error());
   CommitLogPosition position = log_position();
   Status discarded = store->discard(runtime_.disk, position);
   recount_memory();

@@ -58,6 +58,9 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
   if (!made.ok()) co_return made;
   CO_ASSIGN_OR_RETURN(std::vector<SegmentOnDisk> segments, list_segments());
   foreign_segments_.clear();
+  if (options_.host_id.is_nil()) {
+    for (const TableStorePtr& store : select(TableSelection())) store->is_replayed_whole |= wanted(*store->table);
+  }
   int64_t newest_of_cassandra = -1;
   for (const SegmentOnDisk& segment : segments) {
     if (!segment.descriptor.writer) newest_of_cassandra = segment.descriptor.id;

@@ -123,8 +123,7 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest req
     if (!flushed.ok()) co_return flushed;
   }
   const std::string& tag = request.tag;
-  co_await store->compaction_mutex.lock();
-  AsyncMutex::Guard guard(store->compaction_mutex);
+  // In one step: files of SSTables that are read from stay until the table reads from others.
   auto link_all = [&](const TableStore& from, const std::string& below) -> Status {
     for (const LiveSSTable& live : from.sstables) {
       const SSTableDescriptor& descriptor = live.sstable->info().descriptor;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "storage/sstable/transaction_log.h"
+
 namespace cassandra_like {
 
 namespace {
@@ -124,12 +126,15 @@ bool SSTableOnDisk::is_only_checksums() const { return components.size() == 1 &&
 
 Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory) {
   ASSIGN_OR_RETURN(auto entries, disk.list(directory));
+  ASSIGN_OR_RETURN(const auto gone, void_sstables(disk, directory));
   std::map<std::string, SSTableOnDisk> found;  // by all of the name before the component
   for (const DirectoryEntry& entry : entries) {
     if (entry.is_directory) continue;
     auto parsed = parse_name(directory, entry.name);
     if (!parsed || (parsed->component.ends_with(".tmp") && parsed->component != components::kUnfinished)) continue;
-    SSTableOnDisk& files = found[entry.name.substr(0, entry.name.size() - parsed->component.size())];
+    const std::string prefix = entry.name.substr(0, entry.name.size() - parsed->component.size());
+    if (std::find(gone.begin(), gone.end(), prefix) != gone.end()) continue;
+    SSTableOnDisk& files = found[prefix];
     files.descriptor = parsed->descriptor;
     files.components.emplace_back(parsed->component);
   }

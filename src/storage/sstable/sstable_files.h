@@ -42,7 +42,8 @@ struct SSTableOnDisk {
   bool is_only_checksums() const;
 };
 
-// Lists the SSTables of all formats and versions, in the order of their names. Nothing is removed.
+// Lists the SSTables of all formats and versions, in the order of their names, without those that the log of a transaction
+// voids. Nothing is removed.
 Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory);
 
 bool is_supported_format(const SSTableDescriptor& descriptor);

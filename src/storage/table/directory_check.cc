@@ -1,11 +1,15 @@
-// A walk over keyspaces, tables and the hidden tables of indexes.
+// Walks over keyspaces, tables and the hidden tables of indexes.
 #include "storage/table/directory_check.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "absl/functional/function_ref.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/transaction_log.h"
 
 namespace cassandra_like {
 
@@ -19,47 +23,80 @@ bool is_sequence_number(const std::string& id) {
   return std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-class Walk {
+using Visit = absl::FunctionRef<Status(const std::string& directory, const std::vector<DirectoryEntry>& files)>;
+
+Status visit_table_directory(Disk& disk, const std::string& path, bool is_index, Visit visit) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(path));
+  std::vector<DirectoryEntry> files;
+  for (DirectoryEntry& entry : entries) {
+    if (!entry.is_directory) {
+      files.push_back(std::move(entry));
+    } else if (!is_index && entry.name.starts_with('.')) {
+      TRY(visit_table_directory(disk, path + "/" + entry.name, true, visit));
+    }
+  }
+  return visit(path, files);
+}
+
+// The directories of tables and of their indexes.
+Status visit_table_directories(Disk& disk, const std::string& data_directory, Visit visit) {
+  if (data_directory.empty() || !disk.exists(data_directory)) return {};
+  ASSIGN_OR_RETURN(auto keyspaces, disk.list(data_directory));
+  for (const DirectoryEntry& keyspace : keyspaces) {
+    if (!keyspace.is_directory) continue;
+    const std::string of_keyspace = data_directory + "/" + keyspace.name;
+    ASSIGN_OR_RETURN(auto tables, disk.list(of_keyspace));
+    for (const DirectoryEntry& table : tables) {
+      if (table.is_directory) TRY(visit_table_directory(disk, of_keyspace + "/" + table.name, false, visit));
+    }
+  }
+  return {};
+}
+
+// By the name of the log: its copies in all directories.
+using LogCopies = std::map<std::string, std::vector<std::string>>;
+
+Result<LogCopies> find_transaction_logs(Disk& disk, const std::vector<std::string>& data_directories) {
+  LogCopies logs;
+  auto note = [&](const std::string& directory, const std::vector<DirectoryEntry>& files) -> Status {
+    for (const DirectoryEntry& file : files) {
+      if (is_transaction_log(file.name)) logs[file.name].push_back(directory + "/" + file.name);
+    }
+    return {};
+  };
+  for (const std::string& directory : data_directories) TRY(visit_table_directories(disk, directory, note));
+  return logs;
+}
+
+class FileCheck {
  public:
-  Walk(Disk& disk, const DirectoryCheck& check) : disk_(disk), check_(check) {}
+  FileCheck(Disk& disk, const DirectoryCheck& check) : disk_(disk), check_(check) {}
+
+  // Before the files: what a log voids need not be readable.
+  Status check_transactions(const std::vector<std::string>& data_directories) {
+    ASSIGN_OR_RETURN(const LogCopies logs, find_transaction_logs(disk_, data_directories));
+    for (const auto& [name, copies] : logs) {
+      auto log = TransactionLog::read(disk_, copies);
+      Status status = log.ok() ? log->verify(disk_) : Status(log.error());
+      if (!status.ok()) return refuse(status.error().message());
+      for (std::string& prefix : log->void_sstables()) void_.insert(std::move(prefix));
+    }
+    return {};
+  }
 
   Status visit(const std::string& data_directory, bool is_used) {
     is_used_ = is_used;
-    if (data_directory.empty() || !disk_.exists(data_directory)) return {};
-    ASSIGN_OR_RETURN(auto keyspaces, disk_.list(data_directory));
-    for (const DirectoryEntry& keyspace : keyspaces) {
-      if (!keyspace.is_directory) continue;
-      const std::string of_keyspace = data_directory + "/" + keyspace.name;
-      ASSIGN_OR_RETURN(auto tables, disk_.list(of_keyspace));
-      for (const DirectoryEntry& table : tables) {
-        if (table.is_directory) TRY(visit_table(of_keyspace + "/" + table.name, false));
-      }
-    }
-    return {};
+    return visit_table_directories(
+        disk_, data_directory, [&](const std::string& directory, const std::vector<DirectoryEntry>& files) -> Status {
+          for (const DirectoryEntry& file : files) TRY(check_file(directory, file.name));
+          return {};
+        });
   }
 
  private:
-  Status visit_table(const std::string& path, bool is_index) {
-    ASSIGN_OR_RETURN(auto entries, disk_.list(path));
-    for (const DirectoryEntry& entry : entries) {
-      if (!entry.is_directory) {
-        TRY(check_file(path, entry.name));
-      } else if (!is_index && entry.name.starts_with('.')) {
-        TRY(visit_table(path + "/" + entry.name, true));
-      }
-    }
-    return {};
-  }
-
   Status check_file(const std::string& directory, const std::string& name) {
     const std::string path = directory + "/" + name;
-    if (name.find("_txn_") != name.npos && name.ends_with(".log")) {
-      return refuse(
-          fmt::format("{} is of a transaction that Cassandra did not finish: start Cassandra on this directory "
-                      "and stop it with nodetool drain and stopdaemon, then start this node",
-                      path));
-    }
-    if (!name.ends_with(kDataEnding)) return {};
+    if (!name.ends_with(kDataEnding) || void_.contains(name.substr(0, name.rfind('-') + 1))) return {};
     auto descriptor = SSTableDescriptor::parse(directory, name);
     if (!descriptor || !is_supported_format(*descriptor)) {
       return refuse(descriptor ? unsupported_format(*descriptor).message()
@@ -83,15 +120,27 @@ class Walk {
 
   Disk& disk_;
   const DirectoryCheck& check_;
+  std::set<std::string> void_;  // "da-<id>-bti-"
   bool is_used_ = true;
 };
 
 }  // namespace
 
 Status check_data_directories(Disk& disk, const DirectoryCheck& check) {
-  Walk walk(disk, check);
-  for (const std::string& directory : check.data_directories) TRY(walk.visit(directory, true));
-  return walk.visit(check.local_system_directory, false);
+  FileCheck files(disk, check);
+  TRY(files.check_transactions(check.data_directories));
+  for (const std::string& directory : check.data_directories) TRY(files.visit(directory, true));
+  return files.visit(check.local_system_directory, false);
+}
+
+Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories) {
+  CO_ASSIGN_OR_RETURN(const LogCopies logs, find_transaction_logs(*disk, data_directories));
+  for (const auto& [name, copies] : logs) {
+    CO_ASSIGN_OR_RETURN(TransactionLog log, TransactionLog::read(*disk, copies));
+    Status finished = co_await log.finish(disk);
+    if (!finished.ok()) co_return finished;
+  }
+  co_return Status();
 }
 
 }  // namespace cassandra_like

@@ -17,8 +17,13 @@ struct DirectoryCheck {
 };
 
 // kConfigError naming the first file that forbids it, and what to do: an SSTable of a format that this node cannot read,
-// the log of a transaction that Cassandra did not finish, an SSTable with a sequence number as its id while Cassandra is
-// configured to refuse others, an SSTable in a directory that is not used. Only names of files are read.
+// the log of a transaction that does not fit the files that it names, an SSTable with a sequence number as its id while Cassandra is
+// configured to refuse others, an SSTable in a directory that is not used. Only names of files are read,
+// and the logs.
 Status check_data_directories(Disk& disk, const DirectoryCheck& check);
+
+// Ends the transactions that a crash, of this program or of Cassandra, has left (LogTransaction.removeUnfinishedLeftovers):
+// before any table is opened. kCorruption naming a log that does not fit the files that it names.
+Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories);
 
 }  // namespace cassandra_like

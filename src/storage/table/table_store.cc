@@ -99,6 +99,7 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
                     table->qualified_name(), status.error().message(), descriptor.file("")));
   }
   LOG_ERROR("Not using {}: {}", descriptor.file(components::kData), status.error().message());
+  has_unread = true;
   needs_rebuild |= table->is_index;
   return {};
 }
@@ -193,6 +194,12 @@ void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
   std::erase_if(sstables, [&](const LiveSSTable& live) {
     return std::find(gone.begin(), gone.end(), live.sstable) != gone.end();
   });
+}
+
+void TableStore::set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting) {
+  for (LiveSSTable& live : sstables) {
+    if (std::find(inputs.begin(), inputs.end(), live.sstable) != inputs.end()) live.compacting = compacting;
+  }
 }
 
 Status TableStore::remove_leftovers(Disk& disk) {

@@ -16,6 +16,7 @@
 #include "storage/options.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
+#include "storage/sstable/sstable_transaction.h"
 
 namespace cassandra_like {
 
@@ -25,6 +26,7 @@ struct LiveSSTable {
   SSTablePtr sstable;
   std::optional<SSTableOwner> owner;  // nullopt: Cassandra
   bool foreign = false;               // shared with other shards; only this shard's keys count
+  bool compacting = false;            // an input of a compaction under way
 };
 
 // Counters of the reads of one table.
@@ -53,6 +55,7 @@ class TableStore {
   std::shared_ptr<Memtable> switch_memtable(const CommitLogPosition& at);
   void add_sstable(SSTablePtr sstable, const SSTableOwner& self);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
+  void set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);
   // The first error; what could not be removed is tried again next time.
   Status remove_leftovers(Disk& disk);
@@ -73,13 +76,20 @@ class TableStore {
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
   bool durable = true;  // its keyspace wants the commit log
+  // An SSTable of it is not used since it is damaged: nobody knows what it holds.
+  bool has_unread = false;
+  // A start replays all that the log has of it, since it cannot know yet whose intervals its SSTables have.
+  bool is_replayed_whole = false;
+  unsigned compaction_interrupts = 0;  // how many operations want compactions of the table to end
   LogTable log;
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
   std::vector<LiveSSTable> sstables;                // newest max_timestamp first
-  // On the disk, but not read from: of a flush or a compaction that failed at its end, or of a removal that failed. The next
-  // start would find them, so what voids the table voids them.
+  // On the disk, but not read from: of a flush that failed at its end, or of a removal that failed. The next start would
+  // find them, so what voids the table voids them.
   std::vector<SSTableDescriptor> leftovers;
+  // Of compactions whose files could not all be removed.
+  std::vector<std::unique_ptr<SSTableTransaction>> unfinished;
   std::vector<std::unique_ptr<IndexStore>> indexes;
   TableCounters counters;
   AsyncMutex flush_mutex, compaction_mutex;

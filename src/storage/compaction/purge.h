@@ -1,0 +1,49 @@
+// What a compaction leaves out: tombstones that nothing needs any more (db.partitions.PurgeFunction, AbstractCell.purge,
+// BTreeRow.purge).
+//
+// A tombstone may go when it is older than gc_grace_seconds, so that all replicas have had the time to hear of it, and when
+// nothing outside of the compaction can hold data that it hides: neither another SSTable of the key nor a memtable with a
+// timestamp as low. A cell that has expired is a tombstone of the moment when it was written, for what its end and its
+// ttl say.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "model/row.h"
+
+namespace cassandra_like {
+
+struct PurgeRules {
+  static constexpr int64_t kNothingOutside = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+
+  int64_t now_seconds = 0;
+  int64_t gc_before = kNever;  // seconds: deletions of before then may go
+  // The least timestamp that a source outside of the compaction may have for a key.
+  std::function<int64_t(const DecoratedKey&)> oldest_outside;
+};
+
+class Purger {
+ public:
+  explicit Purger(const PurgeRules& rules) : rules_(rules) {}
+
+  // The key is borrowed until the next call.
+  void begin_partition(const DecoratedKey& key);
+  DeletionTime purge(const DeletionTime& deletion);
+  // Replaces the row by what stays of it, in the arena when that is less. False: nothing stays.
+  bool purge(Row& row, Arena& arena);
+  bool purge(RangeTombstoneMarker& marker);
+
+ private:
+  bool may_go(int64_t timestamp, int64_t local_deletion_time);
+  bool may_go(const DeletionTime& deletion);
+  bool has_deletion(const Row& row) const;
+
+  const PurgeRules& rules_;
+  const DecoratedKey* key_ = nullptr;
+  bool asked_ = false;  // oldest_outside() of this key
+  int64_t oldest_outside_ = 0;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,56 @@
+// A change of a table's set of SSTables in one step: what is new appears and what is obsolete goes, or neither, wherever a
+// crash comes. transaction_log.h draws the log that says which.
+//
+// The order on the disk: the line of each new SSTable; its files; the lines of the obsolete ones; COMMIT; the obsolete
+// files go; the log goes. Each step is synced before the next. All SSTables of a transaction are in one directory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/disk.h"
+#include "storage/sstable/transaction_log.h"
+
+namespace cassandra_like {
+
+class SSTableTransaction {
+ public:
+  // Nothing is written before the first add() or commit(). operation: Cassandra's OperationType.fileName.
+  SSTableTransaction(Disk& disk, std::string directory, std::string_view operation, const Uuid& id);
+  SSTableTransaction(const SSTableTransaction&) = delete;
+  SSTableTransaction& operator=(const SSTableTransaction&) = delete;
+
+  // Before its first file is made.
+  Task<Status> add(SSTableDescriptor created);
+  // After it, the obsolete SSTables are void, and are not to be used. After an error, abort().
+  Task<Status> commit(std::vector<SSTableDescriptor> obsolete);
+  // Nothing has changed. After commit() failed, it is the log that goes first: nobody knows whether its last line is on the disk.
+  Task<Status> abort();
+  // Removes what is void and the log. After an error, call it again later; a start does it, too.
+  Task<Status> finish();
+
+  // A crash at this moment may leave the table as it was or as it would be: until abort() succeeds, nothing else may be done to
+  // these SSTables.
+  bool is_in_doubt() const { return state_ == State::kInDoubt; }
+  // The same, or its SSTables would be found by a start without a log that voids them.
+  bool may_bring_back() const { return state_ == State::kInDoubt || state_ == State::kAborted; }
+  bool is_ended() const { return state_ == State::kEnded; }
+  bool is_committed() const { return state_ == State::kCommitted; }
+
+ private:
+  enum class State : uint8_t { kOpen, kInDoubt, kCommitted, kAborted, kEnded };
+
+  Task<Status> append(TransactionRecord record);
+  Task<Status> remove_log();
+  Task<Status> remove_all(std::vector<SSTableDescriptor> sstables);
+
+  Disk& disk_;
+  const std::string directory_;
+  const std::string path_;
+  std::unique_ptr<WriteFile> log_;
+  std::vector<SSTableDescriptor> created_, obsolete_;
+  State state_ = State::kOpen;
+};
+
+}  // namespace cassandra_like

@@ -1,0 +1,175 @@
+// Logs of transactions over SSTables: their lines are Cassandra's, and what they say is done.
+#include "storage/sstable/transaction_log.h"
+
+#include "fixture.h"
+#include "storage/sstable/sstable_transaction.h"
+
+namespace cassandra_like::storage_test {
+namespace {
+
+constexpr const char* kDirectory = "/data/ks/t-1";
+constexpr const char* kLog = "/data/ks/t-1/bti-da_txn_compaction_00000000-0000-1000-8000-000000000001.log";
+
+// Of Cassandra 5.0.9 (LogRecord.toString).
+constexpr const char* kOfCassandra[] = {
+    "ADD:[/data/ks/t-1/da-4-bti-,0,8][448620874]",
+    "REMOVE:[/data/ks/t-1/da-3-bti-,1767225600000,8][4155907157]",
+    "COMMIT:[,0,0][2613697770]",
+};
+
+class TransactionLogTest : public testing::Test {
+ protected:
+  TransactionLogTest() { CHECK(disk.make_directories(kDirectory).ok()); }
+
+  void write(const std::string& path, const std::string& text) {
+    ASSERT_TRUE(disk.remove(path).ok());
+    auto file = disk.create(path);
+    ASSERT_TRUE(file.ok() && (*file)->append(text).ok());
+  }
+  SSTableDescriptor put_sstable(const std::string& id) {
+    SSTableDescriptor sstable{kDirectory, "da", "bti", id};
+    for (const char* component : {"TOC.txt", "Data.db", "Statistics.db"}) write(sstable.file(component), "x");
+    return sstable;
+  }
+  Lines files() {
+    Lines out;
+    const auto entries = disk.list(kDirectory).value();
+    for (const DirectoryEntry& entry : entries) out.push_back(entry.name);
+    return out;
+  }
+  std::string finish() {
+    auto log = TransactionLog::read(disk, {kLog});
+    Status status = log.ok() ? node.run(log->finish(&disk)) : Status(log.error());
+    return status.ok() ? "" : status.error().message();
+  }
+
+  Node node;
+  Disk& disk = node.disk();
+};
+
+TEST_F(TransactionLogTest, LinesAreCassandras) {
+  const TransactionRecord added{TransactionRecord::Type::kAdd, "/data/ks/t-1/da-4-bti-", 0, 8};
+  const TransactionRecord removed{TransactionRecord::Type::kRemove, "/data/ks/t-1/da-3-bti-", 1'767'225'600'000, 8};
+  EXPECT_EQ(added.line(), kOfCassandra[0]);
+  EXPECT_EQ(removed.line(), kOfCassandra[1]);
+  EXPECT_EQ(TransactionRecord().line(), kOfCassandra[2]);
+  EXPECT_EQ(TransactionRecord::parse(kOfCassandra[0]), added);
+  EXPECT_EQ(TransactionRecord::parse(kOfCassandra[1]), removed);
+  EXPECT_EQ(TransactionRecord::parse(kOfCassandra[2]), TransactionRecord());
+}
+
+TEST_F(TransactionLogTest, ALineThatIsNotWholeIsNone) {
+  const std::string line = kOfCassandra[1];
+  for (size_t size = 0; size < line.size(); ++size) {
+    EXPECT_EQ(TransactionRecord::parse(std::string_view(line).substr(0, size)), std::nullopt) << size;
+  }
+  EXPECT_EQ(TransactionRecord::parse("REMOVE:[/data/ks/t-1/da-3-bti-,1767225600001,8][4155907157]"), std::nullopt);
+  EXPECT_EQ(TransactionRecord::parse("COMMIT:[/a-,0,0][1]"), std::nullopt);
+}
+
+TEST_F(TransactionLogTest, KnowsTheNamesOfLogs) {
+  EXPECT_TRUE(is_transaction_log("bti-da_txn_compaction_5d5f0b40-5b9f-11ef-8f6f-1b6f5d5f0b40.log"));
+  EXPECT_TRUE(is_transaction_log("nb_txn_flush_5d5f0b40-5b9f-11ef-8f6f-1b6f5d5f0b40.log"));
+  EXPECT_TRUE(is_transaction_log("txn_compaction_5d5f0b40.log"));
+  EXPECT_FALSE(is_transaction_log("system.log"));
+  EXPECT_FALSE(is_transaction_log("da-txn_1-bti-Data.db"));
+}
+
+TEST_F(TransactionLogTest, WithoutACommitWhatWasAddedGoes) {
+  auto old = put_sstable("1"), added = put_sstable("2");
+  write(kLog, addition_of(added).line() + "\n" + removal_of(disk, old)->line() + "\nCOMM");
+  EXPECT_EQ(void_sstables(disk, kDirectory).value(), (std::vector<std::string>{"da-2-bti-"}));
+  EXPECT_EQ(finish(), "");
+  EXPECT_EQ(files(), (Lines{"da-1-bti-Data.db", "da-1-bti-Statistics.db", "da-1-bti-TOC.txt"}));
+}
+
+TEST_F(TransactionLogTest, WithACommitWhatWasRemovedGoes) {
+  auto old = put_sstable("1"), added = put_sstable("2");
+  write(kLog,
+        addition_of(added).line() + "\n" + removal_of(disk, old)->line() + "\n" + TransactionRecord().line() + "\n");
+  EXPECT_EQ(void_sstables(disk, kDirectory).value(), (std::vector<std::string>{"da-1-bti-"}));
+  EXPECT_EQ(finish(), "");
+  EXPECT_EQ(files(), (Lines{"da-2-bti-Data.db", "da-2-bti-Statistics.db", "da-2-bti-TOC.txt"}));
+}
+
+TEST_F(TransactionLogTest, FilesThatWerePutThereSinceStay) {
+  auto old = put_sstable("1");
+  const std::string line = removal_of(disk, old)->line();
+  node.world().run_for(std::chrono::seconds(2));
+  put_sstable("1");
+  write(kLog, line + "\n" + TransactionRecord().line() + "\n");
+  EXPECT_NE(finish().find("if they were put there since"), std::string::npos);
+  EXPECT_EQ(files().size(), 4u);
+}
+
+TEST_F(TransactionLogTest, ADamagedLineInTheMiddleIsNoGuess) {
+  auto old = put_sstable("1");
+  write(kLog, "REM\n" + removal_of(disk, old)->line() + "\n");
+  EXPECT_NE(finish().find("is damaged in line 1"), std::string::npos);
+  EXPECT_EQ(files().size(), 4u);
+}
+
+// The first copy was not written to its end, and its last line is a part of the other's.
+TEST_F(TransactionLogTest, CopiesInSeveralDirectoriesAreOneLog) {
+  auto old = put_sstable("1");
+  const std::string removal = removal_of(disk, old)->line() + "\n", last = TransactionRecord().line() + "\n";
+  const std::string other = "/other/ks/t-1/bti-da_txn_compaction_00000000-0000-1000-8000-000000000001.log";
+  ASSERT_TRUE(disk.make_directories("/other/ks/t-1").ok());
+  write(kLog, removal + last.substr(0, 5));
+  write(other, removal + last);
+  auto log = TransactionLog::read(disk, {kLog, other});
+  ASSERT_TRUE(log.ok());
+  EXPECT_TRUE(log->is_committed());
+  EXPECT_TRUE(node.run(log->finish(&disk)).ok());
+  EXPECT_EQ(files(), Lines());
+  EXPECT_TRUE(disk.list("/other/ks/t-1")->empty());
+  write(other, "ABORT:[,0,0][1]\n" + last);
+  write(kLog, removal + last);
+  EXPECT_FALSE(TransactionLog::read(disk, {kLog, other}).ok());
+}
+
+// Wherever the power goes, the table has its old SSTable or its new one.
+TEST_F(TransactionLogTest, ATransactionIsDoneOrNotAtEveryOperation) {
+  int undone = 0, done = 0;
+  for (uint64_t operations = 0;; ++operations) {
+    Node other(operations + 1);
+    SimFaults& faults = other.machine().faults();
+    Disk* d = &other.disk();
+    ASSERT_TRUE(d->make_directories("/data/ks/x-1").ok());
+    auto put = [&](const std::string& id) {
+      SSTableDescriptor sstable{"/data/ks/x-1", "da", "bti", id};
+      for (const char* component : {"TOC.txt", "Data.db"}) {
+        auto file = d->create(sstable.file(component));
+        if (file.ok() && (*file)->append("x").ok()) static_cast<void>(other.run((*file)->sync()));
+      }
+      static_cast<void>(other.run(d->sync_directory("/data/ks/x-1")));
+      return sstable;
+    };
+    for (const char* path : {"/", "/data", "/data/ks"}) ASSERT_TRUE(other.run(d->sync_directory(path)).ok());
+    const SSTableDescriptor old = put("1");
+    faults.operations_until_fault = operations;
+    faults.fault = SimFaults::Fault::kAllAfter;
+    SSTableTransaction transaction(*d, "/data/ks/x-1", "compaction", Uuid::name_based("x"));
+    SSTableDescriptor created{"/data/ks/x-1", "da", "bti", "2"};
+    Status status = other.run(transaction.add(created));
+    if (status.ok()) put("2");
+    if (status.ok()) status = other.run(transaction.commit({old}));
+    if (status.ok()) status = other.run(transaction.finish());
+    const bool is_end = faults.operations_until_fault && *faults.operations_until_fault > 0;
+    faults.operations_until_fault.reset();
+    other.crash();
+    ASSERT_TRUE(other.boot()) << other.error();
+    Lines names;
+    const auto entries = other.disk().list("/data/ks/x-1").value();
+    for (const DirectoryEntry& entry : entries) names.push_back(entry.name);
+    const Lines before{"da-1-bti-Data.db", "da-1-bti-TOC.txt"}, after{"da-2-bti-Data.db", "da-2-bti-TOC.txt"};
+    ASSERT_TRUE(names == before || names == after) << operations << ": " << testing::PrintToString(names);
+    (names == before ? undone : done) += 1;
+    if (is_end) break;
+  }
+  EXPECT_GT(undone, 10);
+  EXPECT_GT(done, 3);
+}
+
+}  // namespace
+}  // namespace cassandra_like::storage_test
