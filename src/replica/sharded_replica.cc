@@ -277,7 +277,7 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   SavedLocalState saved = parse_local(local_rows);
   CO_ASSIGN_OR_RETURN(SchemaPtr full, co_await shared_.schema_updates.load(builtin));
   if (saved.found) shared_.node.host_id = saved.host_id;
-  // What SSTables of this node hold is not replayed.
+  // A replay passes over all that SSTables of this node hold.
   for (auto& engine : shared_.engines) engine->set_host_id(shared_.node.host_id);
   CO_TRY(co_await use_schema(full, false, saved.truncated));
   Random& random = shared_.runtime.shard(0).random;

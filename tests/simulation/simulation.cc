@@ -312,7 +312,7 @@ class Simulation {
   // --- Rounds ---
 
   void load() {
-    // What was deleted until now may be purged by the next compaction.
+    // The next compaction may purge all deletions until now.
     if (compacts_ && chance(60)) world_->run_for(seconds(kGraceSeconds + 2));
     set_faults(true);
     int64_t end = now() + static_cast<int64_t>(100 + random(900)) * 1'000'000;

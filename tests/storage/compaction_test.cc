@@ -53,14 +53,14 @@ class Purging {
     }
     ASSERT_TRUE(flush().ok());
   }
-  // What is deleted of them, in an SSTable of its own.
+  // Their deletions, in an SSTable of its own.
   void remove(bool everything = false) {
     ASSERT_TRUE(node.apply(Update(t, "a").at(20).delete_partition()).ok());
     ASSERT_TRUE(node.apply(Update(t, "b").at(20).row(1).delete_row().row(2).tombstone("v").clear("m")).ok());
     ASSERT_TRUE(node.apply(Update(t, "b").at(20).delete_range(3, true, 4, false)).ok());
     ASSERT_TRUE(node.apply(Update(t, "c").at(20).row(0).cell("w", "gone", 5, kNow - kGrace - 50)).ok());
-    for (const char* key : {"b", "c"}) {
-      if (everything) ASSERT_TRUE(node.apply(Update(t, key).at(30).delete_partition()).ok());
+    if (everything) {
+      for (const char* key : {"b", "c"}) ASSERT_TRUE(node.apply(Update(t, key).at(30).delete_partition()).ok());
     }
     ASSERT_TRUE(flush().ok());
   }

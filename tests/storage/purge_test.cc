@@ -1,4 +1,4 @@
-// What a compaction leaves of rows, range tombstones and partitions.
+// Purging rows, range tombstones and partitions.
 #include "storage/compaction/purge.h"
 
 #include <fmt/format.h>

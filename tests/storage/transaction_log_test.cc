@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kDirectory = "/data/ks/t-1";
 constexpr const char* kLog = "/data/ks/t-1/bti-da_txn_compaction_00000000-0000-1000-8000-000000000001.log";
 
-// Of Cassandra 5.0.9 (LogRecord.toString).
+// The lines of Cassandra 5.0.9 (LogRecord.toString).
 constexpr const char* kOfCassandra[] = {
     "ADD:[/data/ks/t-1/da-4-bti-,0,8][448620874]",
     "REMOVE:[/data/ks/t-1/da-3-bti-,1767225600000,8][4155907157]",

@@ -22,7 +22,7 @@ void add_intervals(const SSTableMerge& merge, const SSTableInfo& info, std::vect
   out.insert(out.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
 }
 
-// Those that touch become one, or they would grow with every compaction.
+// Intervals that touch become one, or their number would grow with every compaction.
 void join_intervals(std::vector<Interval>& intervals) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
     return std::tie(a.first, a.second) < std::tie(b.first, b.second);

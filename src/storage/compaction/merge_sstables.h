@@ -33,7 +33,7 @@ struct SSTableMerge {
   bool must_write = false;
 };
 
-// What is told while it goes on.
+// Told while the merge goes on.
 struct SSTableMergeProgress {
   uint64_t partitions_read = 0;  // of all inputs
   uint64_t bytes_written = 0;    // of Data.db on the disk

@@ -1,4 +1,4 @@
-// What a compaction leaves out: tombstones that nothing needs any more (db.partitions.PurgeFunction, AbstractCell.purge,
+// The tombstones that a compaction leaves out because nothing needs them any more (db.partitions.PurgeFunction, AbstractCell.purge,
 // BTreeRow.purge).
 //
 // A tombstone may go when it is older than gc_grace_seconds, so that all replicas have had the time to hear of it, and when

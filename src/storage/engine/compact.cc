@@ -96,7 +96,7 @@ Error EngineImpl::compaction_failure(const TableStore& store, const Error& cause
   return error;
 }
 
-// What flushes and compactions that failed have left.
+// Removes the files that failed flushes and compactions have left.
 Task<Status> EngineImpl::settle(TableStorePtr store) {
   if (!store->leftovers.empty()) {
     Status removed = store->remove_leftovers(runtime_.disk);
@@ -221,7 +221,7 @@ Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
   co_return status;
 }
 
-// What the disk holds and what is read change together: nothing waits between the end of the commit and the swap.
+// Reads and the disk change over together: nothing waits between the end of the commit and the swap.
 Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
   // Segments that were removed must not come back after what their records were purged for.
   run->log_may_hold_inputs = log_may_hold(run->inputs);

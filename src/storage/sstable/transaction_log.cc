@@ -35,7 +35,7 @@ uint32_t checksum_of(const TransactionRecord& record) {
 }
 
 template <class T>
-bool parse_number(std::string_view text, T* out) {
+bool read_number(std::string_view text, T* out) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -98,8 +98,8 @@ std::optional<TransactionRecord> TransactionRecord::parse(std::string_view line)
   const std::string inside(line.substr(colon + 2, end - colon - 2));
   std::vector<std::string> parts = absl::StrSplit(inside, ',');
   uint32_t checksum = 0;
-  if (parts.size() != 3 || !parse_number(parts[1], &record.modified_millis) || !parse_number(parts[2], &record.files) ||
-      !parse_number(line.substr(end + 2, line.size() - end - 3), &checksum)) {
+  if (parts.size() != 3 || !read_number(parts[1], &record.modified_millis) || !read_number(parts[2], &record.files) ||
+      !read_number(line.substr(end + 2, line.size() - end - 3), &checksum)) {
     return std::nullopt;
   }
   record.sstable = parts[0];

@@ -38,7 +38,7 @@ struct TransactionRecord {
 };
 
 TransactionRecord addition_of(const SSTableDescriptor& sstable);
-// Of the files that are there now.
+// The record of the files that are there now.
 Result<TransactionRecord> removal_of(Disk& disk, const SSTableDescriptor& sstable);
 
 bool is_transaction_log(std::string_view file_name);
@@ -46,7 +46,7 @@ std::string transaction_log_name(std::string_view operation, const Uuid& id);
 
 class TransactionLog {
  public:
-  // The copies of one log: paths of files of the same name. Those that are gone are left out. kCorruption naming the log when
+  // The copies of one log: paths of files of the same name. A copy that is gone is left out. kCorruption naming the log when
   // its lines do not fit together.
   static Result<TransactionLog> read(Disk& disk, std::vector<std::string> copies);
 
