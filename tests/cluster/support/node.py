@@ -28,6 +28,8 @@ class Node:
         self.config = self.home / "cassandra.yaml"
         self.shards = shards
         self.process = None
+        self.prefix = []  # of the command line
+        self.environment = None  # this process's
         values = {
             "cluster_name": "Test Cluster", "num_tokens": 16, "listen_address": address, "rpc_address": address,
             "data_file_directories": f"[{self.home}/data]", "commitlog_directory": f"{self.home}/commitlog",
@@ -37,6 +39,7 @@ class Node:
             "seed_provider": f"[{{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{{seeds: \"{address}\"}}]}}]",
             **(settings or {}),
         }
+        self.admin_address = values["admin_address"]
         self.config.write_text("".join(f"{key}: {value}\n" for key, value in values.items()))
 
     def start(self, wait=True, limits=None):
@@ -48,9 +51,9 @@ class Node:
                 resource.setrlimit(which, (value, value))
 
         with open(self.home / "output.log", "ab") as output:
-            self.process = subprocess.Popen([BUILD / "cassandra-like", "-c", self.config, "--shards", str(self.shards)],
+            self.process = subprocess.Popen([*self.prefix, BUILD / "cassandra-like", "-c", self.config, "--shards", str(self.shards)],
                                             stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=self.home,
-                                            preexec_fn=limit)
+                                            env=self.environment, preexec_fn=limit)
         while wait and not answers(self.address, 9042):
             if self.process.poll() is not None or time.time() - began > 60:
                 raise RuntimeError("the node did not start:\n" + (self.home / "output.log").read_text()[-3000:])
@@ -71,7 +74,7 @@ class Node:
         self.start()
 
     def nodetool(self, *arguments, check=True):
-        done = subprocess.run([BUILD / "nodetool", "-h", self.address, *arguments], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*self.prefix, BUILD / "nodetool", "-h", self.admin_address, *arguments], capture_output=True, text=True, timeout=60)
         if check:
             assert done.returncode == 0, done.stdout + done.stderr
         return done
