@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "base/bytes.h"
 #include "model/types.h"
 
@@ -55,6 +57,43 @@ TEST(BoundCollection, DecimalsOfOneValueAreOneKeyAtTheTopOnly) {
             "00000001000000050000000264");
   const std::string inside = "00000001000000160000000200000005000000026400000005000000010a";
   EXPECT_EQ(stored("frozen<list<frozen<set<decimal>>>>", inside), inside);
+}
+
+TEST(BoundCollection, TheFirstOfEqualKeysTakesTheLastValue) {
+  // 1.00: a, 1.0: b, 1.00: c
+  const std::string a = "0000000500000002640000000161", b = "00000005000000010a0000000162",
+                    c = "0000000500000002640000000163";
+  EXPECT_EQ(stored("frozen<map<decimal, text>>", "00000003" + a + b + c), "00000001" + c);
+  EXPECT_EQ(stored("frozen<map<decimal, text>>", "00000002" + b + a), "0000000100000005000000010a0000000161");
+  EXPECT_EQ(stored("frozen<set<frozen<map<decimal, text>>>>", "000000010000002e00000003" + a + b + c),
+            "000000010000002000000002" + c + b);
+}
+
+TEST(BoundCollection, AMillionElementsTakeAMoment) {
+  for (const char* type_name : {"set<int>", "frozen<list<frozen<set<int>>>>"}) {
+    Bytes value;
+    constexpr int32_t kCount = 1'000'000;
+    append_be(value, kCount);
+    for (int32_t i = kCount; i > 0; --i) {
+      append_be(value, int32_t{4});
+      append_be(value, i);
+    }
+    const bool is_inside = std::string_view(type_name).starts_with("frozen");
+    if (is_inside) {
+      Bytes list;
+      append_be(list, int32_t{1});
+      append_be(list, static_cast<int32_t>(value.size()));
+      value = list + value;
+    }
+    auto type = types::parse_cql(type_name, "ks", [](std::string_view, std::string_view) { return UserTypePtr(); });
+    Arena arena;
+    const std::clock_t began = std::clock();
+    auto bound = bound_collection(**type, value, arena);
+    EXPECT_LT(std::clock() - began, 30 * CLOCKS_PER_SEC) << type_name;
+    ASSERT_TRUE(bound.ok());
+    EXPECT_EQ(to_hex(bound->substr(is_inside ? 8 : 0, 20)), "000f424000000004000000010000000400000002");
+    EXPECT_EQ(bound->size(), value.size());
+  }
 }
 
 TEST(BoundCollection, WhatIsNone) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -32,25 +33,42 @@ bool may_change(const Type& type) {
 
 Bytes rewritten(const Type& type, BytesView value, bool outermost);
 
-// Keys in order, `stride` elements for each. Equal keys are one: at the top those that compare as equal, inside those of
-// the same bytes. The first key and the last value of them stay.
-Elements in_order(const Type& key, Elements elements, size_t stride, bool outermost) {
+// Where entries begin, `stride` elements for each.
+std::vector<size_t> all_entries(const Elements& elements, size_t stride) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < elements.size(); i += stride) all.push_back(i);
+  return all;
+}
+
+// The entries without those whose key has the bytes of an earlier one, which takes their value.
+std::vector<size_t> entries_of_other_bytes(Elements& elements, size_t stride) {
+  absl::flat_hash_map<BytesView, size_t> first;
   std::vector<size_t> kept;
   for (size_t i = 0; i < elements.size(); i += stride) {
-    auto same = std::find_if(kept.begin(), kept.end(), [&](size_t other) {
-      return outermost ? key.compare(elements[other], elements[i]) == 0 : elements[other] == elements[i];
-    });
-    if (same == kept.end()) {
+    auto [same, is_first] = first.try_emplace(elements[i], i);
+    if (is_first) {
       kept.push_back(i);
     } else if (stride == 2) {
-      elements[*same + 1] = std::move(elements[i + 1]);
+      elements[same->second + 1] = std::move(elements[i + 1]);
     }
   }
+  return kept;
+}
+
+// Keys in order, `stride` elements for each. Equal keys are one: at the top those that compare as equal, inside those of
+// the same bytes. The first key and the last value of them stay. A client chooses the elements: no step is quadratic.
+Elements in_order(const Type& key, Elements elements, size_t stride, bool outermost) {
+  std::vector<size_t> kept = outermost ? all_entries(elements, stride) : entries_of_other_bytes(elements, stride);
   std::stable_sort(kept.begin(), kept.end(),
                    [&](size_t a, size_t b) { return key.compare(elements[a], elements[b]) < 0; });
   Elements sorted;
   for (size_t i : kept) {
-    for (size_t k = 0; k < stride; ++k) sorted.push_back(std::move(elements[i + k]));
+    const bool is_same = outermost && !sorted.empty() && key.compare(sorted[sorted.size() - stride], elements[i]) == 0;
+    if (!is_same) {
+      for (size_t k = 0; k < stride; ++k) sorted.push_back(std::move(elements[i + k]));
+    } else if (stride == 2) {
+      sorted.back() = std::move(elements[i + 1]);
+    }
   }
   return sorted;
 }
