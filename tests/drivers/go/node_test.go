@@ -14,6 +14,8 @@ import (
 )
 
 var host = os.Getenv("SCENARIO_HOST")
+var nodes = strings.Split(os.Getenv("SCENARIO_NODES"), ",")
+var replicas = os.Getenv("SCENARIO_REPLICAS")
 
 // Has the node stopped, killed, started or restarted; "secured": the address of one with passwords.
 func control(t *testing.T, command string) string {
@@ -40,6 +42,9 @@ func config(version int) *gocql.ClusterConfig {
 	cluster.ProtoVersion = version
 	cluster.Keyspace = "scenario"
 	cluster.Consistency = gocql.One
+	if replicas != "1" {
+		cluster.Consistency = gocql.Quorum
+	}
 	cluster.Timeout = 30 * time.Second
 	cluster.ConnectTimeout = 20 * time.Second
 	cluster.MaxWaitSchemaAgreement = 30 * time.Second

@@ -5,6 +5,8 @@ const net = require('node:net');
 const cassandra = require('cassandra-driver');
 
 const host = process.env.SCENARIO_HOST;
+const replicas = process.env.SCENARIO_REPLICAS;
+const { consistencies } = cassandra.types;
 const controlled = Boolean(process.env.SCENARIO_CONTROL); // it can be restarted
 const open = []; // clients to shut down at the end
 
@@ -28,6 +30,7 @@ function control(command) {
 function client(options = {}) {
   const made = new cassandra.Client({
     contactPoints: [host], localDataCenter: 'datacenter1', keyspace: 'scenario',
+    queryOptions: { consistency: replicas === '1' ? consistencies.localOne : consistencies.quorum },
     socketOptions: { readTimeout: 30000, connectTimeout: 20000 }, protocolOptions: { maxSchemaAgreementWaitSeconds: 30 },
     policies: { reconnection: new cassandra.policies.reconnection.ConstantReconnectionPolicy(100) }, ...options,
   });
@@ -53,4 +56,4 @@ async function eventually(attempt) {
   }
 }
 
-module.exports = { host, controlled, control, client, createSchema, leave, eventually };
+module.exports = { host, replicas, controlled, control, client, createSchema, leave, eventually };

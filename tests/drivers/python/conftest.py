@@ -6,11 +6,16 @@ import socket
 import time
 
 import pytest
+from cassandra import ConsistencyLevel
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.policies import ConstantReconnectionPolicy, RoundRobinPolicy
 
 HOST = os.environ["SCENARIO_HOST"]
+NODES = os.environ["SCENARIO_NODES"].split(",")
 PROTOCOLS = [3, 4, 5]
+REPLICAS = int(os.environ["SCENARIO_REPLICAS"])
+one_replica = pytest.mark.skipif(REPLICAS > 1, reason="the errors of a keyspace with one replica")
+LEVEL = ConsistencyLevel.LOCAL_ONE if REPLICAS == 1 else ConsistencyLevel.QUORUM
 
 
 def control(command):
@@ -35,7 +40,7 @@ def eventually(condition, seconds=10):
 
 
 def cluster(**options):
-    profile = ExecutionProfile(RoundRobinPolicy(), request_timeout=30)
+    profile = ExecutionProfile(RoundRobinPolicy(), consistency_level=LEVEL, request_timeout=30)
     options.setdefault("execution_profiles", {EXEC_PROFILE_DEFAULT: profile})
     defaults = {"protocol_version": 5, "reconnection_policy": ConstantReconnectionPolicy(0.1), "connect_timeout": 30,
                 "idle_heartbeat_interval": 1, "schema_event_refresh_window": 0}

@@ -9,6 +9,8 @@ from cassandra.concurrent import execute_concurrent_with_args
 from cassandra.protocol import ConfigurationException, SyntaxException
 from cassandra.query import BatchStatement, BatchType, SimpleStatement, UNSET_VALUE
 
+from conftest import one_replica
+
 
 def test_prepared_values_by_position_and_name(session, table):
     name = table("k int, c int, v text, PRIMARY KEY (k, c)")
@@ -117,6 +119,7 @@ def test_errors_are_what_they_are(session):
         session.execute("GRANT SELECT ON ALL KEYSPACES TO nobody")
 
 
+@one_replica
 @pytest.mark.parametrize("level, required", [(ConsistencyLevel.TWO, 2), (ConsistencyLevel.THREE, 3)])
 def test_unavailable(session, level, required):
     for text in ("INSERT INTO pairs (k, a) VALUES (1, 1)", "SELECT * FROM pairs"):
@@ -134,6 +137,7 @@ def test_function_failure(session, table):
         session.execute(f"SELECT k / 0 FROM {name}")
 
 
+@one_replica
 def test_read_failure(session):
     version = session.cluster.protocol_version
     remove = session.prepare("UPDATE sparse SET m = m - ? WHERE k = 1")

@@ -19,6 +19,10 @@ pub fn host() -> String {
     std::env::var("SCENARIO_HOST").unwrap()
 }
 
+pub fn replicas() -> usize {
+    std::env::var("SCENARIO_REPLICAS").unwrap().parse().unwrap()
+}
+
 /// Has the node stopped, killed, started or restarted; "secured" and "sharded": the address of a node beside it.
 pub fn control(command: &str) -> String {
     let mut connection = TcpStream::connect(std::env::var("SCENARIO_CONTROL").unwrap()).unwrap();
@@ -30,7 +34,7 @@ pub fn control(command: &str) -> String {
 
 pub fn profile() -> ExecutionProfileBuilder {
     ExecutionProfile::builder()
-        .consistency(Consistency::One)
+        .consistency(if replicas() == 1 { Consistency::One } else { Consistency::Quorum })
         .request_timeout(Some(Duration::from_secs(30)))
         .retry_policy(Arc::new(FallthroughRetryPolicy::new()))
 }

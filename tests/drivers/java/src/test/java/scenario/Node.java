@@ -21,6 +21,7 @@ import java.util.function.UnaryOperator;
 /** The node of the scenario, started and controlled by ../support/with_node.py. */
 final class Node {
   static final String HOST = System.getenv("SCENARIO_HOST");
+  static final String REPLICAS = System.getenv("SCENARIO_REPLICAS");
 
   /** Has it stopped, killed, started or restarted; "secured": the address of one with passwords. */
   static String control(String command) throws Exception {
@@ -37,6 +38,7 @@ final class Node {
 
   static CqlSessionBuilder builder(String host, UnaryOperator<ProgrammaticDriverConfigLoaderBuilder> options) {
     ProgrammaticDriverConfigLoaderBuilder config = DriverConfigLoader.programmaticBuilder()
+        .withString(REQUEST_CONSISTENCY, REPLICAS.equals("1") ? "LOCAL_ONE" : "QUORUM")
         .withDuration(REQUEST_TIMEOUT, Duration.ofSeconds(30))
         .withDuration(CONNECTION_INIT_QUERY_TIMEOUT, Duration.ofSeconds(20))
         .withDuration(CONTROL_CONNECTION_TIMEOUT, Duration.ofSeconds(20))
