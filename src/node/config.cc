@@ -17,6 +17,7 @@
 #include "node/config_values.h"
 #include "node/options.h"
 #include "runtime/disk.h"
+#include "storage/compaction/strategy/options.h"
 
 namespace cassandra_like {
 namespace {
@@ -355,10 +356,13 @@ class Parser {
 
   Status check_default_compaction() const {
     if (config_.default_compaction.class_name.empty()) return {};
-    const Result<StringPairs> options = parse_compaction(cql_options(config_).default_compaction);
-    const Status status = options.ok() ? validate_compaction(*options) : options.error();
-    if (status.ok()) return {};
-    return fail("default_compaction", status.error().message() + ": write what CREATE TABLE takes for compaction");
+    auto refuse = [this](const Error& error) {
+      return fail("default_compaction", error.message() + ": write what CREATE TABLE takes for compaction");
+    };
+    const Result<StringPairs> map = normal_compaction(cql_options(config_).default_compaction);
+    if (!map.ok()) return refuse(map.error());
+    const Result<CompactionOptions> options = parse_compaction_options(*map);
+    return options.ok() ? Status() : refuse(options.error());
   }
 
   Status check_tokens() {

@@ -1,11 +1,12 @@
 #include "cql/schema/table_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/java_numbers.h"
 #include "model/values.h"
+#include "storage/compaction/strategy/options.h"
 
 namespace cassandra_like {
 namespace {
@@ -206,7 +207,7 @@ Result<TableParams> apply_table_options(const ast::Properties& properties, const
   set.real("bloom_filter_fp_chance", params.bloom_filter_fp_chance);
   set.map("caching", params.caching, parse_caching);
   set.text("comment", params.comment);
-  set.map("compaction", params.compaction, parse_compaction);
+  set.map("compaction", params.compaction, normal_compaction);
   set.map("compression", params.compression, parse_compression);
   set.memtable(options);
   set.integer("default_time_to_live", params.default_time_to_live);
@@ -270,7 +271,7 @@ Status check_table_options(const ast::Properties& properties, const CqlOptions& 
 }
 
 Status validate_table_params(const TableParams& p) {
-  TRY(validate_compaction(p.compaction));
+  if (auto compaction = parse_compaction_options(p.compaction); !compaction.ok()) return compaction.error();
   TRY(validate_compression(p.compression));
   if (!(p.bloom_filter_fp_chance > kMinBloomFilterFpChance && p.bloom_filter_fp_chance <= 1)) {
     return out_of_bounds("bloom_filter_fp_chance",
@@ -359,40 +360,6 @@ Result<std::string> parse_speculative_retry(const std::string& text) {
     return std::to_string(static_cast<int32_t>(std::min(*millis, 2147483647.0))) + "ms";
   }
   return invalid_retry(text);
-}
-
-// --- Numbers ---
-
-std::optional<int64_t> parse_java_long(std::string_view text) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return std::nullopt;
-  }
-  int64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<int32_t> parse_java_int(std::string_view text) {
-  auto value = parse_java_long(text);
-  if (!value || *value < INT32_MIN || *value > INT32_MAX) return std::nullopt;
-  return static_cast<int32_t>(*value);
-}
-
-std::optional<double> parse_java_double(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text == "NaN") return NAN;
-  if (text == "Infinity") return negative ? -HUGE_VAL : HUGE_VAL;
-  if (!text.empty() && std::string_view("dDfF").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  if (text.empty() || std::string_view(".0123456789").find(text[0]) == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
-  return negative ? -value : value;
 }
 
 }  // namespace cassandra_like

@@ -56,16 +56,9 @@ Status validate_table_params(const TableParams& params);
 Result<std::optional<Uuid>> table_id_option(const ast::Properties& properties);
 
 // Each from the property's map, or from what a policy is written as, to the normal form.
-Result<StringPairs> parse_compaction(const StringPairs& map);   // table_options_compaction.cc
-Status validate_compaction(const StringPairs& compaction);      // table_options_compaction.cc
 Result<StringPairs> parse_compression(const StringPairs& map);  // table_options_compression.cc
 Status validate_compression(const StringPairs& compression);    // table_options_compression.cc
 Result<StringPairs> parse_caching(const StringPairs& map);
 Result<std::string> parse_speculative_retry(const std::string& text);
-
-// Numbers as Java's parseLong and parseDouble read them.
-std::optional<int64_t> parse_java_long(std::string_view text);
-std::optional<int32_t> parse_java_int(std::string_view text);
-std::optional<double> parse_java_double(std::string_view text);
 
 }  // namespace cassandra_like

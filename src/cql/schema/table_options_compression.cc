@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/java_numbers.h"
 #include "cql/schema/table_options.h"
 #include "model/values.h"
 

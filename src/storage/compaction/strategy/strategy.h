@@ -65,8 +65,8 @@ struct CompactionView {
   double flush_bytes = 0;  // what flushes of this table on this shard wrote lately, on disk; 0: none yet
 };
 
-// A strategy's memory of one group from call to call: a plain value that the caller keeps, empty at first and
-// after a restart.
+// A strategy's memory of one group from call to call: a plain value that the caller keeps, empty at first and after a
+// restart.
 struct CompactionState {
   static constexpr size_t kLevels = 9;
   struct Key {
@@ -75,11 +75,12 @@ struct CompactionState {
   };
 
   bool begun = false;
-  int64_t last_expired_check_millis = 0;                                   // UCS, TWCS
-  int64_t highest_window_millis = 0;                                       // TWCS
-  uint64_t random = 0x9E3779B97F4A7C15;                                    // UCS: which of several equal buckets
-  std::array<std::optional<std::pair<Key, Key>>, kLevels> last_compacted;  // LCS: first and last key
-  std::array<uint32_t, kLevels> rounds_without{};                          // LCS: since a level was compacted
+  int64_t last_expired_check_millis = 0;                   // UCS, TWCS
+  int64_t highest_window_millis = 0;                       // TWCS
+  int64_t flush_bytes = 0;                                 // UCS: that levels are made for
+  uint64_t random = 0x9E3779B97F4A7C15;                    // UCS: which of several equal buckets
+  std::array<std::optional<Key>, kLevels> last_compacted;  // LCS: where the last compaction of each level ended
+  std::array<uint32_t, kLevels> rounds_without{};          // LCS: since a level was compacted
 };
 
 // How a task cuts its outputs.
@@ -108,8 +109,9 @@ struct CompactionTask {
   Kind kind = Kind::kCompaction;
   std::vector<uint64_t> inputs;  // candidates' ids
   OutputLimits limits;
-  // Whether inputs may be left out where disk space is short (without_largest()).
-  bool may_shrink = true;
+  // Which inputs may be left out where disk space is short (without_largest()).
+  enum class Shrink : uint8_t { kNever, kLargest, kLargestOfLevel0 };
+  Shrink shrink = Shrink::kLargest;
 };
 
 class CompactionStrategy {
