@@ -10,7 +10,7 @@ struct KeyBounds {
   DecoratedKey first, last;
 };
 
-// What the candidates cover, as few bounds as possible, ascending.
+// The places that the candidates cover, in as few bounds as possible, ascending.
 std::vector<KeyBounds> covered_bounds(Candidates candidates) {
   std::sort(candidates.begin(), candidates.end(),
             [](const CompactionCandidate* a, const CompactionCandidate* b) { return a->first < b->first; });
@@ -59,12 +59,17 @@ uint64_t partitions_covered(const CompactionCandidate& candidate, const Candidat
 
 }  // namespace
 
-Candidates pickable(const CompactionView& view) {
+Candidates free_candidates(const CompactionView& view) {
   Candidates result;
   for (const CompactionCandidate& candidate : view.sstables) {
-    const bool may = !candidate.busy && !candidate.suspect && !candidate.shared;
-    if (may && candidate.group == view.group) result.push_back(&candidate);
+    if (!candidate.busy && !candidate.shared && candidate.group == view.group) result.push_back(&candidate);
   }
+  return result;
+}
+
+Candidates pickable(const CompactionView& view) {
+  Candidates result = free_candidates(view);
+  std::erase_if(result, [](const CompactionCandidate* candidate) { return candidate->suspect; });
   return result;
 }
 

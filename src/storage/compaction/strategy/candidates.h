@@ -12,6 +12,8 @@ using Candidates = std::vector<const CompactionCandidate*>;
 
 // The candidates of the view's group that a task may have as inputs, in the order of the view.
 Candidates pickable(const CompactionView& view);
+// The same with damaged ones.
+Candidates free_candidates(const CompactionView& view);
 std::vector<uint64_t> ids_of(const Candidates& candidates);
 uint64_t data_bytes_of(const Candidates& candidates);
 // The ones that the ids name, in the order of the view.

@@ -1,6 +1,7 @@
 #include "storage/compaction/strategy/options.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -422,6 +423,23 @@ Status read_unified(OptionMap& map, UnifiedOptions& options) {
   return read_growth(map, options.sstable_growth);
 }
 
+// --- What is left ---
+
+// The names in the order of a java.util.HashMap that was made for so many entries.
+Error not_understood(std::string_view strategy, const StringPairs& rest, size_t entries) {
+  const uint32_t buckets = std::bit_ceil(static_cast<uint32_t>(static_cast<float>(entries) / 0.75F + 1));
+  std::vector<std::pair<uint32_t, std::string_view>> names;
+  for (const auto& [name, value] : rest) {
+    uint32_t hash = 0;
+    for (char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
+    names.emplace_back((hash ^ hash >> 16) % buckets, name);
+  }
+  std::stable_sort(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text;
+  for (const auto& [bucket, name] : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return bad_option("Properties specified [" + text + "] are not understood by " + std::string(strategy));
+}
+
 // --- Thresholds ---
 
 Status read_threshold(const StringPairs& compaction, const char* name, int32_t& into) {
@@ -507,13 +525,14 @@ Result<CompactionOptions> parse_compaction_options(const StringPairs& compaction
   CompactionOptions options;
   OptionMap map(compaction);
   TRY(read_common_options(map, options));
+  const size_t after_common = map.rest().size();
   TRY(read_strategy_options(name, map, options));
   options.tombstone_compactions =
       options.strategy != CompactionOptions::Strategy::kTimeWindow || wants_tombstone_compactions(compaction);
   if (!map.rest().empty()) {
-    std::string names;
-    for (const auto& [option, value] : map.rest()) names += (names.empty() ? "" : ", ") + option;
-    return bad_option("Properties specified [" + names + "] are not understood by " + std::string(name));
+    // Cassandra's map of what is left has room for the options that it was copied from.
+    const bool copies_late = options.strategy == CompactionOptions::Strategy::kUnified;
+    return not_understood(name, map.rest(), copies_late ? after_common : compaction.size() - 1);
   }
   TRY(read_thresholds(compaction, options));
   return options;

@@ -30,8 +30,8 @@ namespace cassandra_like {
 struct CompactionCandidate {
   uint64_t id = 0;     // the caller's name for it: unique, and larger for an SSTable with a later id
   uint32_t group = 0;  // see above
-  // Never picked: an input of a running task; an SSTable whose data is damaged; one that other shards share or that
-  // is set aside. Each still counts where data may overlap.
+  // Never picked: an input of a running task; an SSTable whose data is damaged (unless it has expired and goes unread);
+  // one that other shards share or that is set aside. Each still counts where data may overlap.
   bool busy = false;
   bool suspect = false;
   bool shared = false;

@@ -92,7 +92,8 @@ std::optional<CompactionTask> TimeWindowCompaction::next(const CompactionView& v
   Candidates expired;
   if (view.now_millis - state.last_expired_check_millis > options_.time_window.expired_check_millis) {
     state.last_expired_check_millis = view.now_millis;
-    expired = fully_expired(view, candidates, options_);
+    // A damaged SSTable, too: it goes unread.
+    expired = fully_expired(view, free_candidates(view), options_);
     remove_from(candidates, expired);
   }
   const Windows windows = windows_of(candidates, options_.time_window);

@@ -47,7 +47,7 @@ double combined_density(const Candidates& inputs, const OwnedRanges& ranges) {
   return static_cast<double>(data_bytes_of(inputs)) / sane_coverage(ranges.spanned(first, last));
 }
 
-// What flushes write, in whole megabytes. The figure is kept until it is wrong by half: levels must not move about.
+// The size of a flush in whole megabytes. The figure is kept until it is wrong by half: levels must not move about.
 int64_t flush_bytes(const CompactionView& view, const UnifiedOptions& options, int64_t& kept) {
   if (options.flush_size_override > 0) return options.flush_size_override;
   const double seen = view.flush_bytes;
@@ -119,7 +119,7 @@ Bucket make_bucket(const std::vector<Candidates>& sections, SectionRun run) {
   return bucket;
 }
 
-// As many as bring the result to a level that it would have reached had compaction kept up.
+// So many as bring the result to a level that it would have reached had compaction kept up.
 size_t late_pick_size(const UnifiedOptions& options, size_t level, size_t overlap, size_t most) {
   const size_t limit = std::min(most, overlap);
   size_t size = 0, step = static_cast<size_t>(fan_factor(options, level));
