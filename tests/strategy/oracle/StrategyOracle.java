@@ -602,6 +602,49 @@ public class StrategyOracle
         play(w, r, strange ? 1 : n % 5 == 0 ? 60 : 12, styles, size / 4, size * 2, 1);
     }
 
+    // Level 1 gives one SSTable after the other while level 3 rests.
+    static void starved(int n) throws Exception
+    {
+        Random r = new Random(5000 + n);
+        World w = new World("lcsstarved" + n, "class=" + PACKAGE + "LeveledCompactionStrategy;sstable_size_in_mb=1;fanout_size=2", WHOLE, 0,
+                            START_MILLIS / 1000 - 864000, Long.MAX_VALUE);
+        long step = Long.divideUnsigned(-1L, 50);
+        for (int i = 0; i < 80; i++)
+        {
+            Table t = random(r, w, new int[] { 0 }, 1e6, 1.05e6);
+            long part = i < 50 ? i : (i - 50) * 3 / 2 + r.nextInt(2);
+            t.level = i < 50 ? 1 : 3;
+            t.first = Long.MIN_VALUE + 1 + part * step + (i < 50 ? 0 : 1000 + i);
+            t.last = t.first + (i < 50 ? step - 1 : i % 5 == 0 ? 0 : step / 2);
+            t.bytes = i < 50 ? t.bytes : t.bytes / 8;
+            w.add(t);
+        }
+        w.strategy.startup();
+        for (int i = 0; i < 45; i++)
+        {
+            List<Integer> ids = w.pick();
+            if (ids == null) break;
+            for (int id : ids) w.setBusy(id, true);
+        }
+    }
+
+    // An SSTable with tombstones, which others overlap in part.
+    static void droppable(int n) throws Exception
+    {
+        Random r = new Random(6000 + n);
+        World w = new World("stcsdroppable" + n, "class=" + PACKAGE + "SizeTieredCompactionStrategy;min_sstable_size=0", WHOLE, 0,
+                            START_MILLIS / 1000 - 864000, Long.MAX_VALUE);
+        for (int i = 0; i < 3; i++)
+        {
+            Table t = random(r, w, i == 0 ? new int[] { 0 } : n % 3 == 0 ? new int[] { 3 } : new int[] { 2 }, 1e6, 1e10);
+            t.maxLdt = Cell.NO_DELETION_TIME;
+            t.droppable = i == 0 ? 0.2 + r.nextInt(600000) / 1e6 : 0;
+            t.created = START_MILLIS - 86400000L * (1 + r.nextInt(3)) - 1;
+            w.add(t);
+        }
+        w.pick();
+    }
+
     static void unified(int n) throws Exception
     {
         Random r = new Random(4000 + n);
@@ -808,6 +851,8 @@ public class StrategyOracle
         for (int n = 0; n < 30; n++) timeWindow(n);
         for (int n = 0; n < 42; n++) leveled(n);
         for (int n = 0; n < 60; n++) unified(n);
+        for (int n = 0; n < 2; n++) starved(n);
+        for (int n = 0; n < 23; n++) droppable(n);
         out.close();
         System.exit(0);
     }
