@@ -3,10 +3,17 @@
 # not there. They start together, because none of them has data to stream: with auto_bootstrap: false, and with tokens that share
 # the ring evenly.
 
-tokens_of() { # of node $1 of $2, 16 of them
-  python3 -c "
-n, count, each = int('$1'), int('$2'), 16
-print(', '.join(str(-2**63 + 1 + ((k * count + n - 1) * 2**64) // (count * each)) for k in range(each)))"
+tokens_of() { # of node $1 of $2, 16 of them: token i of m is -2^63 + 1 + i * 2^64 / m, in 64 bits that wrap
+  local n=$1 count=$2 each=16 k i m high rest tokens=()
+  m=$((count * each))
+  for ((k = 0; k < each; k++)); do
+    i=$((k * count + n - 1))
+    high=$(((i << 32) / m))
+    rest=$(((i << 32) % m))
+    tokens+=($(((high << 32) + (rest << 32) / m + (1 << 63) + 1)))
+  done
+  local IFS=,
+  echo "${tokens[*]}" | sed 's/,/, /g'
 }
 
 write_config() { # FILE CONFIG NODE COUNT ADDRESS SEED FOLDER
