@@ -7,7 +7,7 @@ import time
 from node import answers
 
 MOST_AT_ONCE = 2
-STOPPED_WHILE_STARTING = 128 + signal.SIGTERM
+STOPPED_WHILE_STARTING = (-signal.SIGTERM, 128 + signal.SIGTERM)  # before and after the node took charge of the signal
 
 
 class Fault:
@@ -68,7 +68,7 @@ class Stop(Fault):
             return None
         serves = answers(self.node.address, 9042)
         code = self.node.stop()
-        if code != 0 and (serves or code != STOPPED_WHILE_STARTING):
+        if code != 0 and (serves or code not in STOPPED_WHILE_STARTING):
             self.world.problems.append(f"node {self.node.number} ended with {code} after SIGTERM")
         return f"node {self.node.number}"
 
