@@ -385,7 +385,7 @@ TEST(ReplicatedRead, OfARangeAsksForAsManyPartsAtOnceAsItExpectsToNeed) {
   cluster.world().run_for(6s);
   EXPECT_EQ(asked_at_once(10), 1);
   EXPECT_EQ(asked_at_once(50),
-            5);  // 26 partitions with two cells of three columns: 17.3 rows, of which a tenth may lack
+            4);  // 26 partitions with two cells of three columns: 17.3 rows, of which a tenth may lack
 }
 
 TEST(ReplicatedRead, OfARangeOfLargeRowsReadsAheadAPartOfThem) {
