@@ -32,7 +32,7 @@
 namespace cassandra_like {
 namespace {
 
-// What the coordinator did.
+// Calls that the coordinator made.
 struct Traffic {
   uint64_t sends = 0, wake_ups = 0;
 };
@@ -326,7 +326,7 @@ class Cluster {
   uint64_t running_ = 0;
 };
 
-// Of this program with so many writes, all threads together.
+// This program has so many with so many writes, all threads together.
 uint64_t count_instructions(const std::string& self, uint64_t replicas, uint64_t clients, uint64_t writes) {
   const std::string out =
       (std::filesystem::temp_directory_path() / fmt::format("replication_bench_{}.callgrind", ::getpid())).string();
