@@ -280,6 +280,7 @@ class Cluster {
     };
     auto changed = co_await replica.schema().change(add);
     if (!changed.ok()) co_return std::move(changed.error());
+    self->table_ = replica.schema().current()->table("b", "kv");
     std::vector<Endpoint> endpoints(self->nodes_);
     for (size_t i = 0; i < self->nodes_; ++i) {
       self->peers_.push_back(self->make_peer(i, i > 0));
@@ -316,7 +317,7 @@ class Cluster {
 
   const size_t nodes_;
   const std::filesystem::path path_;
-  const TablePtr table_ = make_table();
+  TablePtr table_ = make_table();  // the schema's, once that has it
   std::unique_ptr<LinuxRuntime> real_;
   std::unique_ptr<PipeRuntime> runtime_;
   std::unique_ptr<ShardedReplica> replicas_;
