@@ -9,7 +9,7 @@
 // the kernel, and so is the receive of each wake-up; the streams of this program only count them. Messages, sends and
 // wake-ups are those of the coordinator; the rest is the sum of all nodes.
 //
-// replication_copies is the same program with a memcpy of its own. A copy of so many bytes as the serialized mutation has, or
+// replication_copies is the same program with a memcpy and a memmove of its own. A copy of so many bytes as the serialized mutation has, or
 // more, is one of the mutation. Values that are copied one by one are serialized, or go to the memtable.
 #include <chrono>
 #include <cstdio>
@@ -394,13 +394,15 @@ int run(int argc, char** argv) {
 #ifdef COUNT_COPIES
 namespace {
 
-void* copy_and_count(void* to, const void* from, size_t size) {
+void count_copy(size_t size) {
   using cassandra_like::copies;
   copies.values += size == cassandra_like::kValueBytes;
-  if (size >= copies.mutation_bytes) {
-    ++copies.mutations;
-    copies.mutation_copies_bytes += size;
-  }
+  if (size < copies.mutation_bytes) return;
+  ++copies.mutations;
+  copies.mutation_copies_bytes += size;
+}
+
+void* copy_forward(void* to, const void* from, size_t size) {
   void* const out = to;
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
   return out;
@@ -408,7 +410,18 @@ void* copy_and_count(void* to, const void* from, size_t size) {
 
 }  // namespace
 
-extern "C" void* memcpy(void* to, const void* from, size_t size) { return copy_and_count(to, from, size); }
+extern "C" void* memcpy(void* to, const void* from, size_t size) {
+  count_copy(size);
+  return copy_forward(to, from, size);
+}
+extern "C" void* memmove(void* to, const void* from, size_t size) {
+  count_copy(size);
+  auto* const end = static_cast<volatile char*>(to) + size;
+  const auto* const source = static_cast<const volatile char*>(from);
+  if (to <= from || source + size <= to) return copy_forward(to, from, size);
+  for (size_t i = 1; i <= size; ++i) end[-static_cast<ptrdiff_t>(i)] = source[size - i];
+  return to;
+}
 #endif
 
 int main(int argc, char** argv) { return cassandra_like::run(argc, argv); }
