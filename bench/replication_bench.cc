@@ -2,14 +2,22 @@
 // the messages of all nodes, without sockets. All nodes are in one thread; the others answer a mutation and do not apply it.
 //
 //   replication_bench [REPLICAS [CLIENTS [WRITES]]]          3 replicas, 16 clients that write in turn, 100,000 writes
+//   replication_bench --instructions [REPLICAS [CLIENTS]]    of a write, counted by callgrind (valgrind has to be installed)
+//   replication_copies [REPLICAS [CLIENTS [WRITES]]]         how often the mutation's bytes are copied
 //
-// Prints nanoseconds, heap allocations, messages and sends of a write at QUORUM. For instructions, run it below
-// `valgrind --tool=callgrind` with two numbers of writes: the difference is that of the writes.
+// Prints what a write at QUORUM costs: nanoseconds, heap allocations, messages, sends and wake-ups. A send is a call of
+// the kernel, and so is the receive of each wake-up; the streams of this program only count them. Messages, sends and
+// wake-ups are those of the coordinator; the rest is the sum of all nodes.
+//
+// replication_copies is the same program with a memcpy and a memmove of its own. A copy of so many bytes as the serialized mutation has, or
+// more, is one of the mutation. Values that are copied one by one are serialized, or go to the memtable.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -24,13 +32,26 @@
 namespace cassandra_like {
 namespace {
 
-uint64_t sends = 0;
+// Calls that the coordinator made.
+struct Traffic {
+  uint64_t sends = 0, wake_ups = 0;
+};
+Traffic traffic;
+
+constexpr size_t kValueBytes = 34;
+
+// Counted by replication_copies.
+struct Copies {
+  size_t mutation_bytes = std::numeric_limits<size_t>::max();
+  uint64_t values = 0, mutations = 0, mutation_copies_bytes = 0;
+};
+Copies copies;
 
 // One end of a stream to another node of this thread.
 class PipeEnd final : public Connection, PostedWork {
  public:
-  PipeEnd(Executor& executor, SocketAddress local, SocketAddress remote)
-      : executor_(executor), local_(std::move(local)), remote_(std::move(remote)) {}
+  PipeEnd(Executor& executor, SocketAddress local, SocketAddress remote, bool is_coordinators)
+      : executor_(executor), local_(std::move(local)), remote_(std::move(remote)), is_coordinators_(is_coordinators) {}
   void join(PipeEnd& other) { other_ = &other; }
   void set(std::shared_ptr<ConnectionHandler> handler) { handler_ = std::move(handler); }
 
@@ -51,12 +72,13 @@ class PipeEnd final : public Connection, PostedWork {
  private:
   void run() override {
     posted_ = false;
-    ++sends;
+    traffic.sends += is_coordinators_;
     std::swap(output_, in_flight_);
     other_->receive(in_flight_);
     in_flight_.clear();
   }
   void receive(BytesView data) {
+    traffic.wake_ups += is_coordinators_;
     if (!input_.empty()) {
       input_ += data;
       input_.erase(0, handler_->on_received(input_));
@@ -68,6 +90,7 @@ class PipeEnd final : public Connection, PostedWork {
 
   Executor& executor_;
   const SocketAddress local_, remote_;
+  const bool is_coordinators_;
   PipeEnd* other_ = nullptr;
   std::shared_ptr<ConnectionHandler> handler_;
   Bytes output_, in_flight_, input_;
@@ -88,8 +111,9 @@ class Pipes final : public Network {
     return std::unique_ptr<Listener>(std::make_unique<PipeListener>());
   }
   Task<Status> connect(SocketAddress address, Acceptor on_connected) override {
-    auto near = std::make_unique<PipeEnd>(executor_, SocketAddress{"127.0.0.1", 1}, address);
-    auto far = std::make_unique<PipeEnd>(executor_, address, SocketAddress{"127.0.0.1", 1});
+    const bool to_coordinator = address.host == "127.0.0.1";
+    auto near = std::make_unique<PipeEnd>(executor_, SocketAddress{"127.0.0.1", 1}, address, !to_coordinator);
+    auto far = std::make_unique<PipeEnd>(executor_, address, SocketAddress{"127.0.0.1", 1}, to_coordinator);
     near->join(*far);
     far->join(*near);
     far->set(acceptors_.at(address)(*far));
@@ -140,7 +164,7 @@ TablePtr make_table() {
 // One row, whose memory is used again for the next.
 class Insert {
  public:
-  explicit Insert(TablePtr table) : table_(std::move(table)), key_(10, '\0'), value_(34, 'x') {
+  explicit Insert(TablePtr table) : table_(std::move(table)), key_(10, '\0'), value_(kValueBytes, 'x') {
     for (const ColumnPtr& c : table_->regular_columns) cells_.push_back({c.get(), 1, kNoDeletionTime, 0, value_, {}});
   }
   const Mutation& make(uint64_t i) {
@@ -188,6 +212,19 @@ class Cluster {
       for (uint64_t c = 0; c < clients; ++c) spawn(loop(this, writes / clients, &done));
     });
     done.get_future().wait();
+  }
+
+  // Messages that the coordinator has sent and received.
+  uint64_t messages() {
+    uint64_t sum = 0;
+    wait([this, &sum] {
+      for (const PeerStatistics& peer : peers_[0].messenger->peers()) {
+        for (const PeerStatistics::Link& link : peer.links) sum += link.counters.sent;
+      }
+      for (const InboundStatistics& link : peers_[0].messenger->inbound()) sum += link.counters.received;
+      return Task<Status>(Status());
+    });
+    return sum;
   }
 
  private:
@@ -243,6 +280,7 @@ class Cluster {
     };
     auto changed = co_await replica.schema().change(add);
     if (!changed.ok()) co_return std::move(changed.error());
+    self->table_ = replica.schema().current()->table("b", "kv");
     std::vector<Endpoint> endpoints(self->nodes_);
     for (size_t i = 0; i < self->nodes_; ++i) {
       self->peers_.push_back(self->make_peer(i, i > 0));
@@ -279,7 +317,7 @@ class Cluster {
 
   const size_t nodes_;
   const std::filesystem::path path_;
-  const TablePtr table_ = make_table();
+  TablePtr table_ = make_table();  // the schema's, once that has it
   std::unique_ptr<LinuxRuntime> real_;
   std::unique_ptr<PipeRuntime> runtime_;
   std::unique_ptr<ShardedReplica> replicas_;
@@ -289,22 +327,101 @@ class Cluster {
   uint64_t running_ = 0;
 };
 
+// This program has so many with so many writes, all threads together.
+uint64_t count_instructions(const std::string& self, uint64_t replicas, uint64_t clients, uint64_t writes) {
+  const std::string out =
+      (std::filesystem::temp_directory_path() / fmt::format("replication_bench_{}.callgrind", ::getpid())).string();
+  const std::string command =
+      fmt::format("valgrind --tool=callgrind --callgrind-out-file={} {} {} {} {} >/dev/null 2>&1", out, self, replicas,
+                  clients, writes);
+  if (std::system(command.c_str()) != 0) {
+    std::fprintf(stderr, "valgrind failed: %s\n", command.c_str());
+    std::_Exit(1);
+  }
+  std::ifstream file(out);
+  uint64_t total = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("totals:")) total = std::stoull(line.substr(line.find(':') + 1));
+  }
+  std::filesystem::remove(out);
+  return total;
+}
+
 int run(int argc, char** argv) {
-  auto argument = [&](int i, uint64_t other) { return argc > i ? std::stoull(argv[i]) : other; };
+  const bool instructions = argc > 1 && std::string_view(argv[1]) == "--instructions";
+  auto argument = [&](int i, uint64_t other) {
+    return argc > i + instructions ? std::stoull(argv[i + instructions]) : other;
+  };
   const uint64_t replicas = argument(1, 3), clients = argument(2, 16), writes = argument(3, 100'000);
+  if (instructions) {
+    constexpr uint64_t kFew = 4'000, kMany = 12'000;  // and a quarter more, before what is measured
+    const uint64_t difference =
+        count_instructions(argv[0], replicas, clients, kMany) - count_instructions(argv[0], replicas, clients, kFew);
+    std::printf("%lu replicas, %lu clients: %lu instructions for a write at QUORUM, of all nodes\n", replicas, clients,
+                difference / (kMany + kMany / 4 - kFew - kFew / 4));
+    return 0;
+  }
   Cluster cluster(replicas);
   cluster.write(clients, writes / 4);
-  const uint64_t allocated = allocations(), sent = sends;
+  copies.mutation_bytes = SerializedMutation(Insert(make_table()).make(0)).view().size();
+  copies.values = copies.mutations = copies.mutation_copies_bytes = 0;
+  const uint64_t messages = cluster.messages();
+  const uint64_t allocated = allocations();
+  const Traffic before = traffic;
   const auto began = std::chrono::steady_clock::now();
   cluster.write(clients, writes);
   const auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began);
   const auto each = [writes](uint64_t count) { return static_cast<double>(count) / static_cast<double>(writes); };
-  std::printf("%lu replicas, %lu clients: %.0f ns, %.2f allocations, %.2f sends for a write at QUORUM\n", replicas,
-              clients, each(static_cast<uint64_t>(nanos.count())), each(allocations() - allocated), each(sends - sent));
+  const Copies copied = copies;
+  std::printf(
+      "%lu replicas, %lu clients: %.0f ns, %.2f allocations, %.2f messages, %.2f sends, %.2f wake-ups for a write\n",
+      replicas, clients, each(static_cast<uint64_t>(nanos.count())), each(allocations() - allocated),
+      each(cluster.messages() - messages), each(traffic.sends - before.sends),
+      each(traffic.wake_ups - before.wake_ups));
+#ifdef COUNT_COPIES
+  std::printf("a mutation of %zu bytes: %.2f copies, %.2f times its bytes; %.2f values were copied one by one\n",
+              copied.mutation_bytes, each(copied.mutations),
+              each(copied.mutation_copies_bytes) / static_cast<double>(copied.mutation_bytes), each(copied.values));
+#else
+  static_cast<void>(copied);
+#endif
   return 0;
 }
 
 }  // namespace
 }  // namespace cassandra_like
+
+#ifdef COUNT_COPIES
+namespace {
+
+void count_copy(size_t size) {
+  using cassandra_like::copies;
+  copies.values += size == cassandra_like::kValueBytes;
+  if (size < copies.mutation_bytes) return;
+  ++copies.mutations;
+  copies.mutation_copies_bytes += size;
+}
+
+void* copy_forward(void* to, const void* from, size_t size) {
+  void* const out = to;
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+  return out;
+}
+
+}  // namespace
+
+extern "C" void* memcpy(void* to, const void* from, size_t size) {
+  count_copy(size);
+  return copy_forward(to, from, size);
+}
+extern "C" void* memmove(void* to, const void* from, size_t size) {
+  count_copy(size);
+  auto* const end = static_cast<volatile char*>(to) + size;
+  const auto* const source = static_cast<const volatile char*>(from);
+  if (to <= from || source + size <= to) return copy_forward(to, from, size);
+  for (size_t i = 1; i <= size; ++i) end[-static_cast<ptrdiff_t>(i)] = source[size - i];
+  return to;
+}
+#endif
 
 int main(int argc, char** argv) { return cassandra_like::run(argc, argv); }

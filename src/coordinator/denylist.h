@@ -50,7 +50,7 @@ class Denylist {
   Denylist(const Denylist&) = delete;
   Denylist& operator=(const Denylist&) = delete;
 
-  // kInvalid, in Cassandra's words, for a request of a denied partition. What is passed is borrowed until the Task completes.
+  // kInvalid, in Cassandra's words, for a request of a denied partition. Arguments are borrowed until the Task completes.
   Task<Status> check(std::span<const Mutation> mutations);
   Task<Status> check(const ReadCommand& command);
 

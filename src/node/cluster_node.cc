@@ -663,10 +663,10 @@ Task<void> ClusterNodeImpl::close() {
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
   if (load_ != 0) home().cancel(std::exchange(load_, 0));
-  if (denylist_ != 0) home().cancel(std::exchange(denylist_, 0));
   admin_.reset();
   co_await stop_peers(false);
   co_await background_.close();
+  if (denylist_ != 0) home().cancel(std::exchange(denylist_, 0));
   co_await stop_coordinators();
   auto* self = this;
   auto destroy = [self](unsigned shard) { return destroy_on(self, shard); };

@@ -7,6 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Consistency kOne = Consistency::kOne;
+
 // A client that counts what reaches it, and may go away while it is given rows.
 class Client : public RowSink {
  public:
@@ -47,22 +49,43 @@ TEST(AbandonedRead, OfSilentReplicasEndsAtOnce) {
   EXPECT_EQ(statistics.read_micros.count() + statistics.range_micros.count(), 0u);
 }
 
-TEST(AbandonedRead, AsksNoMoreParts) {
+TEST(AbandonedRead, AsksForNoMorePartsOfARange) {
   ReadCluster cluster(6, 1);
-  for (const char* key : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
-    for (size_t i = 0; i < 6; ++i) cluster.put({i}, cluster.row(key, "x"));
-  }
-  Client client;
-  client.leaves_after = 1;
+  cluster.put({1}, cluster.row(cluster.key_of(1), "x"));
   ReadCommand command = cluster.command({});
-  command.abandonment = &client.abandonment;
-  command.limits.rows = 100;
-  auto read = cluster.run<Result<ReadStatistics>>(
-      0, [&] { return cluster.node(0).coordinator().read(command, Consistency::kTwo, client); });
+  const TokenRing& ring = *cluster.node(0).replica().topology().current()->ring();
+  command.range->start = RingPosition::after(ring.entries()[0].token);  // node 1 has what follows
+  auto read_for = [&](Client& client) {
+    command.abandonment = &client.abandonment;
+    const int before = cluster.asked();
+    const auto read = cluster.run<Result<ReadStatistics>>(
+        0, [&] { return cluster.node(0).coordinator().read(command, kOne, client); });
+    EXPECT_EQ(read.ok(), !client.abandonment.is_set());
+    cluster.world().run_for(20s);
+    return cluster.asked() - before;
+  };
+  Client stays;
+  EXPECT_EQ(read_for(stays), 5);
+  Client leaves;
+  leaves.leaves_after = 1;
+  EXPECT_EQ(read_for(leaves), 1);
+}
+
+TEST(AbandonedRead, AsksForNoMoreRowsOfAPartition) {
+  ReadCluster cluster(3);
+  for (int c = 0; c < 20'500; c += 500) {
+    Update update = cluster.update("a").at(10);
+    for (int i = c; i < c + 500; ++i) update.row(i).cell("v", "x");
+    cluster.put({0, 1, 2}, std::move(update));
+  }
+  Client leaves;
+  leaves.leaves_after = 1;
+  ReadCommand command = cluster.command({"a"});
+  command.abandonment = &leaves.abandonment;
+  const auto read = cluster.run<Result<ReadStatistics>>(
+      0, [&] { return cluster.node(0).coordinator().read(command, Consistency::kQuorum, leaves); });
   EXPECT_FALSE(read.ok());
-  const int asked = cluster.asked();
-  cluster.wait([] { return false; }, 20s);
-  EXPECT_EQ(cluster.asked(), asked);
+  EXPECT_EQ(cluster.asked(), 1);
 }
 
 // ---- This node's shards

@@ -114,7 +114,7 @@ class CoordinatorCluster {
 
   // All nodes take these for down, the others for live. Their machines run on.
   void down(std::vector<EndpointIndex> endpoints);
-  // As all nodes have heard, these do not serve clients; the others do.
+  // These do not serve clients, as all nodes have heard; the others do.
   void not_serving(std::vector<EndpointIndex> endpoints);
   // Power is cut; nobody is told.
   void crash(size_t node);

@@ -43,7 +43,7 @@ struct RequestContext {
   Proximity proximity;
   ClusterSnapshotPtr cluster;  // current
   ReplicaMaps replica_maps;    // of it
-  // Of the tables that are there.
+  // One for each table that was asked for and is there.
   std::map<Uuid, std::shared_ptr<TableRequests>> tables;
   Gate running;  // requests that go on when their client was answered
 

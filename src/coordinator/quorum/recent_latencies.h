@@ -13,15 +13,16 @@ namespace cassandra_like {
 
 class RecentLatencies {
  public:
-  // What has been added since the last call counts as of now, in nanoseconds of the monotonic clock. Weights are rounded to
-  // whole latencies, so that old ones go.
+  // Takes what came since the last call for as old as half of the time since. `now` is of the monotonic clock, in nanoseconds.
+  // Weights are rounded to whole latencies, so that old ones go.
   Histogram update(const Histogram& all, int64_t now) {
     constexpr double kHalfLife = 60e9;
-    const double decay = std::exp2(-static_cast<double>(now - updated_at_) / kHalfLife);
+    const double halves = updated_at_ == 0 ? 0 : static_cast<double>(now - updated_at_) / kHalfLife;
+    const double decay = std::exp2(-halves), decay_of_added = std::exp2(-halves / 2);
     updated_at_ = now;
     Histogram recent;
     for (size_t i = 0; i < Histogram::kBuckets; ++i) {
-      weights_[i] = weights_[i] * decay + static_cast<double>(all.counts()[i] - seen_[i]);
+      weights_[i] = weights_[i] * decay + decay_of_added * static_cast<double>(all.counts()[i] - seen_[i]);
       recent.record(Histogram::offsets()[i], static_cast<uint64_t>(std::llround(weights_[i])));
     }
     seen_ = all.counts();

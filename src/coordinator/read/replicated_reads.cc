@@ -211,6 +211,7 @@ Task<Status> ReplicatedReadsImpl::read_keys(ReadOperation* operation) {
   std::deque<FetchRef> under_way;
   size_t begun = 0;
   for (size_t i = 0; i < command.keys.size() && !operation->feeder.stopped(); ++i) {
+    CO_TRY(check_wanted(command.abandonment));
     for (; begun < command.keys.size() && begun < i + kKeysAtOnce; ++begun) {
       under_way.push_back(begin_key(*operation, std::move(plans[begun]), command, command.keys[begun]));
     }
@@ -284,6 +285,7 @@ Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, Decorated
       co_return corrupt_answer(*operation, *fetch, fetch->data()[0].endpoint, others, end.error());
     }
     if (!*end || operation->feeder.stopped()) co_return Status();
+    CO_TRY(check_wanted(operation->command.abandonment));
     // A limit of the question has cut it: the rest is asked of all of them again.
     rest = fetch->request.command;
     std::optional<ReadCommand> next = continue_behind(rest, key, **end);
@@ -356,7 +358,7 @@ size_t bytes_of(std::span<const ReplicaData> answers) {
   return bytes;
 }
 
-// Of all SSTables of this node (DataLimits.CQLLimits.estimateTotalResults). Computed as seldom as thresholds.
+// By all SSTables of this node (DataLimits.CQLLimits.estimateTotalResults). Computed as seldom as thresholds.
 Task<void> ReplicatedReadsImpl::estimate_rows(std::shared_ptr<ReadTable> known) {
   if (context_.now() - known->estimated_at < context_.options.read_timeout.count()) co_return;
   known->estimated_at = context_.now();
@@ -392,6 +394,7 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
   size_t largest = 1;  // answer
   std::deque<FetchRef> under_way;
   while (!operation->feeder.stopped()) {
+    CO_TRY(check_wanted(command.abandonment));
     if (under_way.empty()) {
       if (asked > 0) {
         const int most = static_cast<int>(std::min<size_t>(kPartsAtOnce, 1 + kBytesAtOnce / largest));

@@ -13,9 +13,9 @@ struct ClientState {
   std::string keyspace;  // of USE; empty: none
   std::string user;      // empty before login or with AllowAllAuthenticator ("anonymous" then)
   bool is_superuser = false;
-  bool is_internal = false;        // the node's own queries: no authorization, system tables may be written
+  bool is_internal = false;            // the node's own queries: no authorization, system tables may be written
   Abandonment* abandonment = nullptr;  // set when the connection is gone; null: of no connection
-  bool was_warned_of_use = false;  // that prepared statements depend on USE
+  bool was_warned_of_use = false;      // that prepared statements depend on USE
   SocketAddress address;
   int protocol_version = 4;
   std::string driver_name, driver_version;

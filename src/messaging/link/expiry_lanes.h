@@ -40,8 +40,9 @@ class ExpiryLanes {
   // The first deadline. There is one.
   int64_t first() const { return first_lane()->front().deadline; }
   Expiry pop() {
+    auto* lane = const_cast<Lane*>(first_lane());
     --size_;
-    return const_cast<Lane*>(first_lane())->pop();
+    return lane->pop();
   }
 
  private:

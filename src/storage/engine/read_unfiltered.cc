@@ -45,7 +45,7 @@ std::optional<ReadCommand> begin_page(const ReadRequest& request, ReadCommand& r
   return partition;
 }
 
-// What the index is asked for; null: it cannot answer, and the conditions find the rows.
+// The condition that the index answers; null: none, and rows are found by their conditions alone.
 const FilterExpression* condition_of(const IndexStore& index, const TableMetadata& table, const RowFilter& filter) {
   const bool is_ready = index.store != nullptr && !index.store->needs_rebuild && index.column(table) != nullptr;
   if (!is_ready) return nullptr;
