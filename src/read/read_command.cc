@@ -218,7 +218,7 @@ std::optional<ReadCommand> continue_behind(ReadCommand& command, const Decorated
     auto at = std::find(command.keys.begin(), command.keys.end(), key);
     command.keys.erase(command.keys.begin(), at == command.keys.end() ? at : at + 1);
   }
-  if (clustering.empty()) return std::nullopt;
+  if (clustering.empty() || command.table->clustering.empty()) return std::nullopt;
   std::optional<ReadCommand> partition = command;
   partition->range.reset();
   partition->keys = {key};

@@ -447,5 +447,27 @@ TEST(ReplicatedRead, FindsARowThatSatisfiesItsConditionsAtNoReplicaAlone) {
   EXPECT_EQ(cluster.read(2, command, kAll), (Lines{"a", "  1: @10 v=x@20 w=y@20"}));
 }
 
+// Replicas are sent one of the conditions, and stop at the limit before the other one has been looked at.
+TEST(ReplicatedRead, GoesOnBehindTheOnlyRowOfAPartitionThatALimitEnded) {
+  ReadCluster cluster(3);
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+    cluster.put({0, 1, 2},
+                cluster.update(key, "kv").at(10).row(std::vector<int32_t>{}).cell("v1", "x").cell("v2", key));
+  }
+  const Lines all = cluster.read(0, cluster.command({}, "kv"), kQuorum);
+  ASSERT_EQ(all.size(), 12U);
+  for (uint64_t limit = 1; limit <= 6; ++limit) {
+    ReadCommand command = cluster.command({}, "kv");
+    command.limits.rows = limit;
+    for (const auto& [column, value] : {std::pair("v1", "x"), std::pair("v2", "c")}) {
+      FilterExpression condition;
+      condition.column = command.table->column(column);
+      condition.value = value;
+      command.filter.push_back(condition);
+    }
+    EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"c", "  v1=x@10 v2=c@10"})) << limit;
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

@@ -1,5 +1,7 @@
 // Commands as requests to replicas.
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include "coordinator/quorum/request_errors.h"
 #include "coordinator/read/read_operation.h"
@@ -33,6 +35,16 @@ uint32_t to_wire(uint64_t limit) {
 
 bool is_of_key(const FilterExpression& condition) {
   return condition.column->kind == ColumnKind::kPartitionKey || condition.column->kind == ColumnKind::kClustering;
+}
+
+// In the order of Cassandra's RestrictionSet: keys by position, then others by name. Replicas look at the conditions in this order, and one that a row
+// does not satisfy hides the errors of those behind it.
+bool precedes(const FilterExpression& a, const FilterExpression& b) {
+  auto rank = [](const FilterExpression& e) {
+    const ColumnKind kind = is_of_key(e) ? e.column->kind : ColumnKind::kRegular;
+    return std::tuple(kind, e.column->position, std::string_view(e.column->name));
+  };
+  return rank(a) < rank(b);
 }
 
 }  // namespace
@@ -73,8 +85,10 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
       has_indexed |= goes && command.index != nullptr && &condition == &command.filter[command.index_expression];
     }
   }
+  std::stable_sort(request.command.filter.begin(), request.command.filter.end(), precedes);
   request.needs_reconciliation = conditions != SentConditions::kAll && !command.filter.empty();
-  request.index = has_indexed ? command.index->id : Uuid();
+  // Cassandra's replicas look into an index for ranges alone: within a partition they miss entries of static columns.
+  request.index = has_indexed && part.range ? command.index->id : Uuid();
   request.columns = operation.table->columns;
   request.is_names = !part.range && is_names(part);
   request.page.reset();
