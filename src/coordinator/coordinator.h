@@ -15,7 +15,7 @@
 #include "coordinator/batchlog.h"
 #include "coordinator/context/options.h"
 #include "coordinator/quorum/consistency.h"
-#include "messaging/trace.h"
+#include "messaging/link/trace.h"
 #include "model/mutation.h"
 #include "read/read_command.h"
 #include "replica/replica.h"

@@ -12,7 +12,7 @@
 
 #include "base/log_quota.h"
 #include "coordinator/context/options.h"
-#include "messaging/trace.h"
+#include "messaging/link/trace.h"
 #include "runtime/runtime.h"
 
 namespace cassandra_like {

@@ -1,4 +1,4 @@
-// What replicas warn of, told to the client of a read, and the reads that they have given up.
+// Warnings of replicas, told to the client of a read, and the reads that they have given up.
 #include "coordinator/read/read_warnings.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a replica notes of the requests of a session that another node began.
+// A replica notes the requests of a session that another node began.
 #include <regex>
 
 #include "gtest/gtest.h"

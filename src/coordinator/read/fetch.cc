@@ -216,7 +216,7 @@ void Fetch::local_done(Result<ReadStatistics> result) {
   settle();
 }
 
-// What this node as a replica would tell another one.
+// This node as a replica would tell another one the same.
 void Fetch::warn_locally(const Result<ReadStatistics>& result) {
   const CoordinatorOptions& options = pool_.context.options;
   const InetAddressAndPort& self = cluster_->address(cluster_->local());

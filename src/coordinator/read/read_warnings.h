@@ -1,4 +1,4 @@
-// What replicas warn of and why they give a read up, told in params of their answers (service.reads.thresholds.WarningContext,
+// Replicas tell what they warn of and why they give a read up in params of their answers (service.reads.thresholds.WarningContext,
 // WarningsSnapshot, CoordinatorWarnings): tombstones, bytes that were read, bytes of row indexes, indexes of SSTables.
 //
 // Replicas tell of it when the request asks for it (TRACK_WARNINGS): with read_thresholds_enabled.
@@ -18,7 +18,7 @@ namespace cassandra_like {
 
 class ReadWarnings {
  public:
-  // Of an answer. A reason: the answer is none, the replica has given up.
+  // Notes an answer. A reason: the answer is none, the replica has given up.
   std::optional<RequestFailureReason> add(const MessageParams& params, const InetAddressAndPort& from);
   void add(ParamType type, uint64_t value, const InetAddressAndPort& from);
   void merge(const ReadWarnings& other);

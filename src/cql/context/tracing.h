@@ -32,7 +32,7 @@ class TraceSession {
   virtual Task<Status> finish() = 0;
 };
 
-// Of a request that may not be traced.
+// The trace of a request that may not be traced.
 inline const TracePtr& trace_of(const TraceSession* session) {
   return session == nullptr ? kUntraced : session->trace();
 }

@@ -19,7 +19,7 @@
 
 #include "base/log_quota.h"
 #include "messaging/link/link_options.h"
-#include "messaging/trace.h"
+#include "messaging/link/trace.h"
 #include "messaging/wire/message_frames.h"
 #include "runtime/runtime.h"
 

@@ -69,7 +69,7 @@ struct VerbResult {
   Kind kind = Kind::kAnswer;
   RequestFailureReason reason = RequestFailureReason::kUnknown;
   SharedBytes payload;  // of the response verb
-  // Of an answer: warnings of the replica.
+  // Warnings of the replica, with an answer.
   SharedBytes params;
   uint32_t params_count = 0;
 
