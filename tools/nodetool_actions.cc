@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <chrono>
 #include <optional>
 #include <regex>
@@ -206,6 +207,22 @@ void run_setlogginglevel(Session& s) {
   }
   if (s.arguments.size() == 2) parameters.emplace_back("level", s.arguments[1]);
   s.post("/v1/logging", parameters);
+}
+
+void run_gettraceprobability(Session& s) {
+  const double probability = s.get("/v1/trace_probability").at("probability").get<double>();
+  s.out << "Current trace probability: " << java_double(probability) << "\n";
+}
+
+void run_settraceprobability(Session& s) {
+  const std::string& text = s.arguments[0];
+  double value = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size()) {
+    bad_use(fmt::format("trace_probability: can not convert \"{}\" to a Double", text));
+  }
+  if (!(value >= 0 && value <= 1)) bad_use("Trace probability must be between 0 and 1");
+  s.post("/v1/trace_probability", {{"value", text}});
 }
 
 void run_statusbinary(Session& s) {

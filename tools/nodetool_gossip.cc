@@ -58,6 +58,7 @@ void run_disablegossip(Session& s) { s.post("/v1/gossip/disable"); }
 void run_assassinate(Session& s) { s.post("/v1/assassinate", {{"address", s.arguments[0]}}); }
 void run_join(Session& s) { s.post("/v1/join"); }
 void run_resetlocalschema(Session& s) { s.post("/v1/schema/reset"); }
+void run_reloadlocalschema(Session& s) { s.post("/v1/schema/reload"); }
 
 void run_getseeds(Session& s) {
   const Json seeds = s.get("/v1/seeds").at("seeds");

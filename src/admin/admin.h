@@ -13,6 +13,7 @@
 
 #include "base/histogram.h"
 #include "coordinator/coordinator.h"
+#include "cql/context/tracing.h"
 #include "cql/query_processor.h"
 #include "hints/hints.h"
 #include "peers/membership_service.h"
@@ -82,6 +83,7 @@ struct AdminNode {
   std::vector<Hints*> hints;                    // by shard
   std::shared_ptr<HintsControl> hints_control;  // of all shards
   // ---
+  std::shared_ptr<TraceSettings> trace_settings = std::make_shared<TraceSettings>();
   EngineOptions engine_options;  // for snapshots' directories
   std::string snitch;
   bool dynamic_snitch = false;  // the replicas of a read are chosen by their latencies, too

@@ -59,6 +59,7 @@ Task<Answer> reload_seeds(AdminContextPtr context, Parameters parameters);
 Task<Answer> assassinate(AdminContextPtr context, Parameters parameters);
 Task<Answer> join(AdminContextPtr context, Parameters parameters);
 Task<Answer> reset_schema(AdminContextPtr context, Parameters parameters);
+Task<Answer> reload_schema(AdminContextPtr context, Parameters parameters);
 // hint_commands.cc
 Task<Answer> hints(AdminContextPtr context, Parameters parameters);
 Task<Answer> truncate_hints(AdminContextPtr context, Parameters parameters);
@@ -88,6 +89,8 @@ Task<Answer> enable_binary(AdminContextPtr context, Parameters parameters);
 Task<Answer> disable_binary(AdminContextPtr context, Parameters parameters);
 Task<Answer> logging(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_logging(AdminContextPtr context, Parameters parameters);
+Task<Answer> trace_probability(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_trace_probability(AdminContextPtr context, Parameters parameters);
 // snapshot_commands.cc
 Task<Answer> snapshots(AdminContextPtr context, Parameters parameters);
 Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters);

@@ -1,4 +1,6 @@
 // drain, stop, binary, logging: what the hooks do.
+#include <charconv>
+
 #include "admin/api.h"
 
 namespace cassandra_like::admin {
@@ -57,6 +59,22 @@ Task<Answer> set_logging(AdminContextPtr context, Parameters parameters) {
   for (const std::string& logger : loggers) {
     if (!context->hooks.set_logging_level(logger, level)) return refuse(400, "Unknown logging level " + level);
   }
+  return Answer{};
+}
+
+Task<Answer> trace_probability(AdminContextPtr context, Parameters) {
+  Answer answer;
+  answer.json = {{"probability", context->node.trace_settings->probability.load()}};
+  return answer;
+}
+
+Task<Answer> set_trace_probability(AdminContextPtr context, Parameters parameters) {
+  const std::string& text = parameters.get("value");
+  double value = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc{} && rest == text.data() + text.size();
+  if (!is_number || !(value >= 0 && value <= 1)) return refuse(400, "Trace probability must be between 0 and 1");
+  context->node.trace_settings->probability = value;
   return Answer{};
 }
 

@@ -101,4 +101,12 @@ Task<Answer> reset_schema(AdminContextPtr context, Parameters) {
   co_return done_or_failure(status);
 }
 
+// The tables of system_schema are read again, and peers learn the version when it has changed.
+Task<Answer> reload_schema(AdminContextPtr context, Parameters) {
+  Task<Result<SchemaDiff>> task = context->replica().schema().reload();
+  Result<SchemaDiff> reloaded = co_await task;
+  if (!reloaded.ok()) co_return failure(reloaded.error());
+  co_return Answer{};
+}
+
 }  // namespace cassandra_like::admin

@@ -10,7 +10,9 @@
 #include "coordinator/denylist.h"
 #include "coordinator/pending_writes.h"
 #include "coordinator/quorum/request_errors.h"
+#include "coordinator/read/read_warnings.h"
 #include "coordinator/read/replicated_reads.h"
+#include "coordinator/tracing.h"
 #include "coordinator/write/replicated_writes.h"
 
 namespace cassandra_like {
@@ -48,6 +50,19 @@ Consistency consistency_to_fetch(const ReadCommand& command, Consistency consist
   return consistency == Consistency::kSerial ? Consistency::kQuorum : Consistency::kLocalQuorum;
 }
 
+void trace_locally(Trace& trace, std::span<const Mutation> mutations) {
+  for (const Mutation& mutation : mutations) {
+    trace.event("Determining replicas for mutation");
+    trace_mutation(trace, mutation);
+  }
+}
+
+Task<Result<ReadStatistics>> traced(Task<Result<ReadStatistics>> read, TracePtr trace) {
+  Result<ReadStatistics> result = co_await read;
+  if (result.ok()) trace_rows(*trace, *result);
+  co_return result;
+}
+
 BatchlogOptions batchlog_options(const CoordinatorOptions& options) {
   return {2 * options.write_timeout, options.batchlog_replay_bytes_per_second};
 }
@@ -74,12 +89,14 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
         replica_(replica),
         local_(replica),
         options_(options),
+        tracing_(runtime, *this, options_),
         context_(runtime, replica, peers.messenger, peers.hints, options_, statistics_),
         batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
         replicated_writes_(ReplicatedWrites::create(context_, batchlog_)),
         replicated_reads_(ReplicatedReads::create(context_)),
         writes_(runtime, options.write_timeout),
         counter_writes_(runtime, options.counter_write_timeout) {
+    if (peers.messenger != nullptr) peers.messenger->trace_with(&tracing_);
     batchlog_.replay_through(*replicated_writes_);
     if (options_.denylist.enabled) {
       denylist_ = std::make_unique<Denylist>(runtime, replica.schema(), *this, options_.denylist, statistics_);
@@ -92,12 +109,19 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
     });
   }
 
-  Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
-  Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) override;
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override;
+  Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                     const TracePtr& trace) override;
+  Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency,
+                              const TracePtr& trace) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                    const TracePtr& trace, std::vector<std::string>* warnings) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override {
+    return read(command, consistency, sink, kUntraced, nullptr);
+  }
   Task<Status> truncate(TablePtr table) override;
   Batchlog& batchlog() override { return batchlog_; }
   ReplicatedWrites& replicated_writes() override { return *replicated_writes_; }
+  Tracing& tracing() override { return tracing_; }
   Task<void> stop() override;
 
   Denylist* denylist() override { return denylist_.get(); }
@@ -112,11 +136,16 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
 
  private:
   bool can_read_all(const TableMetadata& table, Consistency consistency) override;
-  Task<Status> check_and_write(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
-  Task<Result<ReadStatistics>> check_and_read(const ReadCommand* command, Consistency consistency, RowSink* sink);
-  Task<Status> write_permitted(std::span<const Mutation> mutations, Consistency consistency, WriteType type);
-  Task<Status> write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency);
-  Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink);
+  Task<Status> check_and_write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                               TracePtr trace);
+  Task<Result<ReadStatistics>> check_and_read(const ReadCommand* command, Consistency consistency, RowSink* sink,
+                                              TracePtr trace, std::vector<std::string>* warnings);
+  Task<Status> write_permitted(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                               const TracePtr& trace);
+  Task<Status> write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency,
+                                        const TracePtr& trace);
+  Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                              const TracePtr& trace, std::vector<std::string>* warnings);
   const TableState& state(const TableMetadata& table);
   bool is_uniformly_local(const KeyspaceReplicas& replicas);
   bool is_local(const TableMetadata& table, Token token);
@@ -140,6 +169,8 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
                                           Consistency consistency, int64_t began);
   Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const ReadCommand& command, Consistency consistency,
                                      int64_t began);
+  Task<Result<ReadStatistics>> warned(Task<Result<ReadStatistics>> read, const ReadCommand* command,
+                                      Consistency consistency, std::vector<std::string>* warnings);
   bool is_local(std::span<const Mutation> mutations, WriteType type);
   void count_partitions(size_t partitions, WriteType type);
   Task<Status> finish_replicated(Task<Status> write, std::span<const Mutation> mutations, WriteType type,
@@ -157,6 +188,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   Verbs& local_;  // this node as a replica: the only one that is asked for keys that nobody else has
   CoordinatorOptions options_;
   CoordinatorStatistics statistics_;
+  Tracing tracing_;
   RequestContext context_;
   Batchlog batchlog_;
   std::unique_ptr<ReplicatedWrites> replicated_writes_;
@@ -333,35 +365,38 @@ Task<Status> CoordinatorImpl::truncate(TablePtr table) {
   return replicated_writes_->truncate(std::move(table));
 }
 
-Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
-  if (denylist_ != nullptr) return check_and_write(mutations, consistency, type);
-  return write_permitted(mutations, consistency, type);
+Task<Status> CoordinatorImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                                    const TracePtr& trace) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, type, trace);
+  return write_permitted(mutations, consistency, type, trace);
 }
 
-Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency) {
-  if (denylist_ != nullptr) return check_and_write(mutations, consistency, WriteType::kCounter);
-  return write_permitted_counters(mutations, consistency);
+Task<Status> CoordinatorImpl::write_counters(std::span<const Mutation> mutations, Consistency consistency,
+                                             const TracePtr& trace) {
+  if (denylist_ != nullptr) return check_and_write(mutations, consistency, WriteType::kCounter, trace);
+  return write_permitted_counters(mutations, consistency, trace);
 }
 
 Task<Status> CoordinatorImpl::check_and_write(std::span<const Mutation> mutations, Consistency consistency,
-                                              WriteType type) {
+                                              WriteType type, TracePtr trace) {
   Task<Status> checking = denylist_->check(mutations);
   CO_TRY(co_await checking);
-  Task<Status> writing = type == WriteType::kCounter ? write_permitted_counters(mutations, consistency)
-                                                     : write_permitted(mutations, consistency, type);
+  Task<Status> writing = type == WriteType::kCounter ? write_permitted_counters(mutations, consistency, trace)
+                                                     : write_permitted(mutations, consistency, type, trace);
   Status status = co_await writing;
   co_return status;
 }
 
 Task<Status> CoordinatorImpl::write_permitted(std::span<const Mutation> mutations, Consistency consistency,
-                                              WriteType type) {
+                                              WriteType type, const TracePtr& trace) {
   int64_t began = now();
   if (!is_local(mutations, type)) {
     const bool is_logged = type == WriteType::kBatch && mutations.size() > 1;
-    return finish_replicated(is_logged ? replicated_writes_->write_logged_batch(mutations, consistency)
-                                       : replicated_writes_->write(mutations, consistency, type),
+    return finish_replicated(is_logged ? replicated_writes_->write_logged_batch(mutations, consistency, trace)
+                                       : replicated_writes_->write(mutations, consistency, type, trace),
                              mutations, type, began);
   }
+  if (trace != nullptr) trace_locally(*trace, mutations);
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
   count_partitions(mutations.size(), type);
   if (type == WriteType::kBatch && mutations.size() > 1) return write_batch(mutations, consistency, began);
@@ -379,12 +414,14 @@ Task<Status> CoordinatorImpl::write_permitted(std::span<const Mutation> mutation
   return finish_writes(std::move(writes), mutations, consistency, type, began);
 }
 
-Task<Status> CoordinatorImpl::write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency) {
+Task<Status> CoordinatorImpl::write_permitted_counters(std::span<const Mutation> mutations, Consistency consistency,
+                                                       const TracePtr& trace) {
   int64_t began = now();
   if (!is_local(mutations, WriteType::kCounter)) {
-    return finish_replicated(replicated_writes_->write_counters(mutations, consistency), mutations, WriteType::kCounter,
-                             began);
+    return finish_replicated(replicated_writes_->write_counters(mutations, consistency, trace), mutations,
+                             WriteType::kCounter, began);
   }
+  if (trace != nullptr) trace_locally(*trace, mutations);
   if (Status status = check_writable(mutations, consistency); !status.ok()) return status;
   count_partitions(mutations.size(), WriteType::kCounter);
   Writes writes;
@@ -469,6 +506,7 @@ Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
 
 Task<void> CoordinatorImpl::stop() {
   if (denylist_ != nullptr) co_await denylist_->stop();
+  co_await tracing_.stop();
   co_await batchlog_.stop();
   co_await writes_.stop();
   co_await counter_writes_.stop();
@@ -498,34 +536,68 @@ bool CoordinatorImpl::can_read_all(const TableMetadata& table, Consistency consi
   });
 }
 
-Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink) {
-  if (denylist_ != nullptr) return check_and_read(&command, consistency, &sink);
-  return read_permitted(command, consistency, sink);
+Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                                   const TracePtr& trace, std::vector<std::string>* warnings) {
+  if (denylist_ != nullptr) return check_and_read(&command, consistency, &sink, trace, warnings);
+  return read_permitted(command, consistency, sink, trace, warnings);
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::check_and_read(const ReadCommand* command, Consistency consistency,
-                                                             RowSink* sink) {
+                                                             RowSink* sink, TracePtr trace,
+                                                             std::vector<std::string>* warnings) {
   Task<Status> checking = denylist_->check(*command);
   CO_TRY(co_await checking);
-  Task<Result<ReadStatistics>> reading = read_permitted(*command, consistency, *sink);
+  Task<Result<ReadStatistics>> reading = read_permitted(*command, consistency, *sink, trace, warnings);
   Result<ReadStatistics> result = co_await reading;
   co_return result;
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& command, Consistency consistency,
-                                                             RowSink& sink) {
+                                                             RowSink& sink, const TracePtr& trace,
+                                                             std::vector<std::string>* warnings) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
   if (!is_local(command, consistency)) {
-    return finish_replicated(replicated_reads_->read(command, consistency, sink), &command, began);
+    return finish_replicated(replicated_reads_->read(command, consistency, sink, trace, warnings), &command, began);
   }
   if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));
   }
   const int64_t deadline = began + (command.range ? options_.range_timeout : options_.read_timeout).count();
+  if (trace != nullptr) trace_read(*trace, command);
   Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
+  if (trace != nullptr) task = traced(std::move(task), trace);
+  if (options_.tracks_warnings) {
+    task = read_later(std::move(task), &command, consistency, began);
+    return warned(std::move(task), &command, consistency, warnings);
+  }
   if (!task.ready()) return read_later(std::move(task), &command, consistency, began);
   return finish_read(task.take(), command, consistency, began);
+}
+
+// This node is the only replica that warns.
+Task<Result<ReadStatistics>> CoordinatorImpl::warned(Task<Result<ReadStatistics>> read, const ReadCommand* command,
+                                                     Consistency consistency, std::vector<std::string>* warnings) {
+  Result<ReadStatistics> result = co_await read;
+  const bool has_failed = !result.ok() && result.error().code() == ErrorCode::kReadFailure;
+  const uint64_t threshold = options_.tombstone_warn_threshold;
+  const bool warns = result.ok() && threshold > 0 && result->tombstones > threshold;
+  if ((!has_failed && !warns) || is_local_system_keyspace(command->table->keyspace)) co_return result;
+  const TokenRing& ring = *topology().ring();
+  const InetAddressAndPort self = context_.cluster->address(ring.local());
+  ReadWarnings noted;
+  if (warns) noted.add(ParamType::kTombstoneWarning, result->tombstones, self);
+  if (has_failed) {
+    noted.add(ParamType::kTombstoneFail, options_.tombstone_failure_threshold + 1, self);
+    const Received none{consistency, 0, required(*command->table, consistency)};
+    EndpointFailures failures;
+    failures.push_back({ring.local(), RequestFailureReason::kReadTooManyTombstones});
+    result = read_failure_error(none, false, failures, ring, noted.abort_text(*command));
+  }
+  for (std::string& text : noted.texts(*command)) {
+    if (warnings != nullptr) warnings->push_back(text + " with " + loggable_tokens(*command));
+  }
+  co_return result;
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<ReadStatistics>> read,

@@ -10,10 +10,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "coordinator/batchlog.h"
 #include "coordinator/context/options.h"
 #include "coordinator/quorum/consistency.h"
+#include "messaging/link/trace.h"
 #include "model/mutation.h"
 #include "read/read_command.h"
 #include "replica/replica.h"
@@ -24,6 +26,7 @@ class Denylist;
 class Hints;
 class Messenger;
 class ReplicatedWrites;
+class Tracing;
 
 // The way to other nodes. Both are null in a node that is alone for ever.
 struct CoordinatorPeers {
@@ -39,13 +42,19 @@ class Coordinator {
 
   // Mutations are borrowed until the Task completes, which the timeout bounds. kBatch (a logged batch of several
   // mutations) is written to the batchlog first, so that a batch that is interrupted is finished.
-  virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) = 0;
-  virtual Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency) = 0;
-  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
+  virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                             const TracePtr& trace = kUntraced) = 0;
+  virtual Task<Status> write_counters(std::span<const Mutation> mutations, Consistency consistency,
+                                      const TracePtr& trace = kUntraced) = 0;
+  // warnings: of the replicas, for the client; borrowed like the command.
+  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                            const TracePtr& trace = kUntraced,
+                                            std::vector<std::string>* warnings = nullptr) = 0;
   virtual Task<Status> truncate(TablePtr table) = 0;
   virtual Batchlog& batchlog() = 0;
   // For the requests of other nodes.
   virtual ReplicatedWrites& replicated_writes() = 0;
+  virtual Tracing& tracing() = 0;
   // Ends the rounds of the batchlog and waits for all writes that are under way, also those that nobody waits for any
   // more. Afterwards a write that has to wait is refused.
   virtual Task<void> stop() = 0;

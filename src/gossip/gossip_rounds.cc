@@ -32,13 +32,26 @@ void Gossiper::tick(GossipTime now, Random& random, size_t backlog) {
   maybe_gossip_to_unreachable(syn, random);
   // Groups that know only some of the seeds each would stay apart without this.
   if (!reached_seed || live_.size() < seeds_.size()) maybe_gossip_to_seed(syn, random);
+  asks_for_shadow_states_ = false;
   check_status(backlog);
+}
+
+// Others learn of this node at once, not when a round brings them the news.
+void Gossiper::greet(const InetAddressAndPort& endpoint) {
+  if (!is_enabled_ || greetings_left_ == 0 || seeds_.contains(endpoint)) return;
+  if (now_.nanos - started_nanos_ >= kIntervalMillis * kNanosPerMilli) return;
+  --greetings_left_;
+  send(endpoint, GossipDigestSyn{config_.cluster, config_.partitioner, make_digests()});
 }
 
 GossipDigests Gossiper::make_digests() const {
   GossipDigests out;
   for (const auto& [endpoint, known] : states_) {
     out.push_back({endpoint, known->heart_beat.generation, known->max_version()});
+  }
+  if (!asks_for_shadow_states_) return out;
+  for (const auto& [endpoint, told] : shadow_states_) {
+    if (!states_.contains(endpoint)) out.push_back({endpoint, 0, 0});
   }
   return out;
 }

@@ -85,6 +85,9 @@ Status Gossiper::start(int32_t generation, const LocalStates& states, GossipTime
   }
   for (const auto& [state, value] : states) add_state(*local->second, state, value, next_version());
   is_enabled_ = true;
+  started_nanos_ = now.nanos;
+  asks_for_shadow_states_ = true;
+  greetings_left_ = kMostGreetings;
   return {};
 }
 
@@ -226,6 +229,7 @@ void Gossiper::on_echo_answered(const InetAddressAndPort& from, GossipTime now) 
   StatePtr state = std::move(found->second);
   echoes_.erase(found);
   really_mark_alive(from, state);
+  greet(from);
 }
 
 void Gossiper::on_echo_failed(const InetAddressAndPort& from) { echoes_.erase(from); }

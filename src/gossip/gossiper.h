@@ -196,8 +196,11 @@ class Gossiper {
   void build_seeds_list();
   int64_t fat_client_timeout_ms() const { return config_.quarantine_delay_ms / 2; }
 
-  // Rounds.
+  // Rounds. The first one asks for the states that the shadow round told of, which are not this node's yet. Nodes that are
+  // found alive within a round's time of the start get a round of their own, so many of them.
+  static constexpr int kMostGreetings = 8;
   GossipDigests make_digests() const;
+  void greet(const InetAddressAndPort& endpoint);
   bool send_syn(const GossipDigestSyn& syn, const std::vector<InetAddressAndPort>& to, Random& random);
   void maybe_gossip_to_unreachable(const GossipDigestSyn& syn, Random& random);
   void maybe_gossip_to_seed(const GossipDigestSyn& syn, Random& random);
@@ -238,6 +241,9 @@ class Gossiper {
   GossipOutput output_;
   LogQuota refusals_;
   bool is_enabled_ = false;
+  int64_t started_nanos_ = 0;
+  int greetings_left_ = 0;
+  bool asks_for_shadow_states_ = false;
   int32_t last_version_ = 0;
   int64_t last_message_millis_;
   bool has_sent_syn_ = false;

@@ -287,6 +287,16 @@ Task<Status> HintsService::write(std::vector<Uuid> host_ids, SerializedMutation 
     statistics_.overflowed += host_ids.size();
     return Status(*disk_full_);
   }
+  const size_t entry_size = hint_entry_size(gc_grace_seconds, mutation.view().size());
+  if (entry_size > control_->options.max_entry_bytes) {
+    statistics_.overflowed += host_ids.size();
+    Error error = invalid(fmt::format("Hint of {} bytes is too large - the maximum size is {}", entry_size,
+                                      control_->options.max_entry_bytes));
+    if (auto more = window_log_.take(runtime_.clock.monotonic_nanos())) {
+      LOG_ERROR("A hint was not kept: {}{}", error.message(), *more);
+    }
+    return Status(std::move(error));
+  }
   if (buffered_bytes_ + host_ids.size() * hint_entry_size(gc_grace_seconds, mutation.view().size()) >
       kMostBufferedHints) {
     statistics_.overflowed += host_ids.size();

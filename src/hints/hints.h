@@ -30,6 +30,7 @@ struct HintsOptions {
   uint64_t throttle_bytes_per_second = 1024 * 1024;  // hinted_handoff_throttle; 0: no limit
   uint64_t max_file_bytes = uint64_t{128} << 20;     // max_hints_file_size
   uint64_t max_bytes_per_host = 0;                   // max_hints_size_per_host; 0: no limit
+  uint64_t max_entry_bytes = uint64_t{16} << 20;     // no smaller than max_mutation_size: a larger hint is not kept
   bool window_persistent = true;                     // hint_window_persistent_enabled
   bool auto_cleanup = false;                         // auto_hints_cleanup_enabled
   // The version of the files that are written: 2 in storage_compatibility_mode CASSANDRA_4, 3 otherwise.

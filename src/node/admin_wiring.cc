@@ -120,6 +120,7 @@ AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
   result.membership = node.membership();
   result.schema_sync = node.schema_sync();
   result.hints_control = node.hints_control();
+  result.trace_settings = node.trace_settings();
   result.dynamic_snitch = node.config().dynamic_snitch;
   result.engine_options = engine_options(node.config());
   result.snitch = snitch_class(node.config());

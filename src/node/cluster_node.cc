@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "coordinator/denylist.h"
 #include "cql/auth/roles.h"
+#include "gossip/snitch.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
 #include "peers/peer_requests.h"
@@ -38,6 +39,23 @@ struct ShardParts {
   std::unique_ptr<Server> server;
 };
 
+// Whether a peer is in this node's datacenter. One that gossip has not told of is taken to be elsewhere, unless the snitch
+// knows better.
+std::function<bool(const InetAddressAndPort&)> is_near(const Config& config, Replica& replica) {
+  if (config.endpoint_snitch.ends_with("SimpleSnitch")) return [](const InetAddressAndPort&) { return true; };
+  const bool infers = config.endpoint_snitch.ends_with("RackInferringSnitch");
+  return [infers, &replica](const InetAddressAndPort& peer) {
+    const Topology& topology = *replica.topology().current();
+    const std::string& here = topology.local().datacenter;
+    if (infers) return inferred_location(peer).datacenter == here;
+    for (const Endpoint& endpoint : topology.ring()->endpoints()) {
+      if (InetAddressAndPort::parse(endpoint.address, endpoint.storage_port) == peer)
+        return endpoint.datacenter == here;
+    }
+    return false;
+  };
+}
+
 class ClusterNodeImpl : public ClusterNode {
  public:
   ClusterNodeImpl(Runtime& runtime, Config config, ClusterNodeHooks hooks)
@@ -56,6 +74,7 @@ class ClusterNodeImpl : public ClusterNode {
   Hints* hints(unsigned shard) override { return parts_[shard].hints.get(); }
   PeerRequests* peer_requests(unsigned shard) override { return parts_[shard].requests.get(); }
   std::shared_ptr<HintsControl> hints_control() override { return hints_control_; }
+  std::shared_ptr<TraceSettings> trace_settings() override { return trace_settings_; }
   MembershipService* membership() override { return membership_.get(); }
   SchemaSync* schema_sync() override { return schema_sync_.get(); }
 
@@ -110,6 +129,7 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<ShardedReplica> replicas_;
   std::unique_ptr<MessengerGroup> messengers_;  // null: the node is alone
   std::shared_ptr<HintsControl> hints_control_;
+  const std::shared_ptr<TraceSettings> trace_settings_ = std::make_shared<TraceSettings>();
   std::vector<ShardParts> parts_;
   std::unique_ptr<MembershipService> membership_;
   std::unique_ptr<SchemaSync> schema_sync_;
@@ -204,11 +224,13 @@ Status ClusterNodeImpl::make_parts(unsigned shard) {
     parts.messenger = std::make_unique<Messenger>(*messengers_, shard);
     parts.hints = Hints::create(runtime, shard, *parts.messenger, hints_control_);
   }
+  if (parts.messenger != nullptr) parts.messenger->locate_with(is_near(config_, replica));
   const CoordinatorPeers peers{parts.messenger.get(), parts.hints.get()};
   parts.coordinator = Coordinator::create(runtime, replica, coordinator_options(config_), peers);
   parts.processor = QueryProcessor::create(runtime, *parts.coordinator, cql_options_);
   TransportOptions options = transport_options(config_);
   options.shards = runtime_.shard_count();
+  options.trace_settings = trace_settings_;
   parts.server = Server::create(runtime, *parts.processor, replica.schema(), std::move(options));
   return {};
 }

@@ -50,6 +50,7 @@ class ClusterNode {
   virtual Hints* hints(unsigned shard) = 0;
   virtual PeerRequests* peer_requests(unsigned shard) = 0;
   virtual std::shared_ptr<HintsControl> hints_control() = 0;
+  virtual std::shared_ptr<TraceSettings> trace_settings() = 0;
   virtual MembershipService* membership() = 0;
   virtual SchemaSync* schema_sync() = 0;
 

@@ -192,7 +192,9 @@ struct Config {
   int unlogged_batch_across_partitions_warn_threshold = 10;
   int tombstone_warn_threshold = 1000;
   int tombstone_failure_threshold = 100000;
+  bool read_thresholds_enabled = false;
   Seconds trace_type_query_ttl{86400};
+  Seconds trace_type_repair_ttl{7 * 86400};
   Millis repair_request_timeout{120000};
   std::string batchlog_endpoint_strategy = "random_remote";
   bool hinted_handoff_enabled = true;

@@ -287,7 +287,9 @@ void bind_requests(Binder& b) {
   VALUE(unlogged_batch_across_partitions_warn_threshold);
   VALUE(tombstone_warn_threshold);
   VALUE(tombstone_failure_threshold);
+  VALUE(read_thresholds_enabled);
   b.seconds("trace_type_query_ttl", &Config::trace_type_query_ttl);
+  b.seconds("trace_type_repair_ttl", &Config::trace_type_repair_ttl);
   MILLIS(repair_request_timeout);
   VALUE(batchlog_endpoint_strategy);
   VALUE(hinted_handoff_enabled);

@@ -538,7 +538,6 @@ constexpr std::string_view kWithoutEffect[] = {
     "slow_query_log_timeout",
     "snapshot_before_compaction",
     "ssl_storage_port",
-    "trace_type_query_ttl",
 };
 
 }  // namespace

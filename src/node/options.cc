@@ -69,6 +69,11 @@ CoordinatorOptions coordinator_options(const Config& config) {
   options.batchlog_strategy.prefers_local_rack =
       config.batchlog_endpoint_strategy == "prefer_local" || config.batchlog_endpoint_strategy == "dynamic";
   options.batchlog_strategy.takes_nearest = config.batchlog_endpoint_strategy.starts_with("dynamic");
+  options.tracks_warnings = config.read_thresholds_enabled;
+  options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));
+  options.tombstone_failure_threshold = static_cast<uint64_t>(std::max(config.tombstone_failure_threshold, 0));
+  options.trace_query_ttl = config.trace_type_query_ttl;
+  options.trace_repair_ttl = config.trace_type_repair_ttl;
   options.dynamic_snitch = config.dynamic_snitch;
   options.dynamic_snitch_badness = config.dynamic_snitch_badness_threshold;
   options.dynamic_snitch_update = config.dynamic_snitch_update_interval;
@@ -95,6 +100,7 @@ HintsOptions hints_options(const Config& config) {
   options.max_bytes_per_host = config.max_hints_size_per_host;
   options.window_persistent = config.hint_window_persistent_enabled;
   options.auto_cleanup = config.auto_hints_cleanup_enabled;
+  options.max_entry_bytes = std::max<uint64_t>(config.max_mutation_size, options.max_entry_bytes);
   options.file_version = config.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4 ? 2 : 3;
   return options;
 }
@@ -110,8 +116,8 @@ LinkOptions link_options(const Config& config) {
   options.self = InetAddressAndPort::parse(config.effective_broadcast_address(), config.storage_port)
                      .value_or(InetAddressAndPort{});
   options.versions = {kMessagingVersion40, messaging_version(config)};
-  // Between datacenters only ("dc"): a link does not know yet where its peer is, so that it compresses for all.
   options.framing = config.internode_compression == "all" ? Framing::kLz4 : Framing::kCrc;
+  options.distant_framing = config.internode_compression == "none" ? Framing::kCrc : Framing::kLz4;
   options.timeouts.rpc = config.request_timeout.count();
   options.timeouts.write = config.write_request_timeout.count();
   options.timeouts.read = config.read_request_timeout.count();
@@ -136,6 +142,9 @@ LinkOptions link_options(const Config& config) {
 PeerRequestsOptions peer_requests_options(const Config& config) {
   constexpr uint64_t kHead = 64 * 1024;  // at most
   PeerRequestsOptions options;
+  options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));
+  options.tombstone_failure_threshold = static_cast<uint64_t>(std::max(config.tombstone_failure_threshold, 0));
+  options.max_mutation_bytes = config.max_mutation_size;
   options.log_out_of_token_range = config.log_out_of_token_range_requests;
   options.reject_out_of_token_range = config.reject_out_of_token_range_requests;
   const uint64_t size = config.internode_max_message_size;
@@ -260,6 +269,7 @@ TransportOptions transport_options(const Config& config) {
 
 CqlOptions cql_options(const Config& config) {
   CqlOptions options;
+  options.read_thresholds_enabled = config.read_thresholds_enabled;
   options.answer_memory = std::make_shared<AnswerMemory>(config.native_transport_max_frame_size,
                                                          config.native_transport_max_request_data_in_flight);
   options.takes_using_timeout = config.enable_shard_aware_drivers;

@@ -63,7 +63,7 @@ Task<VerbResult> PeerRequestsImpl::keep_hint(std::vector<Uuid> host_ids, const H
   SerializedMutation serialized(mutation.key.token, hint.mutation);
   Task<Status> kept =
       hints_->write(std::move(host_ids), std::move(serialized), hint.created_millis, hint.gc_grace_seconds);
-  return finish_write(shared_from_this(), std::move(kept), message.from, Verb::kHintReq);
+  return finish_write(std::move(kept), message);
 }
 
 // Without what was truncated since the hint was made. The mutation is the message's last bytes.

@@ -39,15 +39,32 @@ class BoundedWriter final : public UnfilteredSink {
   bool is_full_ = false;
 };
 
+void warn(VerbResult& answer, ParamType type, uint64_t number) {
+  Bytes value;
+  append_be(value, static_cast<uint32_t>(number));
+  ParamsBuilder params;
+  params.add(type, value);
+  answer.params = SharedBytes::copy_of(params.get().entries);
+  answer.params_count = params.get().count;
+}
+
 }  // namespace
 
 // A read that is under way: what it is of, and what it has found.
 struct PeerRequestsImpl::Reading {
   Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes)
-      : received(std::move(r)), from(message.from), verb(message.header.verb) {
+      : received(std::move(r)),
+        from(message.from),
+        verb(message.header.verb),
+        trace(message.trace),
+        tracks_warnings((message.header.flags & kTrackWarnings) != 0) {
+    begin(max_bytes);
+  }
+  void begin(size_t max_bytes) {
     if (request().is_digest) {
       digest.emplace(request());
     } else {
+      writer.reset();
       response.emplace();
       writer.emplace(request(), response->data(), max_bytes);
     }
@@ -57,10 +74,21 @@ struct PeerRequestsImpl::Reading {
     if (digest) return *digest;
     return *writer;
   }
+  VerbResult finish() {
+    if (!digest) {
+      writer->finish();
+      return VerbResult::answer(SharedBytes::copy_of(response->finish()));
+    }
+    Bytes body;
+    append_digest_response(body, digest->finish());
+    return VerbResult::answer(SharedBytes::copy_of(body));
+  }
 
   std::unique_ptr<ReceivedReadRequest> received;
   InetAddressAndPort from;
   Verb verb;
+  TracePtr trace;
+  bool tracks_warnings = false;
   std::optional<ReadDigest> digest;
   std::optional<DataResponse> response;
   std::optional<BoundedWriter> writer;
@@ -81,6 +109,7 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::read(InboundMessage& message) 
       return Task<VerbResult>(VerbResult::nothing());
     }
   }
+  if (message.trace != nullptr) trace_read(*message.trace, command);
   Task<Result<ReadStatistics>> task = replica_.read_unfiltered(request, reading->sink(), message.deadline);
   if (task.ready()) return Task<VerbResult>(answer(*reading, task.value()));
   return finish_read(shared_from_this(), std::move(reading), std::move(task));
@@ -92,16 +121,26 @@ Task<VerbResult> PeerRequestsImpl::finish_read(std::shared_ptr<PeerRequestsImpl>
   co_return self->answer(*reading, result);
 }
 
+// Who asked for warnings gets an empty answer that says why (db.ReadCommandVerbHandler, RejectException).
+VerbResult PeerRequestsImpl::aborted(Reading& reading) {
+  reading.begin(options_.max_answer_bytes);
+  VerbResult answer = reading.finish();
+  warn(answer, ParamType::kTombstoneFail, options_.tombstone_failure_threshold + 1);
+  return answer;
+}
+
 VerbResult PeerRequestsImpl::answer(Reading& reading, const Result<ReadStatistics>& result) {
-  if (result.ok() && reading.digest) {
-    const Bytes digest = reading.digest->finish();
-    Bytes body;
-    append_digest_response(body, digest);
-    return VerbResult::answer(SharedBytes::copy_of(body));
+  if (result.ok() && reading.trace != nullptr) {
+    trace_rows(*reading.trace, *result);
+    reading.trace->event("Enqueuing response to " + reading.from.to_string());
   }
-  if (result.ok() && !reading.writer->is_full()) {
-    reading.writer->finish();
-    return VerbResult::answer(SharedBytes::copy_of(reading.response->finish()));
+  if (result.ok() && (reading.digest || !reading.writer->is_full())) {
+    VerbResult answer = reading.finish();
+    const bool warns = options_.tombstone_warn_threshold > 0 &&
+                       result->tombstones > options_.tombstone_warn_threshold &&
+                       !is_local_system_keyspace(reading.request().command.table->keyspace);
+    if (warns && reading.tracks_warnings) warn(answer, ParamType::kTombstoneWarning, result->tombstones);
+    return answer;
   }
   RequestFailureReason reason = RequestFailureReason::kUnknown;
   std::string why;
@@ -121,6 +160,7 @@ VerbResult PeerRequestsImpl::answer(Reading& reading, const Result<ReadStatistic
     if (error.code() == ErrorCode::kReadFailure) {
       ++statistics_.tombstone_failures;
       reason = RequestFailureReason::kReadTooManyTombstones;
+      if (reading.tracks_warnings) return aborted(reading);
     }
   }
   if (auto more = quota(failure_log_)) {

@@ -3,9 +3,12 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "messaging/wire/control_codec.h"
 #include "peers/peer_requests_impl.h"
+#include "storage/commitlog/segment_format.h"
 
 namespace cassandra_like {
 
@@ -34,6 +37,12 @@ void PeerRequestsImpl::handle_verbs() {
   });
   auto self = shared_from_this();
   messenger_.handle(Verb::kMutationReq, [self](InboundMessage message) {
+    if (message.payload.size() + kRecordOverhead > self->options_.max_mutation_bytes) {
+      const size_t size = message.payload.size() + kRecordOverhead;
+      const std::string why =
+          fmt::format("Rejected an oversized mutation ({}/{})", size, self->options_.max_mutation_bytes);
+      return Task<VerbResult>(self->refuse(message, why));
+    }
     if (!message.header.params.empty()) self->pass_on(message);
     return self->begin(message, &PeerRequestsImpl::mutation);
   });

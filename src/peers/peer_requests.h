@@ -27,6 +27,9 @@ struct PeerRequestsOptions {
   bool reject_out_of_token_range = false;
   // An answer with more bytes fails with READ_SIZE. At most internode_max_message_size less 64 KiB.
   size_t max_answer_bytes = (size_t{128} << 20) - (64 << 10);
+  // Thresholds of this node as a replica: who asks for warnings is told. 0: none.
+  uint64_t tombstone_warn_threshold = 1000, tombstone_failure_threshold = 100'000;
+  size_t max_mutation_bytes = size_t{16} << 20;  // max_mutation_size
   // Requests that wait for the schema, on each shard.
   size_t max_waiting = 1024;
   size_t max_waiting_bytes = size_t{16} << 20;

@@ -44,8 +44,10 @@ class PeerRequestsImpl final : public PeerRequests, public std::enable_shared_fr
   std::optional<Task<VerbResult>> batch_store(InboundMessage& message);
   std::optional<Task<VerbResult>> batch_remove(InboundMessage& message);
   void pass_on(const InboundMessage& message);
-  static Task<VerbResult> finish_write(std::shared_ptr<PeerRequestsImpl> self, Task<Status> task,
+  Task<VerbResult> finish_write(Task<Status> task, const InboundMessage& message);
+  static Task<VerbResult> finish_later(std::shared_ptr<PeerRequestsImpl> self, Task<Status> task,
                                        InetAddressAndPort from, Verb verb);
+  static Task<Status> trace_answer(Task<Status> task, TracePtr trace, InetAddressAndPort to);
   static Task<VerbResult> finish_truncate(std::shared_ptr<PeerRequestsImpl> self, TablePtr table,
                                           InetAddressAndPort from);
   static Task<VerbResult> finish_removal(std::shared_ptr<PeerRequestsImpl> self, Uuid id, InetAddressAndPort from);
@@ -64,6 +66,7 @@ class PeerRequestsImpl final : public PeerRequests, public std::enable_shared_fr
   static Task<VerbResult> finish_read(std::shared_ptr<PeerRequestsImpl> self, std::unique_ptr<Reading> reading,
                                       Task<Result<ReadStatistics>> task);
   VerbResult answer(Reading& reading, const Result<ReadStatistics>& result);
+  VerbResult aborted(Reading& reading);
 
   // --- Small verbs
   Task<VerbResult> ping(const InboundMessage& message);

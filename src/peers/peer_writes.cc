@@ -20,6 +20,7 @@ void PeerRequestsImpl::pass_on(const InboundMessage& message) {
   options.flags = message.header.flags;
   options.params = params.get();
   options.deadline = message.deadline;
+  options.trace = message.trace.get();
   if (endpoints_.empty()) {
     for (const Endpoint& endpoint : replica_.topology().current()->ring()->endpoints()) {
       if (auto address = InetAddressAndPort::parse(endpoint.address, endpoint.storage_port))
@@ -30,6 +31,7 @@ void PeerRequestsImpl::pass_on(const InboundMessage& message) {
   message.header.params.for_each_forward([&](const InetAddressAndPort& to, uint32_t id) {
     if (endpoints_.contains(to)) {
       ++statistics_.forwarded;
+      if (message.trace != nullptr) message.trace->event("Enqueuing forwarded write to " + to.to_string());
       messenger_.forward(to, id, message.header.verb, payload, options);
     } else if (auto more = quota(bad_body_log_)) {
       LOG_WARN("{} of {} is not passed on to {}, which is no node of this cluster{}", verb_name(message.header.verb),
@@ -51,12 +53,24 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::mutation(InboundMessage& messa
     return Task<VerbResult>(VerbResult::failure(RequestFailureReason::kUnknown));
   }
   const MutationPayload payload(*mutation, message.payload);
+  if (message.trace != nullptr) trace_mutation(*message.trace, *mutation);
   Task<Status> applied = replica_.mutate(payload);
-  if (applied.ready()) return Task<VerbResult>(written(applied.value(), message.from, message.header.verb));
-  return finish_write(shared_from_this(), std::move(applied), message.from, message.header.verb);
+  return finish_write(std::move(applied), message);
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_write(std::shared_ptr<PeerRequestsImpl> self, Task<Status> task,
+Task<VerbResult> PeerRequestsImpl::finish_write(Task<Status> task, const InboundMessage& message) {
+  if (message.trace != nullptr) task = trace_answer(std::move(task), message.trace, message.respond_to());
+  if (task.ready()) return written(task.value(), message.from, message.header.verb);
+  return finish_later(shared_from_this(), std::move(task), message.from, message.header.verb);
+}
+
+Task<Status> PeerRequestsImpl::trace_answer(Task<Status> task, TracePtr trace, InetAddressAndPort to) {
+  Status status = co_await task;
+  if (status.ok()) trace->event("Enqueuing response to " + to.to_string());
+  co_return status;
+}
+
+Task<VerbResult> PeerRequestsImpl::finish_later(std::shared_ptr<PeerRequestsImpl> self, Task<Status> task,
                                                 InetAddressAndPort from, Verb verb) {
   Status status = co_await task;
   co_return self->written(status, from, verb);
@@ -94,8 +108,9 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::counter_mutation(InboundMessag
   }
   SerializedMutation deltas(mutation.key.token, counter->serialized);
   ReplicatedWrites& writes = coordinator_.replicated_writes();
-  Task<Status> led = writes.lead_counter(std::move(deltas), std::string(mutation.keyspace), *consistency);
-  return finish_write(shared_from_this(), std::move(led), message.from, message.header.verb);
+  Task<Status> led =
+      writes.lead_counter(std::move(deltas), std::string(mutation.keyspace), *consistency, message.trace);
+  return finish_write(std::move(led), message);
 }
 
 std::optional<Task<VerbResult>> PeerRequestsImpl::truncate(InboundMessage& message) {
@@ -106,6 +121,7 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::truncate(InboundMessage& messa
   if (table->local_only || table->is_virtual) {
     return Task<VerbResult>(refuse(message, "it truncates a table of the node's own"));
   }
+  if (message.trace != nullptr) message.trace->event("Applying truncation of " + table->qualified_name());
   return finish_truncate(shared_from_this(), std::move(table), message.from);
 }
 
@@ -124,8 +140,7 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::batch_store(InboundMessage& me
   auto batch = decode_batch(message.payload);
   if (!batch.ok()) return not_decoded(message, batch.error());
   Task<Status> stored = coordinator_.batchlog().store_for_peer(batch->id, batch->created_micros, batch->mutations);
-  if (stored.ready()) return Task<VerbResult>(written(stored.value(), message.from, message.header.verb));
-  return finish_write(shared_from_this(), std::move(stored), message.from, message.header.verb);
+  return finish_write(std::move(stored), message);
 }
 
 // Nobody waits for an answer, and Cassandra sends none.

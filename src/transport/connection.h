@@ -78,6 +78,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   void run(std::unique_ptr<Request> request, Overload overload);
   void run_statement(std::unique_ptr<Request> request, Overload overload);
   Task<Result<QueryResult>> execute(Request& request, TraceSession* trace);
+  bool is_traced_by_chance();
   std::map<std::string, std::string> trace_parameters(const Request& request) const;
   void hold(Request& request, Overload overload);
   void finish(std::unique_ptr<Request> request);

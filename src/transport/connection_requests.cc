@@ -362,8 +362,17 @@ Task<Result<QueryResult>> ServerConnection::execute(Request& request, TraceSessi
   return processor.query(request.text, request.options, context);
 }
 
+// settraceprobability (StorageService.shouldTraceProbablistically).
+bool ServerConnection::is_traced_by_chance() {
+  if (core_->options.trace_settings == nullptr) return false;
+  const double probability = core_->options.trace_settings->probability.load(std::memory_order_relaxed);
+  if (probability == 0) return false;
+  constexpr uint64_t kParts = uint64_t{1} << 53;
+  return static_cast<double>(core_->runtime.random.below(kParts)) < probability * static_cast<double>(kParts);
+}
+
 void ServerConnection::run_statement(std::unique_ptr<Request> request, Overload overload) {
-  if (request->tracing()) {
+  if (request->tracing() || is_traced_by_chance()) {
     hold(*request, overload);
     spawn(run_traced(shared_from_this(), std::move(request)));
     return;
@@ -398,10 +407,10 @@ Task<void> ServerConnection::run_traced(std::shared_ptr<ServerConnection> self, 
   Result<QueryResult> result = co_await task;
   Task<Status> written = trace->finish();
   Status status = co_await written;
-  if (!status.ok() && result.ok())
+  if (!status.ok() && result.ok() && request->tracing())
     result->warnings.push_back("The trace could not be written: " + status.error().message());
   const Uuid id = trace->id();
-  self->answer(*request, result, &id);
+  self->answer(*request, result, request->tracing() ? &id : nullptr);
   self->finish(std::move(request));
 }
 

@@ -47,6 +47,7 @@ struct TransportOptions {
   // another port, where the client's port modulo the shards chooses the shard (0: any free port).
   bool shard_aware = false;
   uint16_t shard_aware_port = 19042;
+  std::shared_ptr<const TraceSettings> trace_settings;  // null: nothing is traced but what clients ask for
 };
 
 enum class ConnectionStage : uint8_t { kEstablished, kAuthenticating, kReady };

@@ -405,6 +405,23 @@ TEST_F(Commands, Logging) {
   EXPECT_THAT(calls_, ElementsAre("gossip=TRACE", "ring=TRACE", "=", "ring=LOUD"));
 }
 
+TEST_F(Commands, TraceProbability) {
+  EXPECT_EQ(get("/v1/trace_probability").json, Json({{"probability", 0.0}}));
+  EXPECT_EQ(post("/v1/trace_probability", "value=0.25").status, 200);
+  EXPECT_EQ(get("/v1/trace_probability").json, Json({{"probability", 0.25}}));
+  for (const char* value : {"2", "-1", "nan", "x", ""}) {
+    Reply refused = post("/v1/trace_probability", std::string("value=") + value);
+    EXPECT_EQ(refused.status, 400) << value;
+    EXPECT_EQ(refused.json, error("Trace probability must be between 0 and 1"));
+  }
+  EXPECT_EQ(get("/v1/trace_probability").json, Json({{"probability", 0.25}}));
+}
+
+TEST_F(Commands, TheSchemaIsReloaded) {
+  make_shop();
+  EXPECT_EQ(post("/v1/schema/reload").status, 200);
+}
+
 TEST_F(Commands, Snapshots) {
   make_shop();
   EXPECT_EQ(get("/v1/snapshots").json, Json::parse(R"({"snapshots": [], "true_total_bytes": 0})"));

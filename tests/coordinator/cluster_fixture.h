@@ -48,6 +48,10 @@ class RecordedHints final : public Hints {
     hints.push_back({std::move(host_ids), std::move(mutation), created_millis, gc_grace_seconds});
     return Status(result);
   }
+  Task<Status> sync(std::vector<Uuid> host_ids) override {
+    synced.push_back(std::move(host_ids));
+    return Status(sync_result);
+  }
   Task<Status> remove_all(std::optional<Uuid>) override { return Status(); }
   std::vector<PendingHints> pending() const override { return {}; }
   const HintsStatistics& statistics() const override { return statistics_; }
@@ -55,6 +59,8 @@ class RecordedHints final : public Hints {
   bool wanted = true;  // what should_hint() says
   Status result;       // what write() says
   std::vector<Hint> hints;
+  Status sync_result;
+  std::vector<std::vector<Uuid>> synced;
 
  private:
   HintsStatistics statistics_;

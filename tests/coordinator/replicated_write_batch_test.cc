@@ -169,6 +169,27 @@ TEST_F(ReplicatedBatches, StayWhenTheirHintsAreNotKept) {
   EXPECT_EQ(cluster.having("a"), "0 1 2");
 }
 
+// A record goes when the hints that stand for it are on the disk, not before.
+TEST_F(ReplicatedBatches, StayUntilTheirHintsAreOnTheDisk) {
+  CoordinatorCluster cluster(3);
+  silence(cluster, Verb::kMutationReq, {1, 2});
+  EXPECT_FALSE(write(cluster).ok());
+  for (size_t i : {1u, 2u}) cluster.serve(i);
+  cluster.down({2});
+  RecordedHints& hints = *cluster.node(1).hints_of_shards[0];
+  hints.sync_result = Error(ErrorCode::kIo, "no disk");
+  start_rounds(cluster, 1);
+  cluster.world().run_for(seconds(25));
+  EXPECT_EQ(records(cluster, 1), 1u);
+  ASSERT_FALSE(hints.synced.empty());
+  const std::vector<Uuid> nodes(2, cluster.node(2).host_id);  // for each of the two mutations
+  EXPECT_EQ(hints.synced[0], nodes);
+
+  hints.sync_result = Status();
+  cluster.world().run_for(seconds(25));
+  EXPECT_EQ(records(cluster, 1), 0u);
+}
+
 // A removal through another shard than the record came through.
 TEST_F(ReplicatedBatches, AreRemovedThroughAnyShard) {
   CoordinatorCluster cluster(2, 2, 2);

@@ -26,14 +26,16 @@ class IdleServices : public QueryServices {
 
 class IdleCoordinator : public Coordinator {
  public:
-  Task<Status> write(std::span<const Mutation>, Consistency, WriteType) override { return Status(); }
-  Task<Status> write_counters(std::span<const Mutation>, Consistency) override { return Status(); }
-  Task<Result<ReadStatistics>> read(const ReadCommand&, Consistency, RowSink&) override {
+  Task<Status> write(std::span<const Mutation>, Consistency, WriteType, const TracePtr&) override { return Status(); }
+  Task<Status> write_counters(std::span<const Mutation>, Consistency, const TracePtr&) override { return Status(); }
+  Task<Result<ReadStatistics>> read(const ReadCommand&, Consistency, RowSink&, const TracePtr&,
+                                    std::vector<std::string>*) override {
     return Result<ReadStatistics>(invalid("idle"));
   }
   Task<Status> truncate(TablePtr) override { return Status(); }
   Batchlog& batchlog() override { std::abort(); }
   ReplicatedWrites& replicated_writes() override { std::abort(); }
+  Tracing& tracing() override { std::abort(); }
   Task<void> stop() override { return {}; }
   Replica& replica() override { std::abort(); }
   SchemaStore& schema() override { std::abort(); }

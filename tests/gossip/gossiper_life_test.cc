@@ -200,6 +200,38 @@ TEST(ShadowRound, TheAnswerHasWhatTheSystemTablesRememberOfSilentNodes) {
   EXPECT_FALSE(rig.known(6).has(ApplicationState::kHostId));  // it is told to the one who asked, not to gossip
 }
 
+// --- The first second
+
+TEST(FirstRound, AsksForTheStatesOfTheShadowRound) {
+  Rig rig({2});
+  rig.gossiper.begin_shadow_round({}, at(0));
+  GossipDigestAck answer;
+  for (int n : {2, 3}) answer.states[node(n)] = state_of(generation_at(0), 1, normal_states(n, {n * 100}));
+  rig.gossiper.on_ack(node(2), std::move(answer), 0, at(0));
+  rig.start();
+  rig.gossiper.take_output();
+  rig.gossiper.tick(at(0), rig.random);
+  GossipDigests others = rig.sent<GossipDigestSyn>().digests;
+  std::erase_if(others, [](const GossipDigest& digest) { return digest.endpoint == node(1); });
+  EXPECT_EQ(others, (GossipDigests{{node(2), 0, 0}, {node(3), 0, 0}}));
+  rig.gossiper.tick(at(1), rig.random);
+  EXPECT_EQ(rig.sent<GossipDigestSyn>().digests.size(), 1u);
+}
+
+TEST(FirstRound, NodesThatAreFoundAliveAreGreetedAtOnce) {
+  Rig rig({2});
+  rig.start();
+  auto meet = [&](int n, GossipTime now) {
+    rig.hear(n, state_of(generation_at(0), 1, normal_states(n, {n * 100})), now);
+    rig.gossiper.take_output();
+    rig.gossiper.on_echo_answered(node(n), now);
+    return rig.sends();
+  };
+  EXPECT_THAT(meet(2, at(0)), IsEmpty());  // the seed, which the first round has asked
+  EXPECT_THAT(meet(3, at(0)), ElementsAre("3 SYN"));
+  EXPECT_THAT(meet(4, at(1)), IsEmpty());
+}
+
 // --- Whether a node may start
 
 std::string start_after(const EndpointState& known_of_this, Gossiper::StartupCheck check) {

@@ -153,6 +153,30 @@ TEST(HintsFaults, LostPowerLeavesWhatWasSynced) {
   }
 }
 
+// The machine went down while the last entry was written: those before it arrive, and the rest is told of.
+TEST(HintsFaults, ATornFileIsSentUpToTheTear) {
+  for (const std::string tail : {"cut", "zeros", "page of zeros"}) {
+    SCOPED_TRACE(tail);
+    HintsRig rig;
+    rig.add_peer();
+    for (const std::string& text : numbered(10)) ASSERT_EQ(rig.write(1, text), "ok");
+    rig.kill();
+    const std::string name = rig.files(".hints")[0];
+    Bytes content = rig.read_file(name);
+    if (tail == "cut") content.resize(content.size() - 3);
+    if (tail == "zeros") content.append(100, '\0');
+    if (tail == "page of zeros") content.append(8192, '\0');
+    rig.write_file(name, content);
+
+    CapturedLog log;
+    rig.start();
+    rig.up(1);
+    ASSERT_TRUE(rig.wait([&] { return rig.files().empty(); }));
+    EXPECT_EQ(rig.got[kPeer1], numbered(tail == "cut" ? 9 : 10));
+    EXPECT_EQ(log.count("Unexpected end of the hints in " + name), 1u);
+  }
+}
+
 TEST(HintsFaults, UnreadableFilesAreKeptAndNamed) {
   HintsRig rig;
   rig.add_peer();

@@ -99,6 +99,16 @@ TEST(HintsLimits, FilesAreClosedWhenTheyAreLarge) {
   ASSERT_TRUE(rig.wait([&] { return rig.files().empty(); }));
 }
 
+TEST(HintsLimits, AHintThatIsTooLargeIsNotKept) {
+  HintsOptions options;
+  options.max_entry_bytes = 1000;
+  HintsRig rig(1, options);
+  EXPECT_EQ(rig.write(1, std::string(1000, 'x')), "Hint of 1023 bytes is too large - the maximum size is 1000");
+  EXPECT_THAT(rig.files(), IsEmpty());
+  EXPECT_EQ(rig.statistics().overflowed, 1u);
+  EXPECT_EQ(rig.write(1, std::string(900, 'x')), "ok");
+}
+
 TEST(HintsLimits, AFullDiskCostsOneLineAndNoMoreThanTheHints) {
   HintsRig rig;
   rig.add_peer();

@@ -58,6 +58,28 @@ class EachFraming : public testing::TestWithParam<Framing> {};
 INSTANTIATE_TEST_SUITE_P(Framings, EachFraming, testing::Values(Framing::kUnprotected, Framing::kLz4, Framing::kCrc),
                          [](const auto& info) { return std::string(framing_name(info.param)); });
 
+// internode_compression: dc
+TEST(Compression, MayBeForOtherDatacentersAlone) {
+  Cluster cluster;
+  const InetAddressAndPort near = endpoint_at("10.0.0.2");
+  cluster.prepare = [near](TestNode&, Messenger& messenger) {
+    messenger.locate_with([near](const InetAddressAndPort& peer) { return peer == near; });
+    messenger.handle(Verb::kReadReq, echo_payload());
+  };
+  TestNode& a = cluster.add(1, [](LinkOptions& options) { options.distant_framing = Framing::kLz4; });
+  TestNode& b = cluster.add();
+  TestNode& c = cluster.add();
+  CapturedLog log;
+  EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "near"), "near");
+  EXPECT_EQ(cluster.ask(a, c.endpoint(), Verb::kReadReq, "far"), "far");
+  EXPECT_EQ(
+      log.count("10.0.0.1:7000->/10.0.0.2:7000-SMALL_MESSAGES successfully connected, version = 13, framing = crc"),
+      1u);
+  EXPECT_EQ(
+      log.count("10.0.0.1:7000->/10.0.0.3:7000-SMALL_MESSAGES successfully connected, version = 13, framing = lz4"),
+      1u);
+}
+
 TEST_P(EachFraming, CarriesRequestsAndAnswersOfAnySize) {
   Cluster cluster;
   auto framing = [](LinkOptions& options) { options.framing = GetParam(); };

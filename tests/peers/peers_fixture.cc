@@ -48,7 +48,8 @@ void add(PeerRequestsStatistics& sum, const PeerRequestsStatistics& part) {
 
 }  // namespace
 
-Task<Status> RecordedWrites::lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency) {
+Task<Status> RecordedWrites::lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency,
+                                          const TracePtr&) {
   led.push_back(keyspace + " " + std::string(consistency_name(consistency)));
   const MutationPayload payload(std::move(deltas));
   return without_sums(replica_.mutate_counter(payload));
@@ -150,6 +151,7 @@ void PeersCluster::boot(size_t i) {
     node.hints_of_shards.push_back(std::make_unique<RecordedHints>());
     node.coordinators.push_back(std::make_unique<PeerCoordinator>(runtime, node.replica(shard)));
     Messenger& messenger = *node.messengers.back();
+    messenger.trace_with(&node.coordinators.back()->tracing());
     PeerRequestsOptions options = options_;
     options.on_unknown_schema = [n = &node] { n->runtime->shard(0).executor.post([n] { n->sync->hurry(); }); };
     node.requests.push_back(handle_peer_requests(messenger, runtime, *node.coordinators.back(),

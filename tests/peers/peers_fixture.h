@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/tracing.h"
 #include "coordinator/write/replicated_writes.h"
 #include "messaging/read_command_codec.h"
 #include "messaging/wire/mutation_codec.h"
@@ -28,11 +29,12 @@ namespace cassandra_like::test {
 class RecordedWrites final : public ReplicatedWrites {
  public:
   explicit RecordedWrites(Replica& replica) : replica_(replica) {}
-  Task<Status> write(std::span<const Mutation>, Consistency, WriteType) override { return unused(); }
-  Task<Status> write_logged_batch(std::span<const Mutation>, Consistency) override { return unused(); }
-  Task<Status> write_counters(std::span<const Mutation>, Consistency) override { return unused(); }
+  Task<Status> write(std::span<const Mutation>, Consistency, WriteType, const TracePtr&) override { return unused(); }
+  Task<Status> write_logged_batch(std::span<const Mutation>, Consistency, const TracePtr&) override { return unused(); }
+  Task<Status> write_counters(std::span<const Mutation>, Consistency, const TracePtr&) override { return unused(); }
   Task<Status> truncate(TablePtr) override { return unused(); }
-  Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency) override;
+  Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency,
+                            const TracePtr&) override;
   size_t nodes() const override { return 1; }
   Task<Status> replay(std::vector<ReplayedMutation>, int64_t) override { return unused(); }
 
@@ -46,15 +48,25 @@ class RecordedWrites final : public ReplicatedWrites {
 class PeerCoordinator final : public Coordinator {
  public:
   PeerCoordinator(ShardRuntime& runtime, Replica& replica)
-      : replica_(replica), writes_(replica), batchlog_(runtime, replica, replica.schema(), {}) {}
-  Task<Status> write(std::span<const Mutation>, Consistency, WriteType) override { return Status(invalid("unused")); }
-  Task<Status> write_counters(std::span<const Mutation>, Consistency) override { return Status(invalid("unused")); }
-  Task<Result<ReadStatistics>> read(const ReadCommand&, Consistency, RowSink&) override {
+      : replica_(replica),
+        writes_(replica),
+        batchlog_(runtime, replica, replica.schema(), {}),
+        tracing_(runtime, *this, {}) {}
+  // The notes of traced requests stay here.
+  Task<Status> write(std::span<const Mutation> mutations, Consistency, WriteType, const TracePtr&) override {
+    return replica_.mutate(mutations[0]);
+  }
+  Task<Status> write_counters(std::span<const Mutation>, Consistency, const TracePtr&) override {
+    return Status(invalid("unused"));
+  }
+  Task<Result<ReadStatistics>> read(const ReadCommand&, Consistency, RowSink&, const TracePtr&,
+                                    std::vector<std::string>*) override {
     return Result<ReadStatistics>(invalid("unused"));
   }
   Task<Status> truncate(TablePtr) override { return Status(invalid("unused")); }
   Batchlog& batchlog() override { return batchlog_; }
   RecordedWrites& replicated_writes() override { return writes_; }
+  Tracing& tracing() override { return tracing_; }
   Task<void> stop() override { return batchlog_.stop(); }
   Replica& replica() override { return replica_; }
   SchemaStore& schema() override { return replica_.schema(); }
@@ -67,6 +79,7 @@ class PeerCoordinator final : public Coordinator {
   Replica& replica_;
   RecordedWrites writes_;
   Batchlog batchlog_;
+  Tracing tracing_;
   CoordinatorStatistics statistics_;
 };
 

@@ -273,6 +273,7 @@ class FakeTrace : public TraceSession {
   }
   const Uuid& id() const override { return id_; }
   void event(std::string) override {}
+  const TracePtr& trace() const override { return kUntraced; }
   Task<Status> finish() override { return Status(); }
 
  private:

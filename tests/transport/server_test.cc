@@ -490,6 +490,26 @@ TEST(Tracing, TellsWhatWasAsked) {
   EXPECT_EQ(FakeTrace::last_parameters, (std::map<std::string, std::string>{{"query", "SELECT 2"}}));
 }
 
+// settraceprobability: the session is written, and the client is not told of it.
+TEST(Tracing, OfRequestsThatDidNotAskForIt) {
+  auto settings = std::make_shared<TraceSettings>();
+  TransportOptions options;
+  options.trace_settings = settings;
+  TestServer test(options);
+  TestClient client(test, 5);
+  auto is_traced = [&](const std::string& query) {
+    FakeTrace::last_parameters.clear();
+    client.send(Opcode::kQuery, 1, query_body(5, query, {}));
+    EXPECT_FALSE(client.response()->tracing_id);
+    return FakeTrace::last_parameters.contains("query");
+  };
+  EXPECT_FALSE(is_traced("SELECT 1"));
+  settings->probability = 1;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(is_traced("SELECT 2"));
+  settings->probability = 0;
+  EXPECT_FALSE(is_traced("SELECT 3"));
+}
+
 TEST(Clients, AreListedWithTheirFacts) {
   TestServer test;
   TestClient client(test, 4, Compression::kSnappy, {{"DRIVER_NAME", "Driver"}, {"driver_version", "1.2"}});

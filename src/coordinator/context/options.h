@@ -32,6 +32,11 @@ struct CoordinatorOptions {
   double dynamic_snitch_badness = 1.0;  // dynamic_snitch_badness_threshold
   Duration dynamic_snitch_update = std::chrono::milliseconds(100);
   Duration dynamic_snitch_reset = std::chrono::minutes(10);
+  // Replicas are asked for their warnings (read_thresholds_enabled). The thresholds are those of this node as a replica; 0: none.
+  bool tracks_warnings = false;
+  uint64_t tombstone_warn_threshold = 1000, tombstone_failure_threshold = 100'000;
+  std::chrono::seconds trace_query_ttl = std::chrono::hours(24);       // trace_type_query_ttl
+  std::chrono::seconds trace_repair_ttl = std::chrono::hours(7 * 24);  // trace_type_repair_ttl
   DenylistOptions denylist;
 };
 

@@ -120,7 +120,7 @@ bool ReadQuorum::answers_match(absl::FunctionRef<Digest(EndpointIndex)> digest_o
   return true;
 }
 
-Error ReadQuorum::error(const TokenRing& ring) const {
+Error ReadQuorum::error(const TokenRing& ring, const std::string& why) const {
   DCHECK(state_ == QuorumState::kFailed || state_ == QuorumState::kTimedOut);
   const Received received{plan_.consistency, received_, plan_.block_for};
   if (state_ == QuorumState::kTimedOut) return read_timeout_error(received, is_data_present());
@@ -128,7 +128,7 @@ Error ReadQuorum::error(const TokenRing& ring) const {
   for (size_t i = 0; i < contacts_; ++i) {
     if (replicas_[i].answer == Answer::kFailed) failures.push_back({plan_.candidates[i], replicas_[i].reason});
   }
-  return read_failure_error(received, is_data_present(), failures, ring);
+  return read_failure_error(received, is_data_present(), failures, ring, why);
 }
 
 }  // namespace cassandra_like

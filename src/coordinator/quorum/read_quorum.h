@@ -70,7 +70,8 @@ class ReadQuorum {
   // is asked for.
   bool answers_match(absl::FunctionRef<Digest(EndpointIndex)> digest_of_data) const;
   // kReadFailure when it has failed, kReadTimeout when it was too late.
-  Error error(const TokenRing& ring) const;
+  // why: see read_failure_error().
+  Error error(const TokenRing& ring, const std::string& why = "") const;
 
  private:
   enum class Answer : uint8_t { kNone, kData, kDigest, kFailed };

@@ -23,11 +23,12 @@ ErrorInfo timeout_info(ErrorCode code, const Received& received) {
 }
 
 ErrorInfo failure_info(ErrorCode code, const Received& received, const EndpointFailures& failures,
-                       const TokenRing& ring) {
+                       const TokenRing& ring, const std::string& why = "") {
   ErrorInfo info = received_info(code, received);
   info.failures = static_cast<int32_t>(failures.size());
-  info.message =
-      fmt::format("Operation failed - received {} responses and {} failures", received.received, failures.size());
+  info.message = why.empty() ? fmt::format("Operation failed - received {} responses and {} failures",
+                                           received.received, failures.size())
+                             : "Operation failed - " + why;
   const char* separator = ": ";
   for (const EndpointFailure& failure : failures) {
     const Endpoint& endpoint = ring.endpoint(failure.endpoint);
@@ -74,8 +75,8 @@ Error read_timeout_error(const Received& received, bool data_present) {
 }
 
 Error read_failure_error(const Received& received, bool data_present, const EndpointFailures& failures,
-                         const TokenRing& ring) {
-  ErrorInfo info = failure_info(ErrorCode::kReadFailure, received, failures, ring);
+                         const TokenRing& ring, const std::string& why) {
+  ErrorInfo info = failure_info(ErrorCode::kReadFailure, received, failures, ring, why);
   info.data_present = data_present;
   return Error(std::move(info));
 }

@@ -30,7 +30,8 @@ Error write_timeout_error(const Received& received, WriteType type);
 Error write_failure_error(const Received& received, WriteType type, const EndpointFailures& failures,
                           const TokenRing& ring);
 Error read_timeout_error(const Received& received, bool data_present);
+// why: in place of the counts, when replicas have aborted the read; may be empty.
 Error read_failure_error(const Received& received, bool data_present, const EndpointFailures& failures,
-                         const TokenRing& ring);
+                         const TokenRing& ring, const std::string& why = "");
 
 }  // namespace cassandra_like

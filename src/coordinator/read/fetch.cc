@@ -67,6 +67,8 @@ void Fetch::release() {
   data_body_ = digest_body_ = SharedBytes();
   cluster_.reset();
   options_.requests.reset();
+  options_.trace.reset();
+  if (options_.tracks_warnings) warnings_.clear();
   request.command.table.reset();
   ++generation_;
   pool_.free_fetches_.push_back(this);
@@ -108,11 +110,24 @@ void Fetch::start(ClusterSnapshotPtr cluster, ReadPlan plan, Options options) {
 }
 
 void Fetch::ask(const ReadTarget& target) {
+  if (options_.trace != nullptr) trace(target);
   if (is_local(target.endpoint)) {
     ask_local(target.wants_data);
   } else {
     ask_remote(target);
   }
+}
+
+void Fetch::trace(const ReadTarget& target) {
+  Trace& trace = *options_.trace;
+  const std::string address = cluster_->address(target.endpoint).to_string();
+  if (request.command.range) {
+    const KeyRange& range = *request.command.range;
+    trace.event(fmt::format("Enqueuing request to Full({},({},{}])", address, range.start.token, range.end.token));
+  } else if (!is_local(target.endpoint)) {
+    trace.event(fmt::format("reading {} from {}", target.wants_data ? "data" : "digest", address));
+  }
+  if (is_local(target.endpoint)) trace_read(trace, request.command);
 }
 
 void Fetch::ask_remote(const ReadTarget& target) {
@@ -132,8 +147,9 @@ void Fetch::ask_remote(const ReadTarget& target) {
   contact->sent_at_ = pool_.context.now();
   contacts_.push_back(contact);
   SendOptions send;
-  send.flags = kCallBackOnFailure;
+  send.flags = kCallBackOnFailure | (options_.tracks_warnings ? kTrackWarnings : 0);
   send.deadline = options_.deadline;
+  send.trace = options_.trace.get();
   const Verb verb = request.command.range ? Verb::kRangeReq : Verb::kReadReq;
   const uint32_t id =
       pool_.context.messenger->send_request(cluster_->address(target.endpoint), verb, body, *contact, send);
@@ -176,12 +192,14 @@ Task<void> Fetch::finish_local(FetchRef self, Task<Result<ReadStatistics>> read)
 void Fetch::local_done(Result<ReadStatistics> result) {
   const EndpointIndex local = cluster_->local();
   schema_after_ = pool_.context.replica.schema().current();
+  if (options_.tracks_warnings) warn_locally(result);
   if (!result.ok()) {
     const RequestFailureReason reason = local_reason(result.error());
     if (reason != RequestFailureReason::kTimeout) LOG_WARN("{}", result.error().message());
     return failed(local, reason);
   }
   tombstones_ = result->tombstones;
+  if (options_.trace != nullptr) trace_rows(*options_.trace, *result);
   pool_.context.proximity.answered(cluster_->address(local), (pool_.context.now() - local_began_) / 1000);
   ++busy_;
   if (local_digest_) {
@@ -198,8 +216,28 @@ void Fetch::local_done(Result<ReadStatistics> result) {
   settle();
 }
 
+// This node as a replica would tell another one the same.
+void Fetch::warn_locally(const Result<ReadStatistics>& result) {
+  const CoordinatorOptions& options = pool_.context.options;
+  const InetAddressAndPort& self = cluster_->address(cluster_->local());
+  if (!result.ok()) {
+    if (result.error().code() != ErrorCode::kReadFailure) return;
+    warnings_.add(ParamType::kTombstoneFail, options.tombstone_failure_threshold + 1, self);
+  } else if (options.tombstone_warn_threshold > 0 && result->tombstones > options.tombstone_warn_threshold) {
+    warnings_.add(ParamType::kTombstoneWarning, result->tombstones, self);
+  }
+}
+
+Error Fetch::error() const {
+  const std::string why = options_.tracks_warnings ? warnings_.abort_text(request.command) : "";
+  return quorum_->error(*cluster_->topology->ring(), why);
+}
+
 void Fetch::on_response(EndpointIndex from, bool asked_for_data, InboundMessage& response) {
   if (state() != QuorumState::kWaiting) return;
+  if (options_.tracks_warnings && !response.header.params.empty()) {
+    if (const auto aborted = warnings_.add(response.header.params, response.from)) return failed(from, *aborted);
+  }
   Result<ReadResponse> parsed = parse_read_response(response.payload);
   if (parsed.ok() && parsed->is_digest() && (asked_for_data || parsed->digest.size() != kDigestSize)) {
     parsed = Error(ErrorCode::kCorruption, "Corrupt read response: a digest that was not asked for");
@@ -278,6 +316,9 @@ void Fetch::ring(uint64_t generation) {
   std::optional<ReadTarget> target = quorum_->speculate();
   if (!target) return;
   speculated_ = true;
+  if (options_.trace != nullptr) {
+    options_.trace->event("speculating read retry on " + cluster_->address(target->endpoint).to_string());
+  }
   if (counted != nullptr) {
     ++statistics.speculative_retries;
     ++counted->speculative_retries;

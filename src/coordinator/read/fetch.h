@@ -13,6 +13,7 @@
 #include "coordinator/context/request_context.h"
 #include "coordinator/quorum/read_quorum.h"
 #include "coordinator/read/alarms.h"
+#include "coordinator/read/read_warnings.h"
 #include "read/read_digest.h"
 #include "read/response_reader.h"
 #include "read/unfiltered_buffer.h"
@@ -92,6 +93,8 @@ class Fetch final : Alarms::Listener {
     int64_t deadline = 0;
     std::shared_ptr<TableRequests> requests;  // where speculation is counted; null: it is not (reads for repairs)
     size_t local_bytes = std::numeric_limits<size_t>::max();  // this node's own data has enough with so many
+    bool tracks_warnings = false;
+    TracePtr trace;
   };
   void start(ClusterSnapshotPtr cluster, ReadPlan plan, Options options);
 
@@ -103,7 +106,7 @@ class Fetch final : Alarms::Listener {
   // --- Afterwards
   QuorumState state() const { return quorum_->state(); }
   // kReadFailure or kReadTimeout.
-  Error error() const { return quorum_->error(*cluster_->topology->ring()); }
+  Error error() const;
   std::span<const EndpointIndex> contacted() const { return quorum_->contacted(); }
   const ReadPlan& plan() const { return plan_; }
   // Whether all answers are the same; kCorruption when data is none.
@@ -111,6 +114,7 @@ class Fetch final : Alarms::Listener {
   // The data that has come.
   std::vector<ReplicaData>& data() { return data_; }
   uint64_t tombstones() const { return tombstones_; }
+  const ReadWarnings& warnings() const { return warnings_; }
 
  private:
   friend class FetchContact;
@@ -119,10 +123,12 @@ class Fetch final : Alarms::Listener {
 
   void ring(uint64_t generation) override;
   void ask(const ReadTarget& target);
+  void trace(const ReadTarget& target);
   void ask_remote(const ReadTarget& target);
   void ask_local(bool wants_data);
   static Task<void> finish_local(FetchRef self, Task<Result<ReadStatistics>> read);
   void local_done(Result<ReadStatistics> result);
+  void warn_locally(const Result<ReadStatistics>& result);
   void on_response(EndpointIndex from, bool asked_for_data, InboundMessage& response);
   void failed(EndpointIndex from, RequestFailureReason reason);
   void settle();
@@ -145,6 +151,7 @@ class Fetch final : Alarms::Listener {
   absl::InlinedVector<FetchContact*, kInlinedReplicas> contacts_;  // that have not answered
   SharedBytes data_body_, digest_body_;
   std::vector<ReplicaData> data_;
+  ReadWarnings warnings_;
 
   // The local read.
   std::unique_ptr<UnfilteredBuffer> buffer_;
@@ -169,6 +176,7 @@ class FetchPool {
 
   RequestContext& context;
   Alarms alarms;
+  LogQuota warning_log;  // of replicas
 
  private:
   friend class Fetch;

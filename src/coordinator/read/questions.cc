@@ -117,6 +117,8 @@ FetchRef ask_same(ReadOperation& operation, const Fetch& like, const ReadCommand
   plan.contacts = std::max(plan.contacts, like.contacted().size());
   Fetch::Options options;
   options.deadline = operation.deadline;
+  options.trace = operation.trace;
+  options.tracks_warnings = operation.pool.context.options.tracks_warnings;
   if (!key) options.local_bytes = kLocalBytesOfRange;
   fetch->start(operation.cluster, std::move(plan), options);
   return fetch;

@@ -45,6 +45,7 @@ struct ReadOperation final : Abandonment::Listener {
   Status outcome() {
     const FetchRef fetch = std::exchange(waits_for, FetchRef());
     TRY(check_wanted(command.abandonment));
+    if (pool.context.options.tracks_warnings) warnings.merge(fetch->warnings());
     return fetch->state() == QuorumState::kDone ? Status() : Status(fetch->error());
   }
   void abandoned() override {
@@ -63,6 +64,8 @@ struct ReadOperation final : Abandonment::Listener {
   // The partition that is fed is not over when its reader ends.
   bool partition_goes_on = false;
   int64_t deadline = 0;
+  TracePtr trace;
+  ReadWarnings warnings;
   std::vector<std::shared_ptr<RepairWrites>> unfinished;  // the client waits for them
   uint64_t tombstones = 0;
   FetchRef waits_for;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/log.h"
 #include "coordinator/quorum/request_errors.h"
 
@@ -52,6 +54,11 @@ void RepairWrites::send(Write& write) {
   }
   SendOptions options;
   options.deadline = options_.deadline;
+  options.trace = options_.trace.get();
+  if (options.trace != nullptr) {
+    const char* what = write.is_additional ? "speculative read-repair-mutation" : "read-repair-mutation";
+    options.trace->event(fmt::format("Sending {} to {}", what, cluster_->address(write.endpoint).to_string()));
+  }
   SharedBytes body = write.mutation.shared();
   write.id = context_.messenger->send_request(cluster_->address(write.endpoint), Verb::kReadRepairReq, std::move(body),
                                               write, options);

@@ -15,6 +15,7 @@ class RepairWrites final : public std::enable_shared_from_this<RepairWrites> {
   struct Options {
     int64_t deadline = 0;    // monotonic nanoseconds
     int64_t additional = 0;  // when the plan's others get what nobody has acknowledged
+    TracePtr trace;
   };
 
   RepairWrites(RequestContext& context, ClusterSnapshotPtr cluster, ReadRepairPlan plan, const Options& options);

@@ -6,7 +6,10 @@
 #include <deque>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "base/dcheck.h"
+#include "base/log.h"
 #include "coordinator/quorum/range_plan.h"
 #include "coordinator/read/filtered_resolver.h"
 #include "coordinator/read/resolver.h"
@@ -32,14 +35,16 @@ class ReplicatedReadsImpl final : public ReplicatedReads {
     });
   }
 
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) override {
-    return run(&command, consistency, &sink);
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                    const TracePtr& trace, std::vector<std::string>* warnings) override {
+    return run(&command, consistency, &sink, trace, warnings);
   }
 
  private:
   const std::shared_ptr<ReadTable>& table_of(const TablePtr& table);
   void compute_thresholds(ReadTable& table, int64_t now) const;
-  Task<Result<ReadStatistics>> run(const ReadCommand* command, Consistency consistency, RowSink* sink);
+  Task<Result<ReadStatistics>> run(const ReadCommand* command, Consistency consistency, RowSink* sink, TracePtr trace,
+                                   std::vector<std::string>* warnings);
   Task<Status> read_key(ReadOperation* operation);
   Task<Status> read_keys(ReadOperation* operation);
   Task<Status> read_range(ReadOperation* operation);
@@ -109,6 +114,18 @@ void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) cons
 
 // ---- Questions
 
+// service.reads.thresholds.CoordinatorWarnings
+void tell_warnings(ReadOperation& operation, std::vector<std::string>* warnings) {
+  for (std::string& text : operation.warnings.texts(operation.command)) {
+    if (auto more = operation.pool.warning_log.take(operation.pool.context.now())) LOG_WARN("{}{}", text, *more);
+    if (warnings != nullptr) warnings->push_back(text + " with " + loggable_tokens(operation.command));
+  }
+}
+
+std::string mismatch_text(const DecoratedKey& key) {
+  return fmt::format("Digest mismatch: Mismatch for key DecoratedKey({}, {})", key.token, to_hex(key.key));
+}
+
 void ReplicatedReadsImpl::renew_deadline(ReadOperation& operation) const {
   const CoordinatorOptions& options = context_.options;
   operation.deadline =
@@ -136,6 +153,8 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
   Fetch::Options options;
   options.kind = Fetch::Kind::kDigests;
   options.deadline = operation.deadline;
+  options.trace = operation.trace;
+  options.tracks_warnings = context_.options.tracks_warnings;
   options.speculation = speculation_of(plan, table.speculative_retry);
   const auto after =
       speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
@@ -156,6 +175,8 @@ FetchRef ReplicatedReadsImpl::begin_part(ReadOperation& operation, RangePlan pla
   fetch->request.command.range = std::move(plan.range);
   Fetch::Options options;
   options.deadline = operation.deadline;
+  options.trace = operation.trace;
+  options.tracks_warnings = context_.options.tracks_warnings;
   const bool may_differ = conditions == SentConditions::kOnOne && sent_condition(operation.command) != nullptr;
   if (!may_differ) options.local_bytes = kLocalBytesOfRange;
   fetch->start(operation.cluster, std::move(plan.replicas), options);
@@ -165,8 +186,10 @@ FetchRef ReplicatedReadsImpl::begin_part(ReadOperation& operation, RangePlan pla
 // ---- Single keys
 
 Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command, Consistency consistency,
-                                                      RowSink* sink) {
+                                                      RowSink* sink, TracePtr trace,
+                                                      std::vector<std::string>* warnings) {
   ReadOperation operation(pool_, *command, consistency, *sink);
+  operation.trace = std::move(trace);
   operation.replicas = context_.replicas_of(command->table->keyspace);
   if (operation.replicas == nullptr) co_return unavailable_error(consistency, 1, 0);
   operation.table = table_of(command->table);
@@ -179,6 +202,7 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
     Task<Status> reading = command->keys.size() == 1 ? read_key(&operation) : read_keys(&operation);
     status = co_await reading;
   }
+  if (!operation.warnings.empty()) tell_warnings(operation, warnings);
   if (!status.ok()) co_return std::move(status.error());
   ReadStatistics statistics;
   statistics.rows = operation.feeder.rows();
@@ -274,6 +298,7 @@ Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, Decorated
     operation->tombstones += fetch->tombstones();
     Result<bool> match = fetch->answers_match();
     if (!match.ok() || !*match) {
+      if (operation->trace != nullptr) operation->trace->event(mismatch_text(key));
       Task<Status> reading = read_differences(operation, std::move(fetch));
       Status status = co_await reading;
       operation->feeder.end();
@@ -314,6 +339,8 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
   const ReadTable& table = *operation->table;
   Fetch::Options options;
   options.deadline = operation->deadline;
+  options.trace = operation->trace;
+  options.tracks_warnings = context_.options.tracks_warnings;
   const bool speculates = operation->consistency != Consistency::kEachQuorum && plan.block_for > 1;
   options.speculation = speculates ? Speculation::kLater : Speculation::kNever;
   const auto after =
@@ -382,6 +409,7 @@ double rows_per_part(const ReadOperation& operation) {
 // Parts of the ring in token order, several at once (RangeCommandIterator).
 Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
   const ReadCommand& command = operation->command;
+  if (operation->trace != nullptr) operation->trace->event("Computing ranges to query");
   const auto order = order_of(*operation);
   RangePlans plans(*command.range, operation->placement(), operation->consistency, order);
   const int parts = static_cast<int>(plans.parts());

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "coordinator/context/request_context.h"
 #include "read/read_command.h"
@@ -19,7 +21,9 @@ class ReplicatedReads {
   virtual ~ReplicatedReads() = default;
 
   // Command and sink are borrowed until the Task completes. Errors are those of quorum/request_errors.h.
-  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink) = 0;
+  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink,
+                                            const TracePtr& trace = kUntraced,
+                                            std::vector<std::string>* warnings = nullptr) = 0;
 };
 
 }  // namespace cassandra_like

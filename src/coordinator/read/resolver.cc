@@ -258,6 +258,8 @@ Task<Result<FetchRef>> Resolution::ask_again(EndpointIndex endpoint, ReadCommand
   plan.candidates = {endpoint};
   Fetch::Options options;
   options.deadline = operation_.deadline;
+  options.trace = operation_.trace;
+  options.tracks_warnings = operation_.pool.context.options.tracks_warnings;
   options.local_bytes = request_.command.range ? kLocalBytesOfRange : std::numeric_limits<size_t>::max();
   fetch->start(operation_.cluster, std::move(plan), options);
   Task<void> decided = operation_.wait_for(fetch);
@@ -370,6 +372,7 @@ Status Resolution::repair(ResolvedPartition& resolved) {
   RequestContext& context = operation_.pool.context;
   RepairWrites::Options options;
   options.deadline = operation_.deadline;
+  options.trace = operation_.trace;
   options.additional = context.now() + std::min<int64_t>(operation_.table->additional_write_micros, kNotInTime) * 1000;
   auto writes = std::make_shared<RepairWrites>(context, operation_.cluster, *repair_plan_, options);
   const TableMetadata& table = *request_.command.table;

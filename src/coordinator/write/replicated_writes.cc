@@ -99,11 +99,15 @@ class ReplicatedWritesImpl final : public ReplicatedWrites {
   ReplicatedWritesImpl(RequestContext& context, BatchRecords& records)
       : context_(context), records_(records), operations_(context) {}
 
-  Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) override;
-  Task<Status> write_logged_batch(std::span<const Mutation> mutations, Consistency consistency) override;
-  Task<Status> write_counters(std::span<const Mutation> deltas, Consistency consistency) override;
+  Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                     const TracePtr& trace) override;
+  Task<Status> write_logged_batch(std::span<const Mutation> mutations, Consistency consistency,
+                                  const TracePtr& trace) override;
+  Task<Status> write_counters(std::span<const Mutation> deltas, Consistency consistency,
+                              const TracePtr& trace) override;
   Task<Status> truncate(TablePtr table) override { return truncate_everywhere(&context_, std::move(table)); }
-  Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency) override;
+  Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency,
+                            const TracePtr& trace) override;
   size_t nodes() const override {
     return context_.messenger == nullptr ? 1 : context_.cluster->topology->ring()->endpoints().size();
   }
@@ -118,6 +122,7 @@ class ReplicatedWritesImpl final : public ReplicatedWrites {
     WritePlan kept_on;
     std::vector<int> required;  // acknowledgements of each mutation before the record may go
     ClusterSnapshotPtr cluster;
+    TracePtr trace;
   };
 
   const KeyspaceReplicas* replicas_of(const std::string& keyspace);
@@ -128,10 +133,12 @@ class ReplicatedWritesImpl final : public ReplicatedWrites {
   Result<EndpointIndex> leader(const KeyspaceReplicas* replicas, Token token, Consistency consistency);
   Result<SerializedMutation> serialize(const Mutation& mutation) const;
   Result<WriteOperation*> start(const Mutation& mutation, WritePlan plan, WriteDescription description);
-  Result<WriteOperation*> start_counter(const MutationPayload& deltas, int32_t gc_grace, WritePlan plan, int64_t began);
+  Result<WriteOperation*> start_counter(const MutationPayload& deltas, int32_t gc_grace, WritePlan plan, int64_t began,
+                                        const TracePtr& trace);
   Result<WriteOperation*> start_elsewhere(const Mutation& deltas, EndpointIndex leader, Consistency consistency,
-                                          int64_t began);
-  Result<WriteOperation*> start_counter(const Mutation& deltas, Consistency consistency, int64_t began);
+                                          int64_t began, const TracePtr& trace);
+  Result<WriteOperation*> start_counter(const Mutation& deltas, Consistency consistency, int64_t began,
+                                        const TracePtr& trace);
   Result<Batch> prepare_batch(std::span<const Mutation> mutations, Consistency consistency);
   Result<WriteOperation*> keep_batch(const Batch& batch, const Uuid& id, int64_t began);
   Task<Status> finish_batch(std::span<const Mutation> mutations, Batch batch, Uuid id, WriteOperation* keeping,
@@ -186,9 +193,11 @@ Result<WriteOperation*> ReplicatedWritesImpl::start(const Mutation& mutation, Wr
   const int64_t deadline = write_deadline(description.began);
   description.hinting = Hinting::kDownAndFailed;
   description.gc_grace_seconds = smallest_gc_grace(mutation);
+  const TracePtr trace = description.trace;
   WriteOperation* operation = operations_.begin(std::move(plan), std::move(description));
   if (operation == nullptr) return stopping();
   if (operation->is_replica_local()) {
+    if (trace != nullptr) trace_mutation(*trace, mutation);
     const MutationPayload payload(mutation, serialized);
     operation->apply(context_.replica.mutate(payload));
   }
@@ -202,16 +211,24 @@ Result<WriteOperation*> ReplicatedWritesImpl::start(const Mutation& mutation, Wr
   return operation;
 }
 
-Task<Status> ReplicatedWritesImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) {
+Task<Status> ReplicatedWritesImpl::write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                                         const TracePtr& trace) {
   const int64_t began = context_.now();
   type = plain_type(type, mutations.size());
+  if (trace != nullptr) {
+    for (size_t i = 0; i < mutations.size(); ++i) trace->event("Determining replicas for mutation");
+  }
   if (mutations.size() == 1) {
     Result<WritePlan> planned = plan(mutations[0], consistency);
     if (!planned.ok()) return Status(std::move(planned.error()));
     Result<SerializedMutation> serialized = serialize(mutations[0]);
     if (!serialized.ok()) return Status(std::move(serialized.error()));
-    auto started =
-        start(mutations[0], std::move(*planned), {.type = type, .began = began, .mutation = std::move(*serialized)});
+    WriteDescription description;
+    description.type = type;
+    description.began = began;
+    description.mutation = std::move(*serialized);
+    description.trace = trace;
+    auto started = start(mutations[0], std::move(*planned), std::move(description));
     if (!started.ok()) return Status(std::move(started.error()));
     return (*started)->result();
   }
@@ -227,8 +244,12 @@ Task<Status> ReplicatedWritesImpl::write(std::span<const Mutation> mutations, Co
   }
   Operations operations;
   for (size_t i = 0; i < mutations.size(); ++i) {
-    auto started =
-        start(mutations[i], std::move(plans[i]), {.type = type, .began = began, .mutation = std::move(serialized[i])});
+    WriteDescription description;
+    description.type = type;
+    description.began = began;
+    description.mutation = std::move(serialized[i]);
+    description.trace = trace;
+    auto started = start(mutations[i], std::move(plans[i]), std::move(description));
     if (!started.ok()) return leave_all(operations, std::move(started.error()));
     operations.push_back(*started);
   }
@@ -263,6 +284,7 @@ Result<WriteOperation*> ReplicatedWritesImpl::keep_batch(const Batch& batch, con
   WriteDescription description;
   description.type = WriteType::kBatchLog;
   description.began = began;
+  description.trace = batch.trace;
   WriteOperation* keeping = operations_.begin(batch.kept_on, std::move(description));
   if (keeping == nullptr) return stopping();
   if (keeping->is_replica_local()) keeping->apply(records_.store(id, batch.mutations));
@@ -274,10 +296,13 @@ Result<WriteOperation*> ReplicatedWritesImpl::keep_batch(const Batch& batch, con
   return keeping;
 }
 
-Task<Status> ReplicatedWritesImpl::write_logged_batch(std::span<const Mutation> mutations, Consistency consistency) {
+Task<Status> ReplicatedWritesImpl::write_logged_batch(std::span<const Mutation> mutations, Consistency consistency,
+                                                      const TracePtr& trace) {
   const int64_t began = context_.now();
+  if (trace != nullptr) trace->event("Determining replicas for atomic batch");
   Result<Batch> batch = prepare_batch(mutations, consistency);
   if (!batch.ok()) return Status(std::move(batch.error()));
+  batch->trace = trace;
   const Uuid id = records_.next_id();
   Result<WriteOperation*> keeping = keep_batch(*batch, id, began);
   if (!keeping.ok()) return Status(std::move(keeping.error()));
@@ -299,6 +324,7 @@ Task<Status> ReplicatedWritesImpl::finish_batch(std::span<const Mutation> mutati
     description.batch = in_progress;
     description.number_in_batch = i;
     description.cluster = batch.cluster;
+    description.trace = batch.trace;
     auto started = start(mutations[i], std::move(batch.plans[i]), std::move(description));
     if (!started.ok()) co_return leave_all(operations, std::move(started.error()));
     operations.push_back(*started);
@@ -320,22 +346,28 @@ Result<EndpointIndex> ReplicatedWritesImpl::leader(const KeyspaceReplicas* repli
 }
 
 Result<WriteOperation*> ReplicatedWritesImpl::start_counter(const MutationPayload& deltas, int32_t gc_grace,
-                                                            WritePlan plan, int64_t began) {
+                                                            WritePlan plan, int64_t began, const TracePtr& trace) {
   WriteDescription description;
   description.type = WriteType::kCounter;
   description.hinting = Hinting::kDown;
   description.began = began;
   description.gc_grace_seconds = gc_grace;
+  description.trace = trace;
   WriteOperation* operation = operations_.begin(std::move(plan), std::move(description));
   if (operation == nullptr) return stopping();
+  if (trace != nullptr) trace->event("Acquiring counter locks");
   operation->apply_counter(context_.replica.mutate_counter(deltas));
   return operation;
 }
 
 // The leader's answer decides (ReplicaPlans.forForwardingCounterWrite).
 Result<WriteOperation*> ReplicatedWritesImpl::start_elsewhere(const Mutation& deltas, EndpointIndex leader,
-                                                              Consistency consistency, int64_t began) {
+                                                              Consistency consistency, int64_t began,
+                                                              const TracePtr& trace) {
   ASSIGN_OR_RETURN(const SerializedMutation serialized, serialize(deltas));
+  if (trace != nullptr) {
+    trace->event("Enqueuing counter update to " + context_.cluster->address(leader).to_string());
+  }
   WritePlan plan;
   plan.consistency = Consistency::kOne;
   plan.block_for = 1;
@@ -343,6 +375,7 @@ Result<WriteOperation*> ReplicatedWritesImpl::start_elsewhere(const Mutation& de
   WriteDescription description;
   description.type = WriteType::kCounter;
   description.began = began;
+  description.trace = trace;
   WriteOperation* operation = operations_.begin(std::move(plan), std::move(description));
   if (operation == nullptr) return stopping();
   Bytes body;
@@ -353,16 +386,18 @@ Result<WriteOperation*> ReplicatedWritesImpl::start_elsewhere(const Mutation& de
 }
 
 Result<WriteOperation*> ReplicatedWritesImpl::start_counter(const Mutation& deltas, Consistency consistency,
-                                                            int64_t began) {
+                                                            int64_t began, const TracePtr& trace) {
+  if (trace != nullptr) trace->event("Determining replicas for mutation");
   const KeyspaceReplicas* replicas = replicas_of(deltas.updates[0].table->keyspace);
   ASSIGN_OR_RETURN(EndpointIndex chosen, leader(replicas, deltas.key.token, consistency));
   ASSIGN_OR_RETURN(WritePlan planned, plan(replicas, deltas.key.token, consistency));
-  if (!context_.cluster->is_local(chosen)) return start_elsewhere(deltas, chosen, consistency, began);
+  if (!context_.cluster->is_local(chosen)) return start_elsewhere(deltas, chosen, consistency, began, trace);
   const MutationPayload payload(deltas);
-  return start_counter(payload, smallest_gc_grace(deltas), std::move(planned), began);
+  return start_counter(payload, smallest_gc_grace(deltas), std::move(planned), began, trace);
 }
 
-Task<Status> ReplicatedWritesImpl::write_counters(std::span<const Mutation> deltas, Consistency consistency) {
+Task<Status> ReplicatedWritesImpl::write_counters(std::span<const Mutation> deltas, Consistency consistency,
+                                                  const TracePtr& trace) {
   const int64_t began = context_.now();
   // Nothing is added when a later one is unavailable.
   for (const Mutation& mutation : deltas.subspan(1)) {
@@ -370,7 +405,7 @@ Task<Status> ReplicatedWritesImpl::write_counters(std::span<const Mutation> delt
   }
   Operations operations;
   for (const Mutation& mutation : deltas) {
-    auto started = start_counter(mutation, consistency, began);
+    auto started = start_counter(mutation, consistency, began, trace);
     if (!started.ok()) return leave_all(operations, std::move(started.error()));
     operations.push_back(*started);
   }
@@ -378,11 +413,11 @@ Task<Status> ReplicatedWritesImpl::write_counters(std::span<const Mutation> delt
 }
 
 Task<Status> ReplicatedWritesImpl::lead_counter(SerializedMutation deltas, std::string keyspace,
-                                                Consistency consistency) {
+                                                Consistency consistency, const TracePtr& trace) {
   Result<WritePlan> planned = plan(replicas_of(keyspace), deltas.token(), consistency);
   if (!planned.ok()) return Status(std::move(planned.error()));
   const MutationPayload payload(std::move(deltas));
-  auto started = start_counter(payload, -1, std::move(*planned), context_.now());
+  auto started = start_counter(payload, -1, std::move(*planned), context_.now(), trace);
   if (!started.ok()) return Status(std::move(started.error()));
   return (*started)->result();
 }

@@ -41,15 +41,19 @@ class ReplicatedWrites {
 
   // Mutations are borrowed until the Task completes. kUnavailable before anything is sent; kInvalid when this node refuses
   // the mutation; kOverloaded when too many hints wait to be kept; kClosed after Coordinator::stop().
-  virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type) = 0;
+  virtual Task<Status> write(std::span<const Mutation> mutations, Consistency consistency, WriteType type,
+                             const TracePtr& trace = kUntraced) = 0;
   // A logged batch: to the batchlog of two nodes first.
-  virtual Task<Status> write_logged_batch(std::span<const Mutation> mutations, Consistency consistency) = 0;
-  virtual Task<Status> write_counters(std::span<const Mutation> deltas, Consistency consistency) = 0;
+  virtual Task<Status> write_logged_batch(std::span<const Mutation> mutations, Consistency consistency,
+                                          const TracePtr& trace = kUntraced) = 0;
+  virtual Task<Status> write_counters(std::span<const Mutation> deltas, Consistency consistency,
+                                      const TracePtr& trace = kUntraced) = 0;
   virtual Task<Status> truncate(TablePtr table) = 0;
 
   // --- For other nodes' requests
   // COUNTER_MUTATION_REQ: applies the deltas here and brings the sums to the other replicas.
-  virtual Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency) = 0;
+  virtual Task<Status> lead_counter(SerializedMutation deltas, std::string keyspace, Consistency consistency,
+                                    const TracePtr& trace = kUntraced) = 0;
 
   // --- For the batchlog's replay
   // Nodes of the cluster, this one included; 1 when this one is alone for ever.

@@ -266,6 +266,7 @@ void WriteOperation::send(Verb verb, const SharedBytes& payload, int64_t deadlin
   SendOptions options;
   options.flags = kCallBackOnFailure;
   options.deadline = deadline;
+  options.trace = write_.trace.get();
   const std::string& here = write_.cluster->topology->local().datacenter;
   bool is_elsewhere = false;
   for (const WriteReplica& replica : plan_.replicas) {
@@ -334,7 +335,11 @@ int32_t WriteOperation::gc_grace_seconds() {
 
 Status WriteOperation::hint_down() {
   std::vector<Uuid> nodes = hint_for([this](size_t i) { return !plan_.replicas[i].is_alive; });
-  return nodes.empty() ? Status() : keep_hint(std::move(nodes), true);
+  if (nodes.empty()) return {};
+  Status kept = keep_hint(std::move(nodes), true);
+  // Too large for a hint: the write itself is no larger than it may be.
+  if (!kept.ok() && kept.error().code() == ErrorCode::kInvalid) return {};
+  return kept;
 }
 
 // counts: at level ANY it is an answer.

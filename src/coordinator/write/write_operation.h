@@ -70,6 +70,7 @@ struct WriteDescription {
   std::shared_ptr<BatchInProgress> batch;
   size_t number_in_batch = 0;
   ClusterSnapshotPtr cluster;  // that of the plan; null: the current one
+  TracePtr trace;
 };
 
 class WriteOperations {

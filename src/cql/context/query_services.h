@@ -21,6 +21,7 @@ struct CqlOptions {
   uint64_t batch_size_fail_bytes = 50 * 1024;
   uint32_t unlogged_batch_across_partitions_warn_threshold = 10;
   uint64_t tombstone_warn_threshold = 1000;
+  bool read_thresholds_enabled = false;  // replicas tell the coordinator of their tombstones
   uint64_t prepared_statements_cache_bytes = 64ull << 20;
   std::string default_secondary_index = "legacy_local_table";
   std::string cluster_name = "Test Cluster";

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory_text.h"
+#include "cql/context/tracing.h"
 #include "cql/modification/modification.h"
 
 namespace cassandra_like {
@@ -168,11 +169,12 @@ Task<Result<QueryResult>> run_batch(BatchType type, std::vector<BatchPart> parts
   CO_TRY(check_size(mutations, *context));
   warn_of_many_partitions(type, mutations, *context);
   Consistency consistency = context->options.consistency;
+  const TracePtr& trace = trace_of(context->trace);
   if (counters) {
-    CO_TRY(co_await context->coordinator.write_counters(mutations, consistency));
+    CO_TRY(co_await context->coordinator.write_counters(mutations, consistency, trace));
   } else {
     WriteType write_type = type == BatchType::kLogged ? WriteType::kBatch : WriteType::kUnloggedBatch;
-    CO_TRY(co_await context->coordinator.write(mutations, consistency, write_type));
+    CO_TRY(co_await context->coordinator.write(mutations, consistency, write_type, trace));
   }
   co_return QueryResult{};
 }

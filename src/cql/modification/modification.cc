@@ -255,15 +255,11 @@ Task<Result<QueryResult>> Modification::write(ExecutionContext& context, const P
   }
   auto mutations = collector.mutations();
   if (mutations.empty()) return Result<QueryResult>(QueryResult{});
-  if (context.trace != nullptr) {
-    context.trace->event("Determining replicas for mutation");
-    context.trace->event("Appending to commitlog");
-    context.trace->event("Adding to " + table_->name + " memtable");
-  }
   bool counters = is_counter() && statement_kind_ == Kind::kUpdate;
   WriteType type = mutations.size() > 1 ? WriteType::kUnloggedBatch : WriteType::kSimple;
-  Task<Status> task = counters ? context.coordinator.write_counters(mutations, context.options.consistency)
-                               : context.coordinator.write(mutations, context.options.consistency, type);
+  const TracePtr& trace = trace_of(context.trace);
+  Task<Status> task = counters ? context.coordinator.write_counters(mutations, context.options.consistency, trace)
+                               : context.coordinator.write(mutations, context.options.consistency, type, trace);
   if (!task.ready()) return finish_write(std::move(task));
   Status status = task.take();
   if (!status.ok()) return Result<QueryResult>(std::move(status.error()));
@@ -296,7 +292,8 @@ Task<Result<std::shared_ptr<Modification::Prefetched>>> Modification::prefetch(E
       command.wants_rows = !static_only;
       if (!position.values.empty()) command.slices.push_back(Slice::of_prefix(*table_, position.values));
       OneRow row(context->arena);
-      CO_TRY(co_await context->coordinator.read(command, context->options.consistency, row));
+      const TracePtr& trace = trace_of(context->trace);
+      CO_TRY(co_await context->coordinator.read(command, context->options.consistency, row, trace));
       if (!static_operations_.empty()) result->rows[{Bytes(key), Bytes()}] = row.of_partition;
       if (!static_only) result->rows[{Bytes(key), Bytes(position.comparable)}] = row.found;
     }

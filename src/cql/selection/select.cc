@@ -334,13 +334,10 @@ Task<Result<QueryResult>> SelectStatement::execute(ExecutionContext& context) co
   auto execution = begin(context);
   if (!execution.ok()) return Result<QueryResult>(std::move(execution.error()));
   Execution& e = **execution;
-  if (context.trace != nullptr) {
-    context.trace->event((e.command.range ? "Executing seq scan on " : "Executing single-partition query on ") +
-                         table_->name);
-  }
   // The common case: one read that completes at once.
   if (!has_groups() && !e.partial && (e.command.range || !e.command.keys.empty())) {
-    auto read = context.coordinator.read(e.command, context.options.consistency, e.sink);
+    auto read = context.coordinator.read(e.command, context.options.consistency, e.sink, trace_of(context.trace),
+                                         &context.warnings);
     if (!read.ready()) return finish_later(std::move(*execution), std::move(read));
     auto statistics = read.take();
     if (!statistics.ok()) return Result<QueryResult>(std::move(statistics.error()));
@@ -360,16 +357,18 @@ Task<Result<QueryResult>> SelectStatement::finish_later(std::unique_ptr<Executio
 Task<Result<QueryResult>> SelectStatement::run(std::unique_ptr<Execution> execution) const {
   Execution& e = *execution;
   Consistency consistency = e.context.options.consistency;
+  const TracePtr& trace = trace_of(e.context.trace);
+  std::vector<std::string>* warnings = &e.context.warnings;
   const uint64_t page = e.command.limits.rows;
   while (true) {
     ReadStatistics read;
     if (e.partial) {
-      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(*e.partial, consistency, e.sink));
+      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(*e.partial, consistency, e.sink, trace, warnings));
       e.tombstones += read.tombstones;
     }
     if (!read.stopped && (e.command.range || !e.command.keys.empty())) {
       e.command.limits.rows = page - read.rows;
-      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(e.command, consistency, e.sink));
+      CO_ASSIGN_OR_RETURN(read, co_await e.context.coordinator.read(e.command, consistency, e.sink, trace, warnings));
       e.tombstones += read.tombstones;
     }
     // Groups go on when the rows of an internal page are there.
@@ -425,17 +424,14 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
     count = std::min(count, e.limits.rows);
   }
   result.row_count = static_cast<int32_t>(count);
-  if (e.context.trace != nullptr) {
-    e.context.trace->event("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
-                           " tombstone cells");
-  }
   if (auto next = e.next_page()) {
     result.paging_state = serialize_paging_state(*next, e.context.options.protocol_version);
   }
   result.rows = e.sink.take_rows();
   QueryResult answer;
   answer.value = std::move(result);
-  if (e.tombstones > e.context.config.tombstone_warn_threshold && !is_system_keyspace(table_->keyspace)) {
+  const bool has_many_tombstones = e.tombstones > e.context.config.tombstone_warn_threshold;
+  if (has_many_tombstones && !e.context.config.read_thresholds_enabled && !is_system_keyspace(table_->keyspace)) {
     answer.warnings.push_back("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
                               " tombstone cells for query on " + table_->qualified_name() +
                               " (see tombstone_warn_threshold)");

@@ -19,6 +19,7 @@
 
 #include "base/log_quota.h"
 #include "messaging/link/link_options.h"
+#include "messaging/link/trace.h"
 #include "messaging/wire/message_frames.h"
 #include "runtime/runtime.h"
 
@@ -33,6 +34,7 @@ struct InboundMessage {
   BytesView payload;
   Bytes storage;
   int64_t deadline = 0;  // monotonic, nanoseconds: when its sender gives up
+  TracePtr trace;        // set by the messenger, of a session that is traced
 
   void keep();
   // Whom to answer: the sender, unless it passed the message on for somebody else.

@@ -14,7 +14,8 @@ namespace cassandra_like {
 struct LinkOptions {
   InetAddressAndPort self;  // broadcast address and storage port
   AcceptVersions versions;
-  Framing framing = Framing::kCrc;  // of connections that this node opens: kLz4 by internode_compression
+  // Connections that this node opens: within its datacenter and to others: kLz4 by internode_compression.
+  Framing framing = Framing::kCrc, distant_framing = Framing::kCrc;
   VerbTimeouts timeouts;
   bool cross_node_timeout = true;  // internode_timeout: a message's age counts from its making, not from its arrival
 

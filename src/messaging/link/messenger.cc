@@ -27,6 +27,16 @@ auto keys_in_order(const Map& map) {
   return keys;
 }
 
+// A message that is passed on has its session already.
+void add_session(OutboundMessage& message, const Trace& trace) {
+  const MessageParams given{message.params_count, message.params};
+  if (given.find(ParamType::kTraceSession)) return;
+  ParamsBuilder session;
+  session.trace(trace.session(), trace.type());
+  message.params_count += session.get().count;
+  message.params.append(session.get().entries);
+}
+
 }  // namespace
 
 Messenger::Messenger(MessengerGroup& group, unsigned shard)
@@ -99,12 +109,17 @@ bool Messenger::post(const InetAddressAndPort& to, uint64_t id, Verb verb, Share
   message.flags = options.flags;
   message.params_count = options.params.count;
   message.params = options.params.entries;
+  if (options.trace != nullptr) add_session(message, *options.trace);
   message.created_millis = static_cast<uint32_t>(runtime_.clock.wall_millis());
   message.deadline = deadline;
   message.expires_in_millis =
       static_cast<uint64_t>(std::max<int64_t>(0, deadline - runtime_.clock.monotonic_nanos()) / kNanosOfMilli);
   message.payload = std::move(payload);
   message.measure();
+  if (options.trace != nullptr) {
+    options.trace->event(
+        fmt::format("Sending {} message to {} message size {} bytes", verb_name(verb), to.to_string(), message.size));
+  }
   const ConnectionType type = options.type ? *options.type : connection_type_of(verb, message.size);
   return link_to(to, type).enqueue(std::move(message)) == PeerLink::Enqueued::kQueued;
 }
@@ -189,8 +204,19 @@ void Messenger::on_link_closed(InboundLink& link) { inbound_.erase(&link); }
 
 void Messenger::on_lost(const InetAddressAndPort& from, const MessageHeader& header, int64_t deadline) {
   if (!header.call_back_on_failure()) return;
-  reply({header.params.respond_to().value_or(from), header.id, header.verb, true, deadline},
+  reply({header.params.respond_to().value_or(from), header.id, header.verb, true, deadline, nullptr},
         VerbResult::failure(RequestFailureReason::kUnknown));
+}
+
+TracePtr Messenger::trace_of(const InboundMessage& message) {
+  const std::optional<Uuid> session = message.header.params.trace_session();
+  if (!session || traces_ == nullptr) return nullptr;
+  const Verb verb = message.header.verb;
+  const TraceType type = message.header.params.trace_type();
+  TracePtr trace =
+      info_of(verb).is_response ? traces_->of_response(*session, type) : traces_->join(*session, type, verb);
+  trace->event(fmt::format("{} message received from {}", verb_name(verb), message.from.to_string()));
+  return trace;
 }
 
 Task<void> Messenger::on_message(InboundMessage message) {
@@ -199,8 +225,9 @@ Task<void> Messenger::on_message(InboundMessage message) {
     on_response(message);
     return {};
   }
+  if (!message.header.params.empty()) message.trace = trace_of(message);
   const ReplyTo to{message.respond_to(), message.header.id, info.verb, message.header.call_back_on_failure(),
-                   message.deadline};
+                   message.deadline,     message.trace};
   const VerbHandler& handler = handlers_[verb_index(info.verb)];
   if (handler == nullptr) {
     if (auto more = bad_peer_log_.take(runtime_.clock.monotonic_nanos())) {
@@ -223,11 +250,18 @@ Task<void> Messenger::answer(Messenger* self, ReplyTo to, Task<VerbResult> task)
 }
 
 void Messenger::reply(const ReplyTo& to, const VerbResult& result) {
+  send_reply(to, result);
+  if (to.trace != nullptr) to.trace->end();
+}
+
+void Messenger::send_reply(const ReplyTo& to, const VerbResult& result) {
   SendOptions options;
   options.deadline = std::max<int64_t>(to.deadline, 1);
+  options.trace = to.trace.get();
   if (result.kind == VerbResult::Kind::kNothing) return;
   if (result.kind == VerbResult::Kind::kAnswer) {
     const Verb verb = info_of(to.verb).response;
+    options.params = {result.params_count, result.params.view()};
     if (verb != Verb::kNoVerb) post(to.to, to.id, verb, result.payload, options, options.deadline);
     return;
   }

@@ -69,6 +69,9 @@ struct VerbResult {
   Kind kind = Kind::kAnswer;
   RequestFailureReason reason = RequestFailureReason::kUnknown;
   SharedBytes payload;  // of the response verb
+  // Warnings of the replica, with an answer.
+  SharedBytes params;
+  uint32_t params_count = 0;
 
   static VerbResult answer(SharedBytes payload = {}) { return {.payload = std::move(payload)}; }
   // A FAILURE_RSP, if the request wants one.
@@ -82,6 +85,7 @@ struct SendOptions {
   uint32_t flags = 0;
   MessageParams params;                // borrowed until the call returns; of a Task until it is awaited
   int64_t deadline = 0;                // monotonic, nanoseconds; 0: the verb's timeout from now
+  Trace* trace = nullptr;              // borrowed like the params: the message carries its session
   std::optional<ConnectionType> type;  // else by verb and size
 };
 
@@ -111,6 +115,10 @@ class Messenger final : InboundHost, PeerLinkObserver {
   ~Messenger() override;
 
   unsigned shard() const { return shard_; }
+  // Before listen(). Without it no session is traced. It outlives the last handler.
+  void trace_with(Traces* traces) { traces_ = traces; }
+  // Before listen(). Whether a peer is in this node's datacenter: internode_compression may depend on it. Without it, all are.
+  void locate_with(std::function<bool(const InetAddressAndPort&)> is_near) { is_near_ = std::move(is_near); }
   // Before listen(). A verb has one handler; the answers of requests need none.
   void handle(Verb verb, VerbHandler handler);
   Status listen(const SocketAddress& address);
@@ -164,6 +172,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
     Verb verb = Verb::kNoVerb;  // of the request
     bool wants_failure = false;
     int64_t deadline = 0;
+    TracePtr trace;
   };
 
   // InboundHost
@@ -178,11 +187,14 @@ class Messenger final : InboundHost, PeerLinkObserver {
   // PeerLinkObserver
   void on_dropped(const InetAddressAndPort& peer, const OutboundMessage& message, DropReason reason) override;
   void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
+  bool is_near(const InetAddressAndPort& peer) override { return !is_near_ || is_near_(peer); }
 
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
   PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
   bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,
             int64_t deadline, bool is_request = false);
+  // nullptr: the message is of no session that is traced.
+  TracePtr trace_of(const InboundMessage& message);
   int64_t deadline_of(Verb verb, const SendOptions& options) const;
   void note_version(const InetAddressAndPort& peer, int version);
 
@@ -195,6 +207,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void schedule_expiry();
   void expire();
   void reply(const ReplyTo& to, const VerbResult& result);
+  void send_reply(const ReplyTo& to, const VerbResult& result);
   static Task<void> answer(Messenger* self, ReplyTo to, Task<VerbResult> task);
 
   MessengerGroup& group_;
@@ -206,6 +219,8 @@ class Messenger final : InboundHost, PeerLinkObserver {
   absl::flat_hash_map<InetAddressAndPort, int> versions_;
   absl::flat_hash_map<InboundLink*, uint64_t> inbound_;  // each with its number among those that were accepted
   uint64_t accepted_ = 0;
+  Traces* traces_ = nullptr;
+  std::function<bool(const InetAddressAndPort&)> is_near_;
   Gate handlers_running_;
   bool closed_ = false;
 

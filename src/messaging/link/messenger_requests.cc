@@ -192,6 +192,8 @@ void Messenger::complete(InboundMessage& response) {
     ++unexpected_;
     return;
   }
+  if (!response.header.params.empty()) response.trace = trace_of(response);
+  if (response.trace != nullptr) response.trace->event("Processing response from " + response.from.to_string());
   if (response.header.verb != Verb::kFailureRsp) return waiting->handler->on_response(response);
   auto reason = decode_failure_reason(response.payload);
   waiting->handler->on_failure(response.from, reason.ok() ? *reason : RequestFailureReason::kUnknown);

@@ -153,7 +153,7 @@ void PeerLink::send_queued() {
   const int64_t now = runtime_.clock.monotonic_nanos();
   std::vector<OutboundMessage> expired;
   {
-    FrameWriter writer(connection.output(), options_.framing);
+    FrameWriter writer(connection.output(), framing_);
     while (OutboundMessage* message = queue_.front()) {
       if (message->deadline < now) {
         expired.push_back(std::move(*message));
@@ -232,7 +232,8 @@ void PeerLink::shake_hands(uint64_t attempt) {
   if (attempt != attempt_ || session_ == nullptr || session_->connection() == nullptr) return;
   state_ = State::kShakingHands;
   set_timer(options_.handshake_timeout, &PeerLink::on_timeout);
-  append_initiate(session_->connection()->output(), {options_.versions, type_, options_.framing, options_.self});
+  framing_ = observer_.is_near(peer_) ? options_.framing : options_.distant_framing;
+  append_initiate(session_->connection()->output(), {options_.versions, type_, framing_, options_.self});
   session_->connection()->flush();
 }
 
@@ -258,7 +259,7 @@ size_t PeerLink::on_received(Session& session, BytesView data) {
   established_at_ = runtime_.clock.monotonic_nanos();
   ++counters_.connections;
   LOG_INFO("{} successfully connected, version = {}, framing = {}, encryption = unencrypted", name(), version_,
-           framing_name(options_.framing));
+           framing_name(framing_));
   observer_.on_peer_version(peer_, accept.max_version);
   schedule_pump();
   return data.size();

@@ -34,6 +34,8 @@ class PeerLinkObserver {
   virtual void on_dropped(const InetAddressAndPort& peer, const OutboundMessage& message, DropReason reason) = 0;
   // The newest version that the peer speaks.
   virtual void on_peer_version(const InetAddressAndPort& peer, int version) = 0;
+  // Whether the peer is in this node's datacenter, as far as this node knows. Asked when it connects.
+  virtual bool is_near(const InetAddressAndPort& peer) = 0;
 };
 
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
@@ -120,6 +122,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   std::shared_ptr<Session> session_;
   int64_t established_at_ = 0;
   int version_ = 0;
+  Framing framing_ = Framing::kCrc;  // of the connection
 
   OutboundQueue queue_;
   QueueBudget budget_;
