@@ -9,6 +9,7 @@ namespace {
 using admin::Json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 using Commands = AdminNodeTest;
 
 // The element of an array whose field has this value.
@@ -275,12 +276,15 @@ TEST_F(Commands, CompactionHistoryIsATableWhoseRowsExpire) {
     EXPECT_EQ(post("/v1/flush", "keyspace=shop&table=orders").status, 200);
   }
   EXPECT_EQ(post("/v1/compact", "keyspace=shop").status, 200);
+  const auto of_orders = [](const std::string& rows_merged) {
+    return ElementsAre("orders", rows_merged, "{\"compaction_type\": \"Major compaction\"}", "604800");
+  };
+  // A shard with one SSTable rewrites it, too: it may have tombstones.
   for (unsigned shard : {0u, 1u}) {
     EXPECT_THAT(cql("SELECT columnfamily_name, to_json(rows_merged), to_json(compaction_properties), ttl(bytes_out) "
                     "FROM system.compaction_history WHERE keyspace_name = 'shop' ALLOW FILTERING",
                     shard),
-                ElementsAre(ElementsAre("orders", "{\"1\": 2, \"2\": 1}", "{\"compaction_type\": \"Major compaction\"}",
-                                        "604800")));
+                UnorderedElementsAre(of_orders("{\"1\": 7}"), of_orders("{\"1\": 2, \"2\": 1}")));
   }
 }
 

@@ -161,12 +161,14 @@ TEST(HintsFaults, ATornFileIsSentUpToTheTear) {
     rig.add_peer();
     for (const std::string& text : numbered(10)) ASSERT_EQ(rig.write(1, text), "ok");
     rig.kill();
+    rig.start();
     const std::string name = rig.files(".hints")[0];
     Bytes content = rig.read_file(name);
     if (tail == "cut") content.resize(content.size() - 3);
     if (tail == "zeros") content.append(100, '\0');
     if (tail == "page of zeros") content.append(8192, '\0');
     rig.write_file(name, content);
+    rig.kill();
 
     CapturedLog log;
     rig.start();

@@ -7,6 +7,15 @@
 #include "storage/engine/engine_impl.h"
 
 namespace cassandra_like {
+namespace {
+
+// Those that have the key.
+size_t memtables_of(const TableStore& store, const DecoratedKey& key) {
+  const auto has_key = [&](const auto& memtable) { return memtable->find(key) != nullptr; };
+  return has_key(store.memtable) + static_cast<size_t>(std::ranges::count_if(store.flushing, has_key));
+}
+
+}  // namespace
 
 struct EngineImpl::UnfilteredRead {
   UnfilteredRead(const ReadRequest& r, TablePtr table, UnfilteredSink& sink, const TombstoneThresholds& thresholds)
@@ -104,7 +113,10 @@ Status EngineImpl::read_unfiltered_part(const TableStore& store, const ReadComma
       if (!is_mine(key.token)) continue;
       ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
       if (readers.empty()) continue;
-      read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, readers.size());
+      if (!store.sstables.empty()) {
+        const size_t sstables = readers.size() - memtables_of(store, key);
+        read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, sstables);
+      }
       MergedPartition merged(std::move(readers), command.reversed);
       TRY(pipeline.feed(merged));
     }
