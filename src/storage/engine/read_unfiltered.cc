@@ -9,7 +9,7 @@
 namespace cassandra_like {
 namespace {
 
-// Those that have the key.
+// How many memtables have the key.
 size_t memtables_of(const TableStore& store, const DecoratedKey& key) {
   const auto has_key = [&](const auto& memtable) { return memtable->find(key) != nullptr; };
   return has_key(store.memtable) + static_cast<size_t>(std::ranges::count_if(store.flushing, has_key));
