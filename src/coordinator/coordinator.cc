@@ -102,9 +102,9 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
       denylist_ = std::make_unique<Denylist>(runtime, replica.schema(), *this, options_.denylist, statistics_);
     }
     // Tables of an old snapshot must not be found by their address.
-    replica_.schema().add_listener([this](const SchemaDiff& diff) { forget_tables(diff); });
+    replica_.schema().add_listener([this](const SchemaDiff& diff) { follow_schema(diff); });
     replica_.topology().add_listener([this](const TopologyPtr& topology) {
-      tables_.clear();
+      forget_tables();
       context_.use(topology);
     });
   }
@@ -146,12 +146,14 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
                                         const TracePtr& trace);
   Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink,
                                               const TracePtr& trace, std::vector<std::string>* warnings);
-  const TableState& state(const TableMetadata& table);
+  const TableState& state(const TableMetadata& table);  // valid until the next call
+  TableState make_state(const TableMetadata& table);
   bool is_uniformly_local(const KeyspaceReplicas& replicas);
   bool is_local(const TableMetadata& table, Token token);
   bool is_local(const ReadCommand& command, Consistency consistency);
   bool is_alone() { return context_.messenger == nullptr || topology().ring()->endpoints().size() == 1; }
-  void forget_tables(const SchemaDiff& diff);
+  void follow_schema(const SchemaDiff& diff);
+  void forget_tables();
   const Topology& topology() { return *replica_.topology().current(); }
   const std::string& local_datacenter() { return topology().local().datacenter; }
   int required(const TableMetadata& table, Consistency consistency);
@@ -196,13 +198,23 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   PendingWrites writes_, counter_writes_;
   std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
+  // What state() gave last: a request asks for the same table several times.
+  const TableMetadata* last_table_ = nullptr;
+  const TableState* last_state_ = nullptr;
 };
 
 // ---- Replicas
 
 const TableState& CoordinatorImpl::state(const TableMetadata& table) {
-  auto it = tables_.find(&table);
-  if (it != tables_.end()) return it->second;
+  if (last_table_ != &table) {
+    auto it = tables_.find(&table);
+    last_state_ = it != tables_.end() ? &it->second : &tables_.emplace(&table, make_state(table)).first->second;
+    last_table_ = &table;
+  }
+  return *last_state_;
+}
+
+TableState CoordinatorImpl::make_state(const TableMetadata& table) {
   TableState state;
   state.replicas = context_.replicas_of(table.keyspace);
   const KeyspaceReplicas* replicas = state.replicas.get();
@@ -218,7 +230,12 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
     }
   }
   state.requests = context_.requests_of(table.id).get();
-  return tables_.emplace(&table, std::move(state)).first->second;
+  return state;
+}
+
+void CoordinatorImpl::forget_tables() {
+  tables_.clear();
+  last_table_ = nullptr;
 }
 
 bool CoordinatorImpl::is_uniformly_local(const KeyspaceReplicas& replicas) {
@@ -258,8 +275,8 @@ bool CoordinatorImpl::is_local(const ReadCommand& command, Consistency consisten
   return true;
 }
 
-void CoordinatorImpl::forget_tables(const SchemaDiff& diff) {
-  tables_.clear();
+void CoordinatorImpl::follow_schema(const SchemaDiff& diff) {
+  forget_tables();
   for (const Uuid& id : diff.changed_tables) {
     if (diff.schema->table(id) == nullptr) context_.tables.erase(id);
   }

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/clock_cache.h"
-#include "base/containers.h"
 #include "cql/context/statement.h"
 
 namespace cassandra_like {
@@ -16,6 +16,12 @@ struct PreparedEntry {
   bool names_tables = false;                      // it reads or writes some
   bool fully_qualified = false;                   // and says their keyspaces
   std::vector<std::pair<Uuid, TablePtr>> tables;  // what it was prepared against
+};
+
+// An id is an MD5 hash already; a client may send any other bytes.
+struct PreparedIdHash {
+  using is_transparent = void;
+  size_t operator()(BytesView id) const { return id.size() < sizeof(uint64_t) ? 0 : load_be<uint64_t>(id.data()); }
 };
 
 class PreparedCache {
@@ -31,7 +37,7 @@ class PreparedCache {
   std::vector<Bytes> ids() const;  // sorted
 
  private:
-  ClockCache<Bytes, PreparedEntry, StringHash, std::equal_to<>> entries_;
+  ClockCache<Bytes, PreparedEntry, PreparedIdHash, std::equal_to<>> entries_;
 };
 
 // MD5 over the keyspace (which may be empty) and the text.

@@ -319,7 +319,6 @@ Task<Result<std::vector<PeerRow>>> MembershipServiceImpl::saved_peers() {
 // ---- Life
 
 Task<Status> MembershipServiceImpl::shadow_round() {
-  Promise<bool> answered;
   auto state = gossiper_.begin_shadow_round(std::vector<InetAddressAndPort>(), time());
   flush();
   while (state == Gossiper::ShadowRound::kRunning) {

@@ -87,7 +87,7 @@ Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSin
 }
 
 TombstoneThresholds EngineImpl::tombstone_thresholds(const ReadCommand& command) const {
-  if (is_local_system_keyspace(command.table->keyspace)) return {};
+  if (command.table->local_only) return {};
   return {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
 }
 
