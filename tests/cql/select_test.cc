@@ -149,6 +149,10 @@ TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
       run("SELECT p FROM ks.tuples GROUP BY p, mask_default(c)"),
       "Only monotonic functions are supported in the GROUP BY clause. Got: system.mask_default : (tuple<float>) -> "
       "frozen<tuple<float>> ");
+  run("CREATE TABLE ks.descending (p int, c tuple<float>, PRIMARY KEY (p, c)) WITH CLUSTERING ORDER BY (c DESC)");
+  EXPECT_EQ(run("SELECT p FROM ks.descending GROUP BY p, mask_default(c)"),
+            "Only monotonic functions are supported in the GROUP BY clause. Got: system.mask_default : "
+            "(frozen<tuple<float>>) -> frozen<tuple<float>> ");
 }
 
 TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {

@@ -40,10 +40,14 @@ std::optional<Error> check_monotonic(const ast::Selectable& selectable, Selector
   auto function = builder.resolve(call->function, arguments);
   if (!function.ok()) return std::nullopt;
   if (!is_monotonic((*function)->name(), constant)) {
+    auto given = builder.call_arguments(arguments);
+    if (!given.ok()) return given.error();
     std::string types;
     for (size_t i = 0; i < constant.size(); ++i) {
-      types +=
-          (i > 0 ? ", " : "") + argument_type_name(*(*function)->arguments()[i]) + (constant[i] ? "(constant)" : "");
+      // Functions of any type keep the type of a descending column.
+      const TypePtr& own = (*given)[i].type;
+      const TypePtr& type = own != nullptr && own->is_reversed() ? own : (*function)->arguments()[i];
+      types += (i > 0 ? ", " : "") + argument_type_name(*type) + (constant[i] ? "(constant)" : "");
     }
     return invalid(
         "Only monotonic functions are supported in the GROUP BY clause. Got: " + (*function)->qualified_name() +
