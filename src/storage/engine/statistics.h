@@ -1,7 +1,11 @@
 // Numbers of one shard's engine and of its tables.
 #pragma once
 
+#include <string>
+
 #include "base/histogram.h"
+#include "base/uuid.h"
+#include "model/schema.h"
 #include "storage/cache/chunk_cache.h"
 
 namespace cassandra_like {
@@ -33,6 +37,26 @@ struct SizeEstimate {
   uint64_t partitions = 0;       // in the range
   uint64_t partition_bytes = 0;  // of all partitions of the SSTables that reach into the range
   uint64_t counted = 0;          // those partitions
+};
+
+// The kinds of Cassandra's OperationType that this engine has.
+enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones };
+
+// A compaction under way.
+struct RunningCompaction {
+  Uuid id;
+  TablePtr table;  // may be the hidden one of an index
+  CompactionOperation operation = CompactionOperation::kCompaction;
+  uint64_t completed = 0, total = 0;  // bytes of the inputs, uncompressed; completed is an estimate
+  size_t sstables = 0;                // the inputs
+  std::string directory;              // of the outputs
+};
+
+// Automatic compaction of a table, or of the hidden table of an index, whose name is "table.index".
+struct AutoCompactionState {
+  std::string keyspace, table;
+  bool running = false;        // it is switched on
+  uint32_t pending_tasks = 0;  // that the strategy would give if nothing else was written
 };
 
 struct EngineStatistics {
