@@ -243,7 +243,7 @@ bool EngineImpl::prepare(const TableStorePtr& store, const CompactionSight& sigh
   return true;
 }
 
-bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) const {
+bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
   const Result<DiskSpace> space = runtime_.disk.space(run.path);
   if (!space.ok()) return true;
   uint64_t promised = 0;  // to compactions under way
@@ -261,7 +261,12 @@ bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun&
   bool fits = needed_by_all <= available;
   while (!fits && without_largest(sight.view, task)) fits = needed() <= available;
   // One that is left alone would be written again and again.
-  if (fits && (task.inputs.size() == wanted || task.inputs.size() > 1)) return true;
+  if (fits && (task.inputs.size() == wanted || task.inputs.size() > 1)) {
+    compactions_reduced_ += task.inputs.size() < wanted ? 1 : 0;
+    sstables_left_out_ += wanted - task.inputs.size();
+    return true;
+  }
+  ++compactions_aborted_;
   LOG_WARN("Not enough space for compaction of {}: {} sstables, {} needed, {} available",
            run.store->table->qualified_name(), wanted, memory_text(needed_by_all), memory_text(available));
   return false;
@@ -303,6 +308,7 @@ RunningCompaction EngineImpl::described(const CompactionRun& run) {
   out.table = run.record.table;
   out.operation = run.operation;
   out.sstables = run.inputs.size();
+  out.total_compressed = run.record.bytes_in;
   out.directory = run.path;
   for (const SSTablePtr& input : run.inputs) out.total += input->info().uncompressed_bytes;
   const double done =
@@ -329,9 +335,13 @@ size_t EngineImpl::stop_compactions(const std::function<bool(const RunningCompac
 
 void EngineImpl::set_compaction_throughput(uint64_t bytes_per_second) {
   const uint64_t least = bytes_per_second == 0 ? 0 : 1;
+  options_.compaction_throughput = bytes_per_second;
   compaction_throughput_.set_rate(std::max(bytes_per_second / shard_count_, least));
 }
 
-void EngineImpl::set_concurrent_compactors(unsigned count) { compactor_slots_.set_limit(count / shard_count_); }
+void EngineImpl::set_concurrent_compactors(unsigned count) {
+  options_.concurrent_compactors = count;
+  compactor_slots_.set_limit(count / shard_count_);
+}
 
 }  // namespace cassandra_like

@@ -20,6 +20,18 @@
 
 namespace cassandra_like {
 
+std::string operation_text(CompactionOperation operation) {
+  switch (operation) {
+    case CompactionOperation::kMajor:
+      return "Major compaction";
+    case CompactionOperation::kTombstones:
+      return "Tombstone Compaction";
+    case CompactionOperation::kCompaction:
+      break;
+  }
+  return "Compaction";
+}
+
 Task<Status> EngineImpl::compact(TableSelection selection) {
   for (TableStorePtr& store : select(selection)) {
     Stores all;

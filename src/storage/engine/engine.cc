@@ -374,6 +374,11 @@ EngineStatistics EngineImpl::statistics() const {
   out.compactions_completed = compactions_completed_;
   out.compactions_pending = compactions_pending_;
   out.bytes_compacted = bytes_compacted_;
+  out.compactions_aborted = compactions_aborted_;
+  out.compactions_reduced = compactions_reduced_;
+  out.sstables_left_out = sstables_left_out_;
+  out.compaction_throughput = options_.compaction_throughput;
+  out.concurrent_compactors = options_.concurrent_compactors;
   out.compressed_bytes_compacted = compressed_bytes_compacted_;
   out.chunk_cache = chunk_cache_.statistics();
   return out;

@@ -263,7 +263,7 @@ class EngineImpl final : public Engine, public Maintenance {
                                            const std::vector<uint64_t>& inputs) const;
   bool are_still_droppable(const CompactionRun& run) const;
   bool prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task, CompactionRun* run);
-  bool fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) const;
+  bool fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task);
 
   ShardRuntime& runtime_;
   unsigned shard_;
@@ -302,6 +302,7 @@ class EngineImpl final : public Engine, public Maintenance {
   CompactorSlots compactor_slots_;
   CompactionThroughput compaction_throughput_;
   std::vector<CompactionRun*> running_;
+  uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;
   Turns turns_{runtime_.executor};

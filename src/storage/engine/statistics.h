@@ -7,6 +7,7 @@
 #include "base/uuid.h"
 #include "model/schema.h"
 #include "storage/cache/chunk_cache.h"
+#include "storage/options.h"
 
 namespace cassandra_like {
 
@@ -39,15 +40,13 @@ struct SizeEstimate {
   uint64_t counted = 0;          // those partitions
 };
 
-// The kinds of Cassandra's OperationType that this engine has.
-enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones };
-
 // A compaction under way.
 struct RunningCompaction {
   Uuid id;
   TablePtr table;  // may be the hidden one of an index
   CompactionOperation operation = CompactionOperation::kCompaction;
   uint64_t completed = 0, total = 0;  // bytes of the inputs, uncompressed; completed is an estimate
+  uint64_t total_compressed = 0;      // of the inputs, on disk
   size_t sstables = 0;                // the inputs
   std::string directory;              // of the outputs
 };
@@ -70,6 +69,10 @@ struct EngineStatistics {
   uint64_t compactions_completed = 0;
   uint64_t compactions_pending = 0;
   uint64_t bytes_compacted = 0;  // read, uncompressed
+  // Automatic ones that had no room: not run, or run with fewer SSTables, and how many fewer.
+  uint64_t compactions_aborted = 0, compactions_reduced = 0, sstables_left_out = 0;
+  uint64_t compaction_throughput = 0;  // of the node, bytes a second; 0: no limit
+  unsigned concurrent_compactors = 0;  // of the node
   uint64_t compressed_bytes_compacted = 0;
   ChunkCache::Statistics chunk_cache;
 };
