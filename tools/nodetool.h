@@ -98,6 +98,9 @@ const std::vector<Option>& global_options();
 // The whole program: returns the exit code.
 int run_nodetool(const std::vector<std::string>& words, const Connect& connect, std::ostream& out, std::ostream& err);
 
+// The first argument, an Integer as Java reads it; `name` is what the error calls it.
+std::string integer(const Session& s, const char* name);
+
 // Groups of commands, each in a file of its own.
 void run_status(Session&);
 void run_ring(Session&);
@@ -140,6 +143,13 @@ void run_compactionstats(Session&);
 void run_compactionhistory(Session&);
 void run_netstats(Session&);
 void run_statusautocompaction(Session&);
+void run_enableautocompaction(Session&);
+void run_disableautocompaction(Session&);
+void run_stop(Session&);
+void run_getcompactionthroughput(Session&);
+void run_setcompactionthroughput(Session&);
+void run_getconcurrentcompactors(Session&);
+void run_setconcurrentcompactors(Session&);
 void run_flush(Session&);
 void run_drain(Session&);
 void run_refreshsizeestimates(Session&);

@@ -15,17 +15,6 @@ std::string seed_list(const Json& seeds) {
   return out;
 }
 
-// An Integer, as Java reads it.
-std::string integer(const Session& s, const char* name) {
-  const std::string& text = s.arguments[0];
-  int32_t value = 0;
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size()) {
-    bad_use(fmt::format("{}: can not convert \"{}\" to a Integer", name, text));
-  }
-  return text;
-}
-
 std::string data_center(const Session& s, const char* command) {
   if (s.arguments.size() != 1) bad_use(fmt::format("{} requires exactly one data center", command));
   return s.arguments[0];
@@ -44,6 +33,16 @@ std::string hint_time(const Json& millis) {
 }
 
 }  // namespace
+
+std::string integer(const Session& s, const char* name) {
+  const std::string& text = s.arguments[0];
+  int32_t value = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size()) {
+    bad_use(fmt::format("{}: can not convert \"{}\" to a Integer", name, text));
+  }
+  return text;
+}
 
 void run_failuredetector(Session& s) {
   const Json answer = s.get("/v1/failure_detector");

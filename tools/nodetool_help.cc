@@ -113,8 +113,10 @@ std::string help_text(const Command& command) {
   for (const Option& option : sorted(command.options)) usage.word(synopsis(option));
   if (!command.usage.empty()) {
     usage.word("[--]");
-    // One argument that may be left out and whose command does not say so is shown as what it is.
-    const bool is_optional = command.max_arguments == 1 && command.required.empty() && !command.usage.starts_with('[');
+    // One argument that may be left out and whose command does not say so is shown as what it is, unless Cassandra wrote
+    // the usage in words.
+    const bool is_optional = command.max_arguments == 1 && command.required.empty() &&
+                             !command.usage.starts_with('[') && command.usage.find(' ') == std::string::npos;
     usage.words(is_optional ? "[" + command.usage + "]" : command.usage);
   }
   out += "SYNOPSIS\n" + usage.text() + "\nOPTIONS\n";

@@ -1,4 +1,4 @@
-// proxy_histograms, thread_pools, clients, compactions, compaction_history, network: what the node is doing, and did.
+// proxy_histograms, thread_pools, clients, compaction_history, network: what the node is doing, and did.
 #include <algorithm>
 #include <map>
 
@@ -74,10 +74,6 @@ Json compaction_json(const InternalRow& row) {
           {"properties", row.text_map("compaction_properties")}};
 }
 
-double per_second(uint64_t count, int64_t millis) {
-  return millis <= 0 ? 0 : 1000 * static_cast<double>(count) / static_cast<double>(millis);
-}
-
 }  // namespace
 
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters) {
@@ -144,25 +140,6 @@ Task<Answer> clear_client_history(AdminContextPtr context, Parameters) {
   Task<Status> task = call_hook<Status>(context, context->hooks.clear_client_history);
   Status status = co_await task;
   co_return done_or_failure(status);
-}
-
-Task<Answer> compactions(AdminContextPtr context, Parameters) {
-  EngineStatistics engines = co_await sum_engines(context);
-  Json pending = Json::array();
-  Answer answer;
-  answer.json = {{"concurrent_compactors", context->node.runtime->shard_count()},
-                 {"pending", pending},
-                 {"completed", engines.compactions_completed},
-                 {"bytes_compacted", engines.bytes_compacted},
-                 {"compressed_bytes_compacted", engines.compressed_bytes_compacted},
-                 {"aborted", 0},
-                 {"reduced", 0},
-                 {"sstables_dropped", 0},
-                 {"fifteen_minute_rate_per_second", nullptr},
-                 {"mean_rate_per_second", per_second(engines.compactions_completed, context->uptime_millis())},
-                 {"throughput_bytes_per_second", 0},
-                 {"running", Json::array()}};
-  co_return answer;
 }
 
 Task<Answer> compaction_history(AdminContextPtr context, Parameters) {

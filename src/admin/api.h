@@ -71,12 +71,15 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> flush(AdminContextPtr context, Parameters parameters);
 Task<Answer> compact(AdminContextPtr context, Parameters parameters);
 Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> pools(AdminContextPtr context, Parameters parameters);
 Task<Answer> clients(AdminContextPtr context, Parameters parameters);
 Task<Answer> clear_client_history(AdminContextPtr context, Parameters parameters);
 Task<Answer> compactions(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_compactions(AdminContextPtr context, Parameters parameters);
+Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters);
 Task<Answer> compaction_history(AdminContextPtr context, Parameters parameters);
 Task<Answer> network(AdminContextPtr context, Parameters parameters);
 // control_commands.cc

@@ -140,9 +140,26 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
     total.compactions_pending += part.compactions_pending;
     total.bytes_compacted += part.bytes_compacted;
     total.compressed_bytes_compacted += part.compressed_bytes_compacted;
+    total.compactions_aborted += part.compactions_aborted;
+    total.compactions_reduced += part.compactions_reduced;
+    total.sstables_left_out += part.sstables_left_out;
+    total.compaction_throughput = part.compaction_throughput;
+    total.concurrent_compactors = part.concurrent_compactors;
     total.chunk_cache += part.chunk_cache;
   }
   co_return total;
+}
+
+Task<std::vector<RunningCompaction>> running_compactions(AdminContextPtr context) {
+  std::vector<RunningCompaction> all;
+  if (context->stopped) co_return all;
+  auto* node = &context->node;
+  auto ask = [node](unsigned shard) {
+    return Task<std::vector<RunningCompaction>>(node->replicas[shard]->engine().maintenance().running_compactions());
+  };
+  auto parts = co_await gather<std::vector<RunningCompaction>>(*node->runtime, context->here(), ask);
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  co_return all;
 }
 
 Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context) {

@@ -30,6 +30,7 @@ struct TableReport {
 std::vector<TablePtr> stored_tables(const Schema& schema);
 Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vector<TablePtr> tables);
 Task<EngineStatistics> sum_engines(AdminContextPtr context);
+Task<std::vector<RunningCompaction>> running_compactions(AdminContextPtr context);  // of all shards
 Task<ReplicaStatistics> sum_replicas(AdminContextPtr context);
 Task<CoordinatorStatistics> sum_coordinators(AdminContextPtr context);
 Task<QueryStatistics> sum_queries(AdminContextPtr context);

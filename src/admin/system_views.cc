@@ -7,6 +7,7 @@
 #include "admin/internode.h"
 #include "admin/statistics.h"
 #include "admin/view_rows.h"
+#include "base/ascii.h"
 #include "schema/internal_table.h"
 
 namespace cassandra_like {
@@ -35,9 +36,23 @@ Bytes inet(const std::string& address) {
   return bytes.ok() ? std::move(*bytes) : Bytes();
 }
 
-// Tables of things that this node does not have: streams, tasks, properties of a JVM, and a
+// Tables of things that this node does not have: streams, properties of a JVM, and a
 // logback appender that would fill system_logs (Cassandra's configuration has none, either).
 Task<VirtualRows> nothing(AdminContextPtr, TablePtr) { return VirtualRows(); }
+
+Task<VirtualRows> sstable_tasks(AdminContextPtr context, TablePtr table) {
+  std::vector<RunningCompaction> all = co_await running_compactions(context);
+  ViewRows rows(*table);
+  for (const RunningCompaction& task : all) {
+    const double ratio = task.total == 0 ? 1 : static_cast<double>(task.completed) / static_cast<double>(task.total);
+    rows.row().set("keyspace_name", task.table->keyspace).set("table_name", task.table->name);
+    rows.set("task_id", Bytes(task.id.view())).real("completion_ratio", ratio);
+    rows.set("kind", lower(operation_text(task.operation))).bigint("progress", task.completed);
+    rows.integer("sstables", static_cast<int64_t>(task.sstables)).set("target_directory", task.directory);
+    rows.bigint("total", task.total).bigint("total_compressed", task.total_compressed).set("unit", "bytes");
+  }
+  co_return rows.take();
+}
 
 // Rates of the last seconds are not kept.
 Task<VirtualRows> caches(AdminContextPtr context, TablePtr table) {
@@ -81,12 +96,6 @@ Task<VirtualRows> cql_metrics(AdminContextPtr context, TablePtr table) {
   add("prepared_statements_ratio", executed + regular == 0 ? 0 : executed / (executed + regular));
   add("regular_statements_executed", regular);
   co_return rows.take();
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
 }
 
 Task<VirtualRows> gossip_info(AdminContextPtr context, TablePtr table) {
@@ -327,7 +336,7 @@ constexpr View kViews[] = {
     {"rows_per_read", distribution<&TableStatistics::live_rows_per_read>},
     {"settings", settings},
     {"snapshots", snapshots},
-    {"sstable_tasks", nothing},
+    {"sstable_tasks", sstable_tasks},
     {"streaming", nothing},
     {"system_logs", nothing},
     {"system_properties", nothing},

@@ -136,7 +136,21 @@ std::optional<Answer> select(const Schema& schema, const Parameters& parameters,
   return std::nullopt;
 }
 
-using Operation = Task<Status> (Maintenance::*)(TableSelection);
+using Operation = Task<Status> (*)(Maintenance&, const TableSelection&);
+using Method = Task<Status> (Maintenance::*)(TableSelection);
+
+template <Method method>
+Task<Status> call(Maintenance& maintenance, const TableSelection& selection) {
+  return (maintenance.*method)(selection);
+}
+
+Task<Status> enable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
+  return maintenance.set_auto_compaction(selection, true);
+}
+
+Task<Status> disable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
+  return maintenance.set_auto_compaction(selection, false);
+}
 
 Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operation operation) {
   Selections selections;
@@ -145,7 +159,7 @@ Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operat
     if (context->stopped) break;
     auto* node = &context->node;
     std::function<Task<Status>(unsigned)> work = [node, selection, operation](unsigned shard) {
-      return (node->replicas[shard]->engine().maintenance().*operation)(selection);
+      return operation(node->replicas[shard]->engine().maintenance(), selection);
     };
     Task<std::vector<Status>> task = gather<Status>(*node->runtime, context->here(), std::move(work));
     Status status = first_error(co_await task);
@@ -192,38 +206,45 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
 }
 
 Task<Answer> flush(AdminContextPtr context, Parameters parameters) {
-  return on_selection(std::move(context), std::move(parameters), &Maintenance::flush);
+  return on_selection(std::move(context), std::move(parameters), &call<&Maintenance::flush>);
 }
 
 Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
   if (parameters.is_true("split_output")) return not_supported("compact --split-output");
   if (parameters.has("start_token") || parameters.has("end_token")) return not_supported("compact of a token range");
   if (parameters.has("partition")) return not_supported("compact --partition");
-  return on_selection(std::move(context), std::move(parameters), &Maintenance::compact);
+  return on_selection(std::move(context), std::move(parameters), &call<&Maintenance::compact>);
 }
 
-// Nothing compacts by itself.
+// Hidden tables of indexes are tables here, as in Cassandra. A table is switched on all shards alike: the first one tells.
 Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
   Selections selections;
   if (auto refusal = select(*context->schema(), parameters, selections)) {
     refusal->status = 400;
-    return std::move(*refusal);
+    co_return std::move(*refusal);
   }
   Json all = Json::array();
   for (const TableSelection& selection : selections) {
-    for (const TablePtr& table : stored_tables(*context->schema())) {
-      if (!selection.keyspace.empty() && table->keyspace != selection.keyspace) continue;
-      if (!selection.table.empty() && table->name != selection.table) continue;
-      all.push_back({{"keyspace", table->keyspace}, {"table", table->name}, {"running", false}});
-      for (const auto& [index, metadata] : table->indexes) {
-        if (metadata.kind != IndexKind::kComposites) continue;
-        all.push_back({{"keyspace", table->keyspace}, {"table", table->name + "." + index}, {"running", false}});
-      }
+    if (context->stopped) break;
+    auto* node = &context->node;
+    auto ask = [node, &selection](unsigned shard) {
+      return Task<std::vector<AutoCompactionState>>(
+          node->replicas[shard]->engine().maintenance().auto_compaction(selection));
+    };
+    auto shards = co_await gather<std::vector<AutoCompactionState>>(*node->runtime, context->here(), ask);
+    for (const AutoCompactionState& table : shards[0]) {
+      all.push_back({{"keyspace", table.keyspace}, {"table", table.table}, {"running", table.running}});
     }
   }
   Answer answer;
   answer.json["tables"] = std::move(all);
-  return answer;
+  co_return answer;
+}
+
+Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters) {
+  if (!parameters.has("enabled")) return refuse(400, "enabled is true or false");
+  return on_selection(std::move(context), parameters,
+                      parameters.is_true("enabled") ? &enable_auto_compaction : &disable_auto_compaction);
 }
 
 }  // namespace cassandra_like::admin

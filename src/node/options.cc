@@ -223,6 +223,16 @@ std::string snitch_class(const Config& config) {
   return qualified("org.apache.cassandra.locator", config.endpoint_snitch);
 }
 
+namespace {
+
+// DatabaseDescriptor.applySimpleConfig. The number of shards stands for that of processors.
+int compactors(const Config& config) {
+  const auto least = static_cast<int>(std::min<size_t>(config.shards, config.data_file_directories.size()));
+  return config.concurrent_compactors.value_or(std::clamp(least, 2, 8));
+}
+
+}  // namespace
+
 EngineOptions engine_options(const Config& config) {
   EngineOptions options;
   options.data_directories = config.data_file_directories;
@@ -237,6 +247,9 @@ EngineOptions engine_options(const Config& config) {
   options.memtable_bytes = config.memtable_space();
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
+  options.auto_compaction = config.automatic_compaction;
+  options.concurrent_compactors = static_cast<unsigned>(compactors(config));
+  options.compaction_throughput = config.compaction_throughput;
   options.auto_snapshot = config.auto_snapshot;
   if (config.auto_snapshot_ttl) options.auto_snapshot_ttl_millis = Millis(*config.auto_snapshot_ttl).count();
   options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));

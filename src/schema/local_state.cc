@@ -94,7 +94,7 @@ PartitionUpdate compaction_update(const Schema& schema, const CompactionRecord& 
       .set("bytes_out", encode_bigint(static_cast<int64_t>(record.bytes_out)))
       .set("columnfamily_name", record.table->name)
       .set("compacted_at", encode_bigint(record.ended_millis))
-      .set("compaction_properties", encode_text_map({{"compaction_type", "Major compaction"}}))
+      .set("compaction_properties", encode_text_map({{"compaction_type", operation_text(record.operation)}}))
       .set("keyspace_name", record.table->keyspace)
       .replace("rows_merged");
   for (const auto& [sstables, partitions] : record.merged_partitions) {

@@ -12,10 +12,15 @@
 
 namespace cassandra_like {
 
+// The kinds of Cassandra's OperationType that this engine has.
+enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones };
+std::string operation_text(CompactionOperation operation);  // OperationType.toString
+
 // A compaction that has ended, as system.compaction_history keeps it.
 struct CompactionRecord {
   Uuid id;         // of the time when it began; a key of this shard, so that keeping the record needs no other
   TablePtr table;  // may be the hidden one of an index
+  CompactionOperation operation = CompactionOperation::kCompaction;
   int64_t ended_millis = 0;
   uint64_t bytes_in = 0, bytes_out = 0;          // of Data.db
   std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the SSTables
@@ -40,6 +45,10 @@ struct EngineOptions {
   uint32_t column_index_bytes = 4096;
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
+  // Tables whose parameter does not say otherwise are compacted by themselves.
+  bool auto_compaction = false;
+  unsigned concurrent_compactors = 2;            // of all shards; each has at least one
+  uint64_t compaction_throughput = 64ull << 20;  // of all shards, bytes a second; 0: no limit
   uint64_t tombstone_warn_threshold = 1000;
   uint64_t tombstone_failure_threshold = 100000;
   Uuid host_id;

@@ -319,6 +319,34 @@ TEST_F(Commands, AutoCompaction) {
   EXPECT_EQ(get("/v1/auto_compaction", "keyspace=nosuch").json, error("Keyspace [nosuch] does not exist."));
 }
 
+TEST_F(Commands, TheLimitsOfCompactionsAreSetWhileItRuns) {
+  EXPECT_EQ(get("/v1/compactions").json["throughput_bytes_per_second"], 64 << 20);
+  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=0&concurrent_compactors=5").json, Json::object());
+  const Json now = get("/v1/compactions").json;
+  EXPECT_EQ(now["throughput_bytes_per_second"], 0);
+  EXPECT_EQ(now["concurrent_compactors"], 5);
+  EXPECT_EQ(now["running"], Json::array());
+  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=-1").status, 400);
+  EXPECT_EQ(post("/v1/compactions", "concurrent_compactors=0&throughput_mib_per_second=7").status, 400);
+  EXPECT_EQ(get("/v1/compactions").json["throughput_bytes_per_second"], 0);
+}
+
+TEST_F(Commands, StopTakesTheTypesThatTheNodeHas) {
+  EXPECT_EQ(post("/v1/compactions/stop", "type=COMPACTION").json, Json::parse(R"({"stopped": 0})"));
+  EXPECT_EQ(post("/v1/compactions/stop", "type=UNKNOWN").json, Json::parse(R"({"stopped": 0})"));
+  Reply validation = post("/v1/compactions/stop", "type=VALIDATION");
+  EXPECT_EQ(validation.status, 501);
+  EXPECT_EQ(validation.json, error("stop VALIDATION is not supported yet"));
+  EXPECT_EQ(post("/v1/compactions/stop", "type=nosuch").status, 400);
+}
+
+TEST_F(Commands, ANodeWithoutAutomaticCompactionDoesNotSwitchItOn) {
+  EXPECT_EQ(post("/v1/auto_compaction", "enabled=false").status, 200);
+  Reply refused = post("/v1/auto_compaction", "enabled=true");
+  EXPECT_EQ(refused.json, error("This node does not compact by itself"));
+  EXPECT_EQ(post("/v1/auto_compaction", "").status, 400);
+}
+
 TEST_F(Commands, Network) {
   EXPECT_EQ(get("/v1/network").json, Json::parse(R"({"mode": "NORMAL", "streams": [],
       "read_repairs": {"attempted": 0, "blocking_mismatches": 0, "background_mismatches": 0},

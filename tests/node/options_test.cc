@@ -71,9 +71,9 @@ TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
 
 TEST(OptionsTest, KeysWithoutEffectAreNamed) {
   Config config = parsed(
-      "slow_query_log_timeout: 5s\nread_request_timeout: 5s\nconcurrent_compactors: 2\nbatch_size_warn_threshold: "
+      "slow_query_log_timeout: 5s\nread_request_timeout: 5s\nincremental_backups: true\nbatch_size_warn_threshold: "
       "5KiB\n");
-  EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"slow_query_log_timeout", "concurrent_compactors"}));
+  EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"slow_query_log_timeout", "incremental_backups"}));
   EXPECT_TRUE(config.warnings.empty());
   for (const auto& [key, value] : parsed("").settings()) EXPECT_FALSE(key.empty());
   EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\nuuid_sstable_identifiers_enabled: true\n").warnings.empty());

@@ -18,6 +18,7 @@ class ClusterSimulation {
       : options_(options), story_(options.seed, options.verbose) {
     const std::string mode = plant() == Plant::kEarlySync ? "periodic" : story_.pick({"batch", "group", "periodic"});
     const unsigned shards = 1 + static_cast<unsigned>(story_.random(2));
+    const bool compacts = story_.chance(60);
     NemesisOptions nemesis;
     nemesis.may_cut_power = mode != "periodic" || plant() == Plant::kEarlySync;
     nemesis.may_shift_clocks = story_.chance(50);
@@ -29,6 +30,7 @@ class ClusterSimulation {
       node.commitlog_sync = mode;
       node.shards = story_.chance(70) ? shards : 3 - shards;
       node.memtable_kib = 256 << story_.random(3);
+      node.automatic_compaction = compacts;
       if (plant() == Plant::kEarlySync) node.sync_period = "2s";
       if (plant() == Plant::kNoHints) node.more = "hinted_handoff_enabled: false\n";
       // By its clock, a message of a peer whose clock is late would be too old.
@@ -40,7 +42,8 @@ class ClusterSimulation {
     }
     nemesis_ = std::make_unique<Nemesis>(story_, pointers_, nemesis);
     workload_ = std::make_unique<ClusterWorkload>(story_, pointers_, plant());
-    result_.description = fmt::format("{} nodes, {}; {}", options_.nodes, mode, nemesis_->description());
+    result_.description = fmt::format("{} nodes, {}{}; {}", options_.nodes, mode,
+                                      compacts ? ", automatic compactions" : "", nemesis_->description());
   }
 
   SimulationResult run() {

@@ -144,7 +144,14 @@ std::optional<std::vector<std::string>> ClusterWorkload::column(size_t client, c
 // --- The schema of the load
 
 bool ClusterWorkload::create_schema(int replication_factor) {
-  const std::string options = plant_ == Plant::kEarlyPurge ? " WITH gc_grace_seconds = 0 AND read_repair = 'NONE'" : "";
+  // Where nodes compact by themselves, few flushes are enough.
+  const std::string compaction = story_.pick({"{'class': 'SizeTieredCompactionStrategy', 'min_threshold': 2}",
+                                              "{'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 1}",
+                                              "{'class': 'TimeWindowCompactionStrategy', 'min_threshold': 2}",
+                                              "{'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'N'}"});
+  const std::string early_purge =
+      plant_ == Plant::kEarlyPurge ? "gc_grace_seconds = 0 AND read_repair = 'NONE' AND " : "";
+  const std::string options = fmt::format(" WITH {}compaction = {}", early_purge, compaction);
   const std::vector<std::string> statements = {
       fmt::format("CREATE KEYSPACE s WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': {}}}",
                   replication_factor),

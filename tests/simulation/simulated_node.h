@@ -16,6 +16,7 @@ struct SimulatedNodeOptions {
   std::string sync_period = "200ms";
   unsigned shards = 1;
   uint64_t memtable_kib = 1024;
+  bool automatic_compaction = false;
   std::string more;  // lines of cassandra.yaml
 };
 

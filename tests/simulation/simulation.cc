@@ -29,6 +29,7 @@ class Simulation {
     memtable_kib_ = 256 << random(4);
     truncates_ = chance(50);
     compacts_ = chance(75);
+    compaction_ = chance(60) ? pick_compaction() : "";
     ttl_percent_ = 25 * random(4);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
@@ -38,8 +39,9 @@ class Simulation {
   }
 
   SimulationResult run() {
-    result_.description = fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}", shards_, mode_,
-                                      memtable_kib_, ttl_percent_, compacts_ ? ", compactions" : "");
+    result_.description =
+        fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
+                    compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_);
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -61,6 +63,16 @@ class Simulation {
   uint64_t random(uint64_t bound) { return world_->random().below(bound); }
   bool chance(uint64_t percent) { return random(100) < percent; }
   std::string pick(std::vector<std::string> choices) { return choices[random(choices.size())]; }
+  // For table s.t, with sizes that its few bytes reach.
+  std::string pick_compaction() {
+    return pick({"{'class': 'SizeTieredCompactionStrategy', 'min_threshold': 2}",
+                 "{'class': 'LeveledCompactionStrategy', 'sstable_size_in_mb': 1}",
+                 "{'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'MINUTES', "
+                 "'compaction_window_size': 1, 'timestamp_resolution': 'MILLISECONDS', "
+                 "'expired_sstable_check_frequency_seconds': 1}",
+                 "{'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'N', 'min_sstable_size': '0B', "
+                 "'base_shard_count': 2, 'expired_sstable_check_frequency_seconds': 1}"});
+  }
   int64_t now() { return world_->clock().monotonic_nanos(); }
   int64_t wall_seconds() { return world_->clock().wall_micros() / 1'000'000; }
   void fail(std::string what) {
@@ -90,6 +102,8 @@ class Simulation {
     CHECK(config.ok());
     config->shards = shards_;
     config->memtable_heap_space = config->memtable_offheap_space = memtable_kib_ * 1024;
+    config->automatic_compaction = !compaction_.empty();
+    config->compaction_throughput = 1 << 20;
     return *config;
   }
 
@@ -220,8 +234,8 @@ class Simulation {
                "1}") &&
            execute(
                fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c)) "
-                           "WITH gc_grace_seconds = {}",
-                           kGraceSeconds));
+                           "WITH gc_grace_seconds = {}{}",
+                           kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_));
   }
 
   void issue_write(int key) {
@@ -297,7 +311,8 @@ class Simulation {
   void issue_maintenance() {
     const auto shard = static_cast<unsigned>(random(runtime_->shard_count()));
     Engine* engine = &node_->replica(shard).engine();
-    const bool compacts = chance(60);
+    // Mostly flushes, so that the strategy has something to choose from.
+    const bool compacts = compacts_ && chance(compaction_.empty() ? 60 : 20);
     runtime_->shard(shard).executor.post([engine, compacts] { spawn(maintain(engine, compacts)); });
   }
 
@@ -313,7 +328,7 @@ class Simulation {
 
   void load() {
     // The next compaction may purge all deletions until now.
-    if (compacts_ && chance(60)) world_->run_for(seconds(kGraceSeconds + 2));
+    if ((compacts_ || !compaction_.empty()) && chance(60)) world_->run_for(seconds(kGraceSeconds + 2));
     set_faults(true);
     int64_t end = now() + static_cast<int64_t>(100 + random(900)) * 1'000'000;
     say("load");
@@ -322,7 +337,7 @@ class Simulation {
         if (client->in_flight() > 30) continue;
         int key = static_cast<int>(random(kKeys));
         uint64_t kind = random(10);
-        if (compacts_ && random(200) == 0) {
+        if (compacts_ ? random(200) == 0 : !compaction_.empty() && random(100) == 0) {
           issue_maintenance();
         } else if (truncates_ && !checker_.truncating() && random(1000) == 0) {
           issue_truncate();
@@ -362,6 +377,7 @@ class Simulation {
   uint64_t memtable_kib_ = 0;
   bool truncates_ = false;
   bool compacts_ = false;
+  std::string compaction_;    // of the table, by itself; empty: none
   uint64_t ttl_percent_ = 0;  // of the writes
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;

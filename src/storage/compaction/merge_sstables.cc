@@ -10,7 +10,9 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr int64_t kMergeSliceNanos = 1'000'000;
+// A slice ends after the first of them.
+constexpr int64_t kMergeSliceNanos = 500'000;
+constexpr uint64_t kMergeSliceBytes = 32 << 10;  // written
 // Rows that deletions cover are looked at in groups of so many.
 constexpr uint32_t kCoveredTogether = 256;
 
@@ -84,6 +86,7 @@ class SSTableMerger {
   Task<Status> keep_last();
   Task<Status> pause_if_due();
   Task<Status> pause();
+  uint64_t bytes_written() const { return finished_bytes_ + (writer_ == nullptr ? 0 : writer_->bytes_written()); }
 
   ShardRuntime& runtime_;
   const SSTableMerge& merge_;
@@ -95,17 +98,19 @@ class SSTableMerger {
   Arena row_arena_{1024}, static_arena_{64};
   Unfiltered purged_;
   int64_t slice_end_ = 0;
+  uint64_t slice_end_bytes_ = 0;
 };
 
 Task<Status> SSTableMerger::pause_if_due() {
-  if (runtime_.clock.monotonic_nanos() < slice_end_) return Status();
+  if (bytes_written() < slice_end_bytes_ && runtime_.clock.monotonic_nanos() < slice_end_) return Status();
   return pause();
 }
 
 Task<Status> SSTableMerger::pause() {
-  progress_.bytes_written = finished_bytes_ + (writer_ == nullptr ? 0 : writer_->bytes_written());
+  progress_.bytes_written = bytes_written();
   Status may_go_on = co_await merge_.pause();
   slice_end_ = runtime_.clock.monotonic_nanos() + kMergeSliceNanos;
+  slice_end_bytes_ = progress_.bytes_written + kMergeSliceBytes;
   co_return may_go_on;
 }
 

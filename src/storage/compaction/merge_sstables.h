@@ -25,7 +25,7 @@ struct SSTableMerge {
   // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.
   std::function<bool(Token token, uint64_t bytes)> ends_before;
   std::function<int()> level;  // of the output that begins; unset: 0
-  // Asked at the end of each slice, which may be up to a millisecond long: an error ends the merge; the Task may wait.
+  // Asked at the end of each slice, which may be half a millisecond long: an error ends the merge; the Task may wait.
   std::function<Task<Status>()> pause;
   Uuid host_id;
   uint32_t row_index_granularity = 0;  // column_index_size, bytes

@@ -20,6 +20,18 @@
 
 namespace cassandra_like {
 
+std::string operation_text(CompactionOperation operation) {
+  switch (operation) {
+    case CompactionOperation::kMajor:
+      return "Major compaction";
+    case CompactionOperation::kTombstones:
+      return "Tombstone Compaction";
+    case CompactionOperation::kCompaction:
+      break;
+  }
+  return "Compaction";
+}
+
 Task<Status> EngineImpl::compact(TableSelection selection) {
   for (TableStorePtr& store : select(selection)) {
     Stores all;
@@ -38,8 +50,13 @@ Task<Status> EngineImpl::compact_store(TableStorePtr store) {
   ++compactions_pending_;
   Status status;
   {
+    // An automatic compaction of the table ends, and none begins.
+    ++store->compaction.interrupts;
+    co_await compactor_slots_.enter();
+    CompactorSlots::Guard slot(compactor_slots_);
     co_await store->compaction_mutex.lock();
     AsyncMutex::Guard guard(store->compaction_mutex);
+    --store->compaction.interrupts;
     for (size_t i = 0; i < store->paths.size() && status.ok() && !store->dropped; ++i) {
       std::vector<SSTablePtr> inputs;
       for (const LiveSSTable& live : store->sstables) {
@@ -52,12 +69,13 @@ Task<Status> EngineImpl::compact_store(TableStorePtr store) {
       run.store = store;
       run.path = store->paths[i];
       run.inputs = std::move(inputs);
-      run.operation = "majorcompaction";
+      run.operation = CompactionOperation::kMajor;
       status = co_await run_compaction(&run);
     }
   }
   --compactions_pending_;
   ++compactions_completed_;
+  ask_for_compaction(store);
   gate_.leave();
   co_return status;
 }
@@ -139,8 +157,7 @@ bool purges_only_repaired(const TableMetadata& table) {
 
 }  // namespace
 
-bool EngineImpl::may_purge(const CompactionRun& run) const {
-  const TableStore& store = *run.store;
+bool EngineImpl::may_purge(const TableStore& store) const {
   if (store.has_unread || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
     if (transaction->may_bring_back()) return false;
@@ -148,6 +165,12 @@ bool EngineImpl::may_purge(const CompactionRun& run) const {
   for (const std::string& segment : foreign_segments_) {
     if (runtime_.disk.exists(segment)) return false;
   }
+  return true;
+}
+
+bool EngineImpl::may_purge(const CompactionRun& run) const {
+  const TableStore& store = *run.store;
+  if (!may_purge(store)) return false;
   if (store.is_replayed_whole && run.log_may_hold_inputs) return false;
   if (!purges_only_repaired(*store.table)) return true;
   auto is_repaired = [](const SSTablePtr& input) { return input->info().repaired_at != 0; };
@@ -171,13 +194,69 @@ int64_t EngineImpl::oldest_outside(const TableStore& store, const DecoratedKey& 
   return oldest;
 }
 
-Task<Status> EngineImpl::pause_compaction(CompactionRun* run) {
-  co_await runtime_.executor.yield();
-  if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The node is stopping");
-  if (run->stopped || run->store->dropped || run->store->compaction_interrupts != 0) {
-    co_return Error(ErrorCode::kClosed, "Compaction interrupted");
+Status EngineImpl::may_go_on(const CompactionRun& run) const {
+  const TableStore& store = *run.store;
+  if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
+  const bool must_give_way = run.is_automatic && store.compaction.interrupts != 0;
+  if (run.stopped || store.dropped || store.compaction_interrupts != 0 || must_give_way) {
+    return Error(ErrorCode::kClosed, "Compaction interrupted");
   }
-  co_return Status();
+  return {};
+}
+
+// The share of partitions, or the bytes that are written: the larger, since one partition may be most of the data.
+uint64_t EngineImpl::bytes_done(const CompactionRun& run) {
+  uint64_t partitions = 0;
+  for (const SSTablePtr& input : run.inputs) partitions += input->info().partitions;
+  const double all = static_cast<double>(run.record.bytes_in), read = static_cast<double>(run.progress.partitions_read);
+  const double done = std::max(partitions == 0 ? 0 : all * read / static_cast<double>(partitions),
+                               static_cast<double>(run.progress.bytes_written));
+  return static_cast<uint64_t>(std::min(done, all));
+}
+
+// Requests that came meanwhile go first. The bytes since the last pause are paid for with time.
+Task<Status> EngineImpl::pause_compaction(CompactionRun* run) {
+  constexpr Duration kLongestSleep = std::chrono::milliseconds(50);
+  co_await runtime_.executor.yield();
+  const uint64_t done = std::max(run->bytes_done, bytes_done(*run));
+  compaction_throughput_.spend(done - std::exchange(run->bytes_done, done), runtime_.clock.monotonic_nanos());
+  while (true) {
+    CO_TRY(may_go_on(*run));
+    const Duration pause = compaction_throughput_.pause(runtime_.clock.monotonic_nanos());
+    if (pause == Duration::zero()) co_return Status();
+    co_await runtime_.executor.sleep(std::min(pause, kLongestSleep));
+  }
+}
+
+std::string_view EngineImpl::operation_name(CompactionOperation operation) {
+  switch (operation) {
+    case CompactionOperation::kMajor:
+      return "majorcompaction";
+    case CompactionOperation::kTombstones:
+      return "tombstonecompaction";
+    case CompactionOperation::kCompaction:
+      break;
+  }
+  return "compaction";
+}
+
+Task<EngineImpl::CompactionGuards> EngineImpl::end_compactions(TableStorePtr store) {
+  CompactionGuards guards;
+  auto is_held = [&guards](const TableStorePtr& one) {
+    return std::any_of(guards.begin(), guards.end(), [&one](const auto& held) { return held.first == one; });
+  };
+  // Indexes may come while it waits.
+  while (true) {
+    Stores left = with_indexes({store});
+    std::erase_if(left, is_held);
+    if (left.empty()) co_return guards;
+    for (const TableStorePtr& one : left) ++one->compaction_interrupts;
+    for (const TableStorePtr& one : left) {
+      co_await one->compaction_mutex.lock();
+      guards.emplace_back(one, std::make_unique<AsyncMutex::Guard>(one->compaction_mutex));
+    }
+    for (const TableStorePtr& one : left) --one->compaction_interrupts;
+  }
 }
 
 SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
@@ -197,6 +276,9 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
     output.id = ids_.next();
     return output;
   };
+  run->cutter.emplace(run->limits);
+  merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
+  merge.level = [run] { return run->cutter->level(); };
   merge.pause = [this, run] { return pause_compaction(run); };
   return merge;
 }
@@ -206,9 +288,12 @@ Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
   run->begun = runtime_.clock.monotonic_nanos();
   run->record = begin_record(run->store->table, run->inputs);
-  run->transaction = std::make_unique<SSTableTransaction>(runtime_.disk, run->path, run->operation, run->record.id);
+  run->transaction =
+      std::make_unique<SSTableTransaction>(runtime_.disk, run->path, operation_name(run->operation), run->record.id);
   run->store->set_compacting(run->inputs, true);
+  running_.push_back(run);
   Status status = co_await merge_and_commit(run);
+  std::erase(running_, run);
   run->store->set_compacting(run->inputs, false);
   if (!status.ok()) status = compaction_failure(*run->store, status.error());
   Status ended = co_await end_transaction(run->transaction.get());
@@ -227,10 +312,16 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
   run->log_may_hold_inputs = log_may_hold(run->inputs);
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
   if (!synced.ok()) co_return synced;
-  const SSTableMerge merge = make_merge(run);
-  Result<SSTableMergeResult> merged = co_await merge_sstables(&runtime_, &merge, &run->progress);
-  if (!merged.ok()) co_return std::move(merged.error());
-  std::vector<SSTablePtr> outputs;
+  Result<SSTableMergeResult> merged = SSTableMergeResult();
+  if (run->unread) {
+    CO_TRY(may_go_on(*run));
+    if (!are_still_droppable(*run)) co_return Error(ErrorCode::kClosed, "SSTables that had expired are needed");
+  } else {
+    const SSTableMerge merge = make_merge(run);
+    merged = co_await merge_sstables(&runtime_, &merge, &run->progress);
+    if (!merged.ok()) co_return std::move(merged.error());
+  }
+  std::vector<SSTablePtr>& outputs = run->outputs;
   for (const SSTableInfo& info : merged->outputs) {
     CO_ASSIGN_OR_RETURN(auto sstable,
                         open_written_sstable(runtime_.disk, info.descriptor, run->store->table, &chunk_cache_));
@@ -248,16 +339,16 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
     outputs.clear();
   }
   run->store->remove_sstables(run->inputs);
-  for (SSTablePtr& output : outputs) run->store->add_sstable(std::move(output), self_);
+  for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_);
   run->record.merged_partitions = std::move(merged->merged_partitions);
   for (const SSTablePtr& input : run->inputs) bytes_compacted_ += input->info().uncompressed_bytes;
   compressed_bytes_compacted_ += run->record.bytes_in;
   std::string names;
   for (const SSTableInfo& info : merged->outputs)
     names += (names.empty() ? "" : ", ") + info.descriptor.file("Data.db");
-  LOG_INFO("Compacted {} sstables of {} to [{}]: {} to {} in {} ms", run->inputs.size(), merge.table->qualified_name(),
-           names, memory_text(run->record.bytes_in), memory_text(run->record.bytes_out),
-           (runtime_.clock.monotonic_nanos() - run->begun) / 1'000'000);
+  LOG_INFO("Compacted {} sstables of {} to [{}]: {} to {} in {} ms", run->inputs.size(),
+           run->store->table->qualified_name(), names, memory_text(run->record.bytes_in),
+           memory_text(run->record.bytes_out), (runtime_.clock.monotonic_nanos() - run->begun) / 1'000'000);
   co_return Status();
 }
 

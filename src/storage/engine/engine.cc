@@ -51,7 +51,10 @@ EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOption
              };
              return log;
            }()),
-      chunk_cache_(options_.chunk_cache_bytes / shard_count) {
+      chunk_cache_(options_.chunk_cache_bytes / shard_count),
+      ranges_(OwnedRanges::of_shard(std::vector<OwnedRange>{OwnedRange{}}, shard_, shard_count)) {
+  set_concurrent_compactors(options_.concurrent_compactors);
+  set_compaction_throughput(options_.compaction_throughput);
   memory_budget_ = options_.memtable_bytes / shard_count;
 }
 
@@ -162,6 +165,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
     TRY(update_indexes(*store));
     // Rows of the old version are translated in every read: let them go to disk.
     if (store->memtable->has_old_columns()) spawn(flush_in_background(store));
+    for (const TableStorePtr& one : with_indexes({store})) ask_for_compaction(one);
     return {};
   }
   TRY(check_path_component(table->keyspace, "The name of a keyspace"));
@@ -200,6 +204,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
     TRY((*it)->store->discard(runtime_.disk, {}));
   }
   store.indexes.erase(gone, store.indexes.end());
+  for (const auto& index : store.indexes) index->store->compaction.use(table.params.compaction);
   for (const auto& [name, metadata] : table.indexes) {
     auto same = [&, n = &name](const std::unique_ptr<IndexStore>& i) { return i->metadata.name == *n; };
     if (std::any_of(store.indexes.begin(), store.indexes.end(), same)) continue;
@@ -240,8 +245,8 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
   store->dropped = true;  // a compaction ends at its next pause
-  co_await store->compaction_mutex.lock();
-  AsyncMutex::Guard compaction_guard(store->compaction_mutex);
+  for (const auto& index : store->indexes) index->store->dropped = true;
+  const CompactionGuards ended = co_await end_compactions(store);
   log_.forget(store->log);
   Status discarded = keeps_files ? Status() : store->discard(runtime_.disk, {});
   recount_memory();
@@ -268,6 +273,8 @@ Task<Status> EngineImpl::start() {
       if (!built.ok()) co_return built;
     }
   }
+  ask_all_for_compaction();
+  ask_every_minute();
   co_return Status();
 }
 
@@ -367,6 +374,11 @@ EngineStatistics EngineImpl::statistics() const {
   out.compactions_completed = compactions_completed_;
   out.compactions_pending = compactions_pending_;
   out.bytes_compacted = bytes_compacted_;
+  out.compactions_aborted = compactions_aborted_;
+  out.compactions_reduced = compactions_reduced_;
+  out.sstables_left_out = sstables_left_out_;
+  out.compaction_throughput = options_.compaction_throughput;
+  out.concurrent_compactors = options_.concurrent_compactors;
   out.compressed_bytes_compacted = compressed_bytes_compacted_;
   out.chunk_cache = chunk_cache_.statistics();
   return out;

@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// build_index.cc.
+// auto_compact.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -14,6 +14,7 @@
 #include "read/read_pipeline.h"
 #include "read/unfiltered_pipeline.h"
 #include "storage/compaction/merge_sstables.h"
+#include "storage/engine/compaction_limits.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/turns.h"
 #include "storage/index/secondary_index.h"
@@ -57,6 +58,12 @@ class EngineImpl final : public Engine, public Maintenance {
 
   Task<Status> flush(TableSelection selection) override;
   Task<Status> compact(TableSelection selection) override;
+  Status set_auto_compaction(const TableSelection& selection, bool on) override;
+  std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const override;
+  std::vector<RunningCompaction> running_compactions() const override;
+  size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) override;
+  void set_compaction_throughput(uint64_t bytes_per_second) override;
+  void set_concurrent_compactors(unsigned count) override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
@@ -192,33 +199,71 @@ class EngineImpl final : public Engine, public Maintenance {
   Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
                           bool* more);
 
-  // Compacting. The caller of run_compaction() has the store's compaction_mutex.
+  // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
     TableStorePtr store;
     std::string path;                // of the inputs and of the outputs
     std::vector<SSTablePtr> inputs;  // not empty
-    std::string_view operation;      // OperationType.fileName
-    bool stopped = false;            // somebody wants it to end
+    CompactionOperation operation = CompactionOperation::kCompaction;
+    uint32_t group = 0;         // of the inputs, where a strategy chose them
+    bool is_automatic = false;  // a major compaction ends it
+    bool unread = false;        // the inputs go, and nothing is written
+    OutputLimits limits;
+    bool stopped = false;  // somebody wants it to end
     // While it runs.
     int64_t begun = 0;
     bool log_may_hold_inputs = true;
     std::unique_ptr<SSTableTransaction> transaction;
     CompactionRecord record;
     SSTableMergeProgress progress;
+    uint64_t bytes_done = 0;  // of record.bytes_in, estimated
+    std::optional<OutputCutter> cutter;
+    std::vector<SSTablePtr> outputs;  // once it has ended
   };
+  static std::string_view operation_name(CompactionOperation operation);
   Task<Status> compact_store(TableStorePtr store);
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
   SSTableMerge make_merge(CompactionRun* run);
   Task<Status> pause_compaction(CompactionRun* run);
+  static RunningCompaction described(const CompactionRun& run);
+  static uint64_t bytes_done(const CompactionRun& run);
+  Status may_go_on(const CompactionRun& run) const;
+  // Compactions of the table and of its indexes end; what is returned keeps others from beginning.
+  using CompactionGuards = std::vector<std::pair<TableStorePtr, std::unique_ptr<AsyncMutex::Guard>>>;
+  Task<CompactionGuards> end_compactions(TableStorePtr store);
   Task<Status> settle(TableStorePtr store);
   Task<Status> end_transaction(SSTableTransaction* transaction);
   bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
   bool may_purge(const CompactionRun& run) const;
+  bool may_purge(const TableStore& store) const;
   static int64_t oldest_outside(const TableStore& store, const DecoratedKey& key);
   Error compaction_failure(const TableStore& store, const Error& cause);
   CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
   Task<void> keep_record(CompactionRecord record);
+
+  // Automatic compaction.
+  // What a strategy is shown: the id of a candidate is its place among the SSTables, oldest first.
+  struct CompactionSight {
+    std::vector<SSTablePtr> sstables;
+    std::vector<CompactionCandidate> candidates;
+    CompactionView view;
+  };
+  static Stores with_indexes(const Stores& tables);
+  void ask_for_compaction(const TableStorePtr& store);
+  void ask_all_for_compaction();
+  void ask_every_minute();
+  bool may_compact_automatically(const TableStore& store) const;
+  Task<void> compact_automatically(TableStorePtr store);
+  Task<bool> compact_next(TableStorePtr store);
+  static std::set<uint32_t> groups_of(const TableStore& store);
+  uint32_t pending_tasks(const TableStore& store) const;
+  void look_at(const TableStore& store, uint32_t group, CompactionSight* sight) const;
+  std::vector<SSTablePtr> droppable_unread(const TableStore& store, const CompactionSight& sight,
+                                           const std::vector<uint64_t>& inputs) const;
+  bool are_still_droppable(const CompactionRun& run) const;
+  bool prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task, CompactionRun* run);
+  bool fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task);
 
   ShardRuntime& runtime_;
   unsigned shard_;
@@ -253,6 +298,11 @@ class EngineImpl final : public Engine, public Maintenance {
   Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
   std::vector<BytesView> memtable_views_;  // of such a row that is plain
   uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
+  const OwnedRanges ranges_;
+  CompactorSlots compactor_slots_;
+  CompactionThroughput compaction_throughput_;
+  std::vector<CompactionRun*> running_;
+  uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;
   Turns turns_{runtime_.executor};

@@ -198,6 +198,8 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
              info->partitions, memory_text(memtable->memory_used()), descriptor.file("Data.db"),
              memory_text(info->data_bytes), (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
     store->add_sstable(std::move(sstable).value(), self_);
+    store->compaction.note_flush(info->data_bytes);
+    ask_for_compaction(store);
   }
   store->forget_flushed(memtable);
   co_return Status();
@@ -262,10 +264,7 @@ Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string
   }
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
-  ++store->compaction_interrupts;
-  co_await store->compaction_mutex.lock();
-  AsyncMutex::Guard compaction_guard(store->compaction_mutex);
-  --store->compaction_interrupts;
+  const CompactionGuards ended = co_await end_compactions(store);
   Status settled = co_await settle(store);
   if (!settled.ok()) co_return std::move(settled.error());
   CommitLogPosition position = log_position();

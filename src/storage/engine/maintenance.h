@@ -2,6 +2,7 @@
 // numbers of it all. Engine::maintenance() gives it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,18 @@ class Maintenance {
   virtual Task<Status> flush(TableSelection selection) = 0;
   // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
   virtual Task<Status> compact(TableSelection selection) = 0;
+  // Switches automatic compaction of tables and of their indexes on or off, until ALTER says otherwise or the node ends.
+  // kInvalid when the node does without it (EngineOptions::auto_compaction) and is to switch it on.
+  virtual Status set_auto_compaction(const TableSelection& selection, bool on) = 0;
+  // In the order of the tables' directories.
+  virtual std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const = 0;
+  virtual std::vector<RunningCompaction> running_compactions() const = 0;
+  // They end within 100 ms; nothing of them stays. Returns how many.
+  virtual size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) = 0;
+  // Both are of the whole node: bytes a second, 0 for no limit; and how many run at once. Each shard has its part, and at
+  // least one.
+  virtual void set_compaction_throughput(uint64_t bytes_per_second) = 0;
+  virtual void set_concurrent_compactors(unsigned count) = 0;
   // Removes everything written until now; the returned position is for TruncationRecords.
   virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.

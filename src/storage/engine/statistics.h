@@ -1,8 +1,13 @@
 // Numbers of one shard's engine and of its tables.
 #pragma once
 
+#include <string>
+
 #include "base/histogram.h"
+#include "base/uuid.h"
+#include "model/schema.h"
 #include "storage/cache/chunk_cache.h"
+#include "storage/options.h"
 
 namespace cassandra_like {
 
@@ -35,6 +40,24 @@ struct SizeEstimate {
   uint64_t counted = 0;          // those partitions
 };
 
+// A compaction under way.
+struct RunningCompaction {
+  Uuid id;
+  TablePtr table;  // may be the hidden one of an index
+  CompactionOperation operation = CompactionOperation::kCompaction;
+  uint64_t completed = 0, total = 0;  // bytes of the inputs, uncompressed; completed is an estimate
+  uint64_t total_compressed = 0;      // of the inputs, on disk
+  size_t sstables = 0;                // the inputs
+  std::string directory;              // of the outputs
+};
+
+// Automatic compaction of a table, or of the hidden table of an index, whose name is "table.index".
+struct AutoCompactionState {
+  std::string keyspace, table;
+  bool running = false;        // it is switched on
+  uint32_t pending_tasks = 0;  // that the strategy would give if nothing else was written
+};
+
 struct EngineStatistics {
   uint64_t commitlog_bytes = 0;
   uint64_t commitlog_segments = 0;
@@ -46,6 +69,10 @@ struct EngineStatistics {
   uint64_t compactions_completed = 0;
   uint64_t compactions_pending = 0;
   uint64_t bytes_compacted = 0;  // read, uncompressed
+  // Automatic ones that had no room: not run, or run with fewer SSTables, and how many fewer.
+  uint64_t compactions_aborted = 0, compactions_reduced = 0, sstables_left_out = 0;
+  uint64_t compaction_throughput = 0;  // of the node, bytes a second; 0: no limit
+  unsigned concurrent_compactors = 0;  // of the node
   uint64_t compressed_bytes_compacted = 0;
   ChunkCache::Statistics chunk_cache;
 };

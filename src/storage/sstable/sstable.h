@@ -50,7 +50,8 @@ struct SSTableInfo {
   int64_t min_local_deletion_time = 0, max_local_deletion_time = 0;
   int32_t min_ttl = 0, max_ttl = 0;
   double compression_ratio = -1;
-  double droppable_tombstones = 0;  // tombstones and expiring cells, whenever they may go, for each cell
+  double droppable_tombstones =
+      0;  // droppable_before() of the end of time: tombstones and expiring cells, whenever they may go, for each cell
   int level = 0;
   int64_t repaired_at = 0;
   Bytes first_key, last_key;
@@ -59,6 +60,12 @@ struct SSTableInfo {
   // How many partitions have at most so many bytes, and so many cells (and more than the number before).
   std::vector<std::pair<uint64_t, uint64_t>> partition_sizes, cells_per_partition;
 
+  // When its tombstones were or will be written off, in seconds, and their numbers: ascending, at most 100.
+  std::vector<std::pair<int64_t, uint32_t>> tombstones;
+  uint64_t estimated_cells = 0;
+
+  // Tombstones that may be dropped before a time, for each cell (StatsMetadata.getEstimatedDroppableTombstoneRatio).
+  double droppable_before(int64_t seconds) const;
   // EstimatedHistogram.rawMean of partition_sizes, bytes; 0 when there is none.
   double mean_partition_bytes() const;
 };

@@ -386,9 +386,8 @@ uint64_t Statistics::estimated_cells() const {
   return static_cast<uint64_t>(std::ceil(static_cast<double>(sum) / static_cast<double>(elements))) * elements;
 }
 
-double Statistics::droppable_tombstones(int64_t before) const {
-  uint64_t all = estimated_cells();
-  if (all == 0) return 0;
+double SSTableInfo::droppable_before(int64_t before) const {
+  if (estimated_cells == 0) return 0;
   double sum = 0;
   for (size_t i = 0; i < tombstones.size(); ++i) {
     auto [point, count] = tombstones[i];
@@ -406,7 +405,7 @@ double Statistics::droppable_tombstones(int64_t before) const {
     sum += (previous_count + here) * weight / 2 - previous_count / 2.0;
     break;
   }
-  return sum / static_cast<double>(all);
+  return sum / static_cast<double>(estimated_cells);
 }
 
 SSTableInfo make_sstable_info(const SSTableDescriptor& descriptor, const Statistics& statistics) {
@@ -421,7 +420,9 @@ SSTableInfo make_sstable_info(const SSTableDescriptor& descriptor, const Statist
   info.min_ttl = statistics.min_ttl;
   info.max_ttl = statistics.max_ttl;
   info.compression_ratio = statistics.compression_ratio;
-  info.droppable_tombstones = statistics.droppable_tombstones(kMaxDeletionTime);
+  info.tombstones = statistics.tombstones;
+  info.estimated_cells = statistics.estimated_cells();
+  info.droppable_tombstones = info.droppable_before(kMaxDeletionTime);
   info.level = statistics.level;
   info.repaired_at = statistics.repaired_at;
   info.first_key = statistics.first_key;

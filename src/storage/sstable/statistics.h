@@ -100,8 +100,6 @@ struct Statistics {
   Bytes serialize() const;
   // kCorruption without a file name.
   static Result<Statistics> parse(BytesView file);
-  // The share of cells that are tombstones which may be dropped before a time.
-  double droppable_tombstones(int64_t before_seconds) const;
   uint64_t estimated_cells() const;
 
  private:

@@ -13,7 +13,10 @@
 namespace cassandra_like {
 
 TableStore::TableStore(TablePtr t, std::string dir, CommitLogPosition lower)
-    : table(std::move(t)), directory(std::move(dir)), memtable(std::make_shared<Memtable>(table, lower)) {
+    : table(std::move(t)),
+      directory(std::move(dir)),
+      memtable(std::make_shared<Memtable>(table, lower)),
+      compaction(table->params.compaction) {
   log.id = table->id;
 }
 
@@ -164,6 +167,7 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
 void TableStore::use_table(TablePtr next) {
   table = std::move(next);
   memtable->use_table(table);
+  compaction.use(table->params.compaction);
   for (auto& old : flushing) old->use_table(table);
 }
 
@@ -194,6 +198,17 @@ void TableStore::remove_sstables(const std::vector<SSTablePtr>& gone) {
   std::erase_if(sstables, [&](const LiveSSTable& live) {
     return std::find(gone.begin(), gone.end(), live.sstable) != gone.end();
   });
+}
+
+void TableStore::suspect(const std::vector<SSTablePtr>& inputs, const std::string& message) {
+  auto is_named = [&message](const SSTablePtr& input) {
+    return message.find(input->info().descriptor.file("")) != std::string::npos;
+  };
+  const bool any = std::any_of(inputs.begin(), inputs.end(), is_named);
+  for (LiveSSTable& live : sstables) {
+    const bool is_input = std::find(inputs.begin(), inputs.end(), live.sstable) != inputs.end();
+    if (is_input && (!any || is_named(live.sstable))) live.suspect = true;
+  }
 }
 
 void TableStore::set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting) {

@@ -17,6 +17,7 @@
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
 #include "storage/sstable/sstable_transaction.h"
+#include "storage/table/table_compaction.h"
 
 namespace cassandra_like {
 
@@ -27,6 +28,7 @@ struct LiveSSTable {
   std::optional<SSTableOwner> owner;  // nullopt: Cassandra
   bool foreign = false;               // shared with other shards; only this shard's keys count
   bool compacting = false;            // an input of a compaction under way
+  bool suspect = false;               // a compaction found it damaged: it is not read by another
 };
 
 // Counters of the reads of one table.
@@ -55,6 +57,8 @@ class TableStore {
   std::shared_ptr<Memtable> switch_memtable(const CommitLogPosition& at);
   void add_sstable(SSTablePtr sstable, const SSTableOwner& self);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
+  // The inputs that `message` names are not compacted again by themselves; all of them when it names none.
+  void suspect(const std::vector<SSTablePtr>& inputs, const std::string& message);
   void set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);
   // The first error; what could not be removed is tried again next time.
@@ -92,6 +96,7 @@ class TableStore {
   std::vector<std::unique_ptr<SSTableTransaction>> unfinished;
   std::vector<std::unique_ptr<IndexStore>> indexes;
   TableCounters counters;
+  TableCompaction compaction;
   AsyncMutex flush_mutex, compaction_mutex;
 
  private:

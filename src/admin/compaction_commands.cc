@@ -1,0 +1,166 @@
+// Compactions under way and what limits them: GET and POST /v1/compactions, POST /v1/compactions/stop.
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "admin/api.h"
+#include "admin/statistics.h"
+#include "runtime/gather.h"
+
+namespace cassandra_like::admin {
+
+namespace {
+
+double per_second(uint64_t count, int64_t millis) {
+  return millis <= 0 ? 0 : 1000 * static_cast<double>(count) / static_cast<double>(millis);
+}
+
+Json running_json(const RunningCompaction& compaction) {
+  return {{"id", compaction.id.to_string()},
+          {"type", operation_text(compaction.operation)},
+          {"keyspace", compaction.table->keyspace},
+          {"table", compaction.table->name},
+          {"completed", compaction.completed},
+          {"total", compaction.total},
+          {"total_compressed", compaction.total_compressed},
+          {"sstables", compaction.sstables},
+          {"unit", "bytes"},
+          {"target_directory", compaction.directory}};
+}
+
+// The sums of all shards, in the order of the first one.
+Task<Json> pending_json(AdminContextPtr context) {
+  Json pending = Json::array();
+  if (context->stopped) co_return pending;
+  auto* node = &context->node;
+  auto ask = [node](unsigned shard) {
+    return Task<std::vector<AutoCompactionState>>(node->replicas[shard]->engine().maintenance().auto_compaction({}));
+  };
+  auto shards = co_await gather<std::vector<AutoCompactionState>>(*node->runtime, context->here(), ask);
+  for (const AutoCompactionState& table : shards[0]) {
+    uint64_t tasks = 0;
+    for (const auto& shard : shards) {
+      for (const AutoCompactionState& other : shard) {
+        if (other.keyspace == table.keyspace && other.table == table.table) tasks += other.pending_tasks;
+      }
+    }
+    if (tasks > 0) pending.push_back({{"keyspace", table.keyspace}, {"table", table.table}, {"tasks", tasks}});
+  }
+  co_return pending;
+}
+
+// Calls work on the engine of each shard.
+template <class Work>
+Task<size_t> on_all_engines(AdminContextPtr context, Work work) {
+  if (context->stopped) co_return 0;
+  auto* node = &context->node;
+  auto run = [node, work](unsigned shard) { return Task<size_t>(work(node->replicas[shard]->engine().maintenance())); };
+  auto counts = co_await gather<size_t>(*node->runtime, context->here(), run);
+  size_t total = 0;
+  for (size_t count : counts) total += count;
+  co_return total;
+}
+
+std::optional<uint32_t> whole(const std::string& text) {
+  uint32_t value = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Members of Cassandra's OperationType that `nodetool stop` may name and this node never runs.
+constexpr std::array kOthers{"VALIDATION",
+                             "CLEANUP",
+                             "SCRUB",
+                             "UPGRADE_SSTABLES",
+                             "INDEX_BUILD",
+                             "VERIFY",
+                             "ANTICOMPACTION",
+                             "VIEW_BUILD",
+                             "INDEX_SUMMARY",
+                             "RELOCATE",
+                             "P0",
+                             "GARBAGE_COLLECT",
+                             "FLUSH",
+                             "WRITE",
+                             "STREAM",
+                             "KEY_CACHE_SAVE",
+                             "ROW_CACHE_SAVE",
+                             "COUNTER_CACHE_SAVE"};
+
+Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const RunningCompaction&)> which) {
+  auto stop = [which](Maintenance& maintenance) { return maintenance.stop_compactions(which); };
+  Answer answer;
+  answer.json["stopped"] = co_await on_all_engines(context, stop);
+  co_return answer;
+}
+
+}  // namespace
+
+Task<Answer> compactions(AdminContextPtr context, Parameters) {
+  EngineStatistics engines = co_await sum_engines(context);
+  Json pending = co_await pending_json(context);
+  Json running = Json::array();
+  std::vector<RunningCompaction> all = co_await running_compactions(context);
+  for (const RunningCompaction& compaction : all) running.push_back(running_json(compaction));
+  Answer answer;
+  answer.json = {{"concurrent_compactors", engines.concurrent_compactors},
+                 {"pending", pending},
+                 {"completed", engines.compactions_completed},
+                 {"bytes_compacted", engines.bytes_compacted},
+                 {"compressed_bytes_compacted", engines.compressed_bytes_compacted},
+                 {"aborted", engines.compactions_aborted},
+                 {"reduced", engines.compactions_reduced},
+                 {"sstables_dropped", engines.sstables_left_out},
+                 {"fifteen_minute_rate_per_second", nullptr},
+                 {"mean_rate_per_second", per_second(engines.compactions_completed, context->uptime_millis())},
+                 {"throughput_bytes_per_second", engines.compaction_throughput},
+                 {"running", running}};
+  co_return answer;
+}
+
+// Changes what is given, once all of it is understood.
+Task<Answer> set_compactions(AdminContextPtr context, Parameters parameters) {
+  std::optional<uint32_t> throughput, compactors;
+  if (parameters.has("throughput_mib_per_second")) {
+    throughput = whole(parameters.get("throughput_mib_per_second"));
+    if (!throughput) co_return refuse(400, "throughput_mib_per_second is a whole number from 0 on");
+  }
+  if (parameters.has("concurrent_compactors")) {
+    compactors = whole(parameters.get("concurrent_compactors"));
+    if (!compactors || *compactors == 0) co_return refuse(400, "concurrent_compactors should be great than 0.");
+  }
+  auto change = [throughput, compactors](Maintenance& maintenance) -> size_t {
+    if (throughput) maintenance.set_compaction_throughput(uint64_t{*throughput} << 20);
+    if (compactors) maintenance.set_concurrent_compactors(*compactors);
+    return 0;
+  };
+  co_await on_all_engines(context, change);
+  co_return Answer{};
+}
+
+// CompactionManager.stopCompaction and stopCompactionById. UNKNOWN, which is the type where none is given, stops nothing.
+Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
+  if (parameters.has("id")) {
+    const std::string id = parameters.get("id");
+    return stop_where(std::move(context), [id](const RunningCompaction& c) { return c.id.to_string() == id; });
+  }
+  const std::string type = parameters.get("type");
+  if (std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end()) return not_supported("stop " + type);
+  if (type != "UNKNOWN" && type != "COMPACTION" && type != "MAJOR_COMPACTION" && type != "TOMBSTONE_COMPACTION") {
+    return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);
+  }
+  return stop_where(std::move(context), [type](const RunningCompaction& c) {
+    switch (c.operation) {
+      case CompactionOperation::kMajor:
+        return type == "MAJOR_COMPACTION";
+      case CompactionOperation::kTombstones:
+        return type == "TOMBSTONE_COMPACTION";
+      case CompactionOperation::kCompaction:
+        break;
+    }
+    return type == "COMPACTION";
+  });
+}
+
+}  // namespace cassandra_like::admin

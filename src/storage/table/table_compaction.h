@@ -1,0 +1,52 @@
+// The part of a table's store that automatic compaction needs: the strategy of its compaction parameter, what that remembers of
+// each group of SSTables, and whether the table is compacted by itself at all.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "storage/compaction/strategy/strategy.h"
+
+namespace cassandra_like {
+
+struct TableCompaction {
+  explicit TableCompaction(const StringPairs& parameter) {
+    use(parameter);
+    enabled = options.enabled;
+  }
+
+  // After CREATE and ALTER. What nodetool switched stays, unless it says what the parameter says
+  // (CompactionStrategyManager.reloadParamsFromSchema).
+  void use(const StringPairs& parameter) {
+    if (strategy != nullptr && parameter == parameter_) return;
+    const bool was_enabled_by_parameter = options.enabled;
+    Result<CompactionOptions> parsed = parse_compaction_options(parameter);
+    // The schema refuses wrong ones; Cassandra's may have options that only it knows.
+    options = parsed.ok() ? std::move(*parsed) : CompactionOptions();
+    if (enabled == was_enabled_by_parameter) enabled = options.enabled;
+    strategy = make_compaction_strategy(options);
+    states.clear();
+    parameter_ = parameter;
+  }
+
+  // An SSTable of so many bytes on disk was flushed. The mean is that of Cassandra's ExpMovingAverage.decayBy1000.
+  void note_flush(uint64_t bytes) {
+    constexpr double kShare = 0.0046;
+    const double flushed = static_cast<double>(bytes);
+    flush_bytes += (flush_bytes == 0 ? 1 : kShare) * (flushed - flush_bytes);
+  }
+
+  CompactionOptions options;
+  std::shared_ptr<const CompactionStrategy> strategy;
+  std::map<uint32_t, CompactionState> states;  // of each group
+  bool enabled = true;
+  double flush_bytes = 0;
+  // A coroutine of the engine asks the strategy or is about to; and it is to ask once more.
+  bool asking = false, ask_again = false;
+  unsigned interrupts = 0;  // how many operations want the automatic compaction to end
+
+ private:
+  StringPairs parameter_;
+};
+
+}  // namespace cassandra_like
