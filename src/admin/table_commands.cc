@@ -145,11 +145,13 @@ Task<Status> call(Maintenance& maintenance, const TableSelection& selection) {
 }
 
 Task<Status> enable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
-  return maintenance.set_auto_compaction(selection, true);
+  maintenance.set_auto_compaction(selection, true);
+  return Status();
 }
 
 Task<Status> disable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
-  return maintenance.set_auto_compaction(selection, false);
+  maintenance.set_auto_compaction(selection, false);
+  return Status();
 }
 
 Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operation operation) {

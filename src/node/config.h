@@ -169,8 +169,7 @@ struct Config {
   StorageCompatibilityMode storage_compatibility_mode = StorageCompatibilityMode::kCassandra4;
   std::optional<uint64_t> column_index_size;  // default depends on the format
   std::optional<int> concurrent_compactors;
-  // Not an option of cassandra.yaml: the simulator sets it.
-  bool automatic_compaction = false;
+  bool autocompaction_on_startup_enabled = true;
   uint64_t compaction_throughput = 64 * kMiB;  // 0: unlimited
   bool auto_snapshot = true;
   std::optional<Seconds> auto_snapshot_ttl;

@@ -260,6 +260,7 @@ void bind_storage(Binder& b) {
   SIZE(column_index_size, kUnitKiB);
   VALUE(concurrent_compactors);
   b.rate("compaction_throughput", &Config::compaction_throughput);
+  VALUE(autocompaction_on_startup_enabled);
   VALUE(auto_snapshot);
   b.seconds("auto_snapshot_ttl", &Config::auto_snapshot_ttl);
   VALUE(snapshot_before_compaction);

@@ -247,7 +247,7 @@ EngineOptions engine_options(const Config& config) {
   options.memtable_bytes = config.memtable_space();
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
-  options.auto_compaction = config.automatic_compaction;
+  options.auto_compaction = config.autocompaction_on_startup_enabled;
   options.concurrent_compactors = static_cast<unsigned>(compactors(config));
   options.compaction_throughput = config.compaction_throughput;
   options.auto_snapshot = config.auto_snapshot;

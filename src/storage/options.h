@@ -45,7 +45,7 @@ struct EngineOptions {
   uint32_t column_index_bytes = 4096;
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
-  // Tables whose parameter does not say otherwise are compacted by themselves.
+  // Tables whose parameter does not say otherwise are compacted by themselves, without Maintenance::set_auto_compaction().
   bool auto_compaction = false;
   unsigned concurrent_compactors = 2;            // of all shards; each has at least one
   uint64_t compaction_throughput = 64ull << 20;  // of all shards, bytes a second; 0: no limit

@@ -310,8 +310,8 @@ TEST_F(Commands, AutoCompaction) {
   make_shop();
   cql("CREATE INDEX by_item ON shop.orders (item) USING 'legacy_local_table'");
   EXPECT_EQ(get("/v1/auto_compaction", "keyspace=shop").json, Json::parse(R"({"tables": [
-      {"keyspace": "shop", "table": "orders", "running": false},
-      {"keyspace": "shop", "table": "orders.by_item", "running": false}]})"));
+      {"keyspace": "shop", "table": "orders", "running": true},
+      {"keyspace": "shop", "table": "orders.by_item", "running": true}]})"));
   EXPECT_GT(get("/v1/auto_compaction").json["tables"].size(), 20u);
   Reply unknown = get("/v1/auto_compaction", "keyspace=shop&table=nosuch");
   EXPECT_EQ(unknown.status, 400);
@@ -340,10 +340,13 @@ TEST_F(Commands, StopTakesTheTypesThatTheNodeHas) {
   EXPECT_EQ(post("/v1/compactions/stop", "type=nosuch").status, 400);
 }
 
-TEST_F(Commands, ANodeWithoutAutomaticCompactionDoesNotSwitchItOn) {
+TEST_F(Commands, SwitchesAutomaticCompaction) {
+  make_shop();
+  auto running = [this] { return get("/v1/auto_compaction", "keyspace=shop").json["tables"][0]["running"]; };
   EXPECT_EQ(post("/v1/auto_compaction", "enabled=false").status, 200);
-  Reply refused = post("/v1/auto_compaction", "enabled=true");
-  EXPECT_EQ(refused.json, error("This node does not compact by itself"));
+  EXPECT_EQ(running(), false);
+  EXPECT_EQ(post("/v1/auto_compaction", "keyspace=shop&table=orders&enabled=true").status, 200);
+  EXPECT_EQ(running(), true);
   EXPECT_EQ(post("/v1/auto_compaction", "").status, 400);
 }
 

@@ -28,7 +28,7 @@ Config SimulatedNode::make_config() const {
   CHECK(config.ok());
   config->shards = options_.shards;
   config->memtable_heap_space = config->memtable_offheap_space = options_.memtable_kib * 1024;
-  config->automatic_compaction = options_.automatic_compaction;
+  config->autocompaction_on_startup_enabled = options_.automatic_compaction;
   return *config;
 }
 

@@ -102,7 +102,7 @@ class Simulation {
     CHECK(config.ok());
     config->shards = shards_;
     config->memtable_heap_space = config->memtable_offheap_space = memtable_kib_ * 1024;
-    config->automatic_compaction = !compaction_.empty();
+    config->autocompaction_on_startup_enabled = !compaction_.empty();
     config->compaction_throughput = 1 << 20;
     return *config;
   }

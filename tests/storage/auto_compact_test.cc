@@ -105,7 +105,7 @@ TEST(AutoCompact, FourFlushesOfOneSizeBecomeOneSSTable) {
   EXPECT_EQ(c.records[0].merged_partitions, (std::map<int32_t, int64_t>{{4, 3}}));
 }
 
-TEST(AutoCompact, ANodeWithoutItLeavesSSTablesAlone) {
+TEST(AutoCompact, ANodeThatStartsWithoutItWaitsUntilItIsSwitchedOn) {
   Node node(1, 1, {}, {table_with(kSizeTiered)});
   for (int i = 0; i < 5; ++i) {
     ASSERT_TRUE(node.apply(Update(node.table("t"), "a").at(i).row(1).live()).ok());
@@ -115,8 +115,10 @@ TEST(AutoCompact, ANodeWithoutItLeavesSSTablesAlone) {
   Maintenance& maintenance = node.engine().maintenance();
   EXPECT_EQ(maintenance.sstables(node.table("t")->id).size(), 5u);
   EXPECT_FALSE(maintenance.auto_compaction({"ks", "t"})[0].running);
-  EXPECT_EQ(maintenance.set_auto_compaction({"ks", "t"}, true).error().message(),
-            "This node does not compact by itself");
+  maintenance.set_auto_compaction({"ks", "t"}, true);
+  EXPECT_TRUE(maintenance.auto_compaction({"ks", "t"})[0].running);
+  node.world().run_for(minutes(1));
+  EXPECT_EQ(maintenance.sstables(node.table("t")->id).size(), 1u);
 }
 
 TEST(AutoCompact, UnifiedCompactsWhatOverlaps) {
@@ -186,10 +188,10 @@ TEST(AutoCompact, ATableIsSwitchedOffAndOnByItsParameterAndByTheOperator) {
   c.node.world().run_for(minutes(2));
   EXPECT_EQ(c.sstables().size(), 4u);
   EXPECT_FALSE(c.maintenance().auto_compaction({"ks", "t"})[0].running);
-  ASSERT_TRUE(c.maintenance().set_auto_compaction({"ks", "t"}, true).ok());
+  c.maintenance().set_auto_compaction({"ks", "t"}, true);
   EXPECT_TRUE(c.maintenance().auto_compaction({"ks", "t"})[0].running);
   EXPECT_TRUE(c.wait_for_sstables(1));
-  ASSERT_TRUE(c.maintenance().set_auto_compaction({"ks", "t"}, false).ok());
+  c.maintenance().set_auto_compaction({"ks", "t"}, false);
   for (int i = 0; i < 4; ++i) c.write();
   c.node.world().run_for(minutes(2));
   EXPECT_EQ(c.sstables().size(), 5u);
@@ -353,7 +355,7 @@ TEST(AutoCompact, ADamagedInputIsNotPickedAgain) {
   ASSERT_TRUE(disk.create(path).value()->append(content).ok());
   c.node.machine().shut_down();
   ASSERT_TRUE(c.node.boot()) << c.node.error();
-  ASSERT_TRUE(c.maintenance().set_auto_compaction({"ks", "t"}, true).ok());
+  c.maintenance().set_auto_compaction({"ks", "t"}, true);
   EXPECT_TRUE(c.wait_for_sstables(2));
   c.node.world().run_for(minutes(3));
   std::vector<SSTableInfo> left = c.sstables();

@@ -98,8 +98,8 @@ void EngineImpl::ask_for_compaction(const TableStorePtr& store) {
 }
 
 bool EngineImpl::may_compact_automatically(const TableStore& store) const {
-  return options_.auto_compaction && started_ && !refusing_ && !gate_.closed() && !store.dropped &&
-         store.compaction.enabled && store.compaction_interrupts == 0 && store.compaction.interrupts == 0;
+  return started_ && !refusing_ && !gate_.closed() && !store.dropped && store.compaction.enabled &&
+         store.compaction_interrupts == 0 && store.compaction.interrupts == 0;
 }
 
 void EngineImpl::ask_all_for_compaction() {
@@ -107,7 +107,7 @@ void EngineImpl::ask_all_for_compaction() {
 }
 
 void EngineImpl::ask_every_minute() {
-  if (!options_.auto_compaction || refusing_ || gate_.closed()) return;
+  if (refusing_ || gate_.closed()) return;
   runtime_.executor.schedule(kAskEvery, [this, alive = alive_] {
     if (!*alive) return;
     ask_all_for_compaction();
@@ -272,13 +272,12 @@ bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun&
   return false;
 }
 
-Status EngineImpl::set_auto_compaction(const TableSelection& selection, bool on) {
-  if (on && !options_.auto_compaction) return invalid("This node does not compact by itself");
+void EngineImpl::set_auto_compaction(const TableSelection& selection, bool on) {
+  if (on && !std::exchange(asks_every_minute_, true)) ask_every_minute();
   for (const TableStorePtr& store : with_indexes(select(selection))) {
     store->compaction.enabled = on;
     if (on) ask_for_compaction(store);
   }
-  return {};
 }
 
 uint32_t EngineImpl::pending_tasks(const TableStore& store) const {
@@ -296,7 +295,7 @@ uint32_t EngineImpl::pending_tasks(const TableStore& store) const {
 std::vector<AutoCompactionState> EngineImpl::auto_compaction(const TableSelection& selection) const {
   std::vector<AutoCompactionState> out;
   for (const TableStorePtr& store : with_indexes(select(selection))) {
-    const bool running = options_.auto_compaction && store->compaction.enabled;
+    const bool running = store->compaction.enabled;
     out.push_back({store->table->keyspace, store->table->name, running, running ? pending_tasks(*store) : 0});
   }
   return out;

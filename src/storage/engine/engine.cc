@@ -173,6 +173,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   DCHECK(replaying_ == !started_);
   store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
+  if (!options_.auto_compaction) store->compaction.enabled = false;
   store->durable = durable;
   TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
   for (const LiveSSTable& live : store->sstables) {
@@ -216,6 +217,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
     }
     TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
                              &chunk_cache_));
+    (*made)->store->compaction.enabled = store.compaction.enabled;
     if (started_) note_build(store, *(*made)->store);
     store.indexes.push_back(std::move(made).value());
   }
@@ -273,8 +275,11 @@ Task<Status> EngineImpl::start() {
       if (!built.ok()) co_return built;
     }
   }
-  ask_all_for_compaction();
-  ask_every_minute();
+  if (options_.auto_compaction) {
+    asks_every_minute_ = true;
+    ask_all_for_compaction();
+    ask_every_minute();
+  }
   co_return Status();
 }
 

@@ -58,7 +58,7 @@ class EngineImpl final : public Engine, public Maintenance {
 
   Task<Status> flush(TableSelection selection) override;
   Task<Status> compact(TableSelection selection) override;
-  Status set_auto_compaction(const TableSelection& selection, bool on) override;
+  void set_auto_compaction(const TableSelection& selection, bool on) override;
   std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const override;
   std::vector<RunningCompaction> running_compactions() const override;
   size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) override;
@@ -302,6 +302,7 @@ class EngineImpl final : public Engine, public Maintenance {
   CompactorSlots compactor_slots_;
   CompactionThroughput compaction_throughput_;
   std::vector<CompactionRun*> running_;
+  bool asks_every_minute_ = false;
   uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;

@@ -33,8 +33,7 @@ class Maintenance {
   // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
   virtual Task<Status> compact(TableSelection selection) = 0;
   // Switches automatic compaction of tables and of their indexes on or off, until ALTER says otherwise or the node ends.
-  // kInvalid when the node does without it (EngineOptions::auto_compaction) and is to switch it on.
-  virtual Status set_auto_compaction(const TableSelection& selection, bool on) = 0;
+  virtual void set_auto_compaction(const TableSelection& selection, bool on) = 0;
   // In the order of the tables' directories.
   virtual std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const = 0;
   virtual std::vector<RunningCompaction> running_compactions() const = 0;
