@@ -80,19 +80,28 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
     // A second replay begins with the oldest segment again, when memtables of the first one may have been flushed.
     CommitLogPosition upper = std::max(log_position(), store->memtable->lower());
     for (const auto& index : store->indexes) upper = std::max(upper, index->store->memtable->lower());
-    std::vector<std::pair<TableStorePtr, std::shared_ptr<Memtable>>> work;
+    struct Work {
+      TableStorePtr store;
+      std::shared_ptr<Memtable> memtable;
+      CommitLogPosition upper;
+    };
+    std::vector<Work> work;
     // Files of an earlier flush that failed are still there.
     auto collect = [&](const TableStorePtr& s) {
       s->switch_memtable(upper);
-      for (const auto& full : s->flushing) work.emplace_back(s, full);
+      // An SSTable must not say that it has what the next memtable holds: that one may not come to the disk.
+      for (size_t i = 0; i < s->flushing.size(); ++i) {
+        const bool is_last = i + 1 == s->flushing.size();
+        work.push_back({s, s->flushing[i], is_last ? upper : s->flushing[i + 1]->lower()});
+      }
     };
     if (!store->dropped) {
       for (const auto& index : store->indexes) collect(index->store);
       collect(store);
       recount_memory();
     }
-    for (auto& [target, memtable] : work) {
-      status = co_await write_memtable(target, memtable, upper);
+    for (const Work& each : work) {
+      status = co_await write_memtable(each.store, each.memtable, each.upper);
       if (!status.ok()) break;
     }
     if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
