@@ -198,7 +198,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   PendingWrites writes_, counter_writes_;
   std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
-  // What state() gave last: a request asks for the same table several times.
+  // The last answer of state(): a request asks for the same table several times.
   const TableMetadata* last_table_ = nullptr;
   const TableState* last_state_ = nullptr;
 };
