@@ -142,10 +142,10 @@ Task<Answer> set_compactions(AdminContextPtr context, Parameters parameters) {
 // CompactionManager.stopCompaction and stopCompactionById. UNKNOWN, which is the type where none is given, stops nothing.
 Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
   if (parameters.has("id")) {
-    const std::string id = parameters.get("id");
+    const std::string& id = parameters.get("id");
     return stop_where(std::move(context), [id](const RunningCompaction& c) { return c.id.to_string() == id; });
   }
-  const std::string type = parameters.get("type");
+  const std::string& type = parameters.get("type");
   if (std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end()) return not_supported("stop " + type);
   if (type != "UNKNOWN" && type != "COMPACTION" && type != "MAJOR_COMPACTION" && type != "TOMBSTONE_COMPACTION") {
     return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);

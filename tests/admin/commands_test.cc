@@ -310,8 +310,8 @@ TEST_F(Commands, AutoCompaction) {
   make_shop();
   cql("CREATE INDEX by_item ON shop.orders (item) USING 'legacy_local_table'");
   EXPECT_EQ(get("/v1/auto_compaction", "keyspace=shop").json, Json::parse(R"({"tables": [
-      {"keyspace": "shop", "table": "orders", "running": true},
-      {"keyspace": "shop", "table": "orders.by_item", "running": true}]})"));
+      {"keyspace": "shop", "table": "orders", "running": false},
+      {"keyspace": "shop", "table": "orders.by_item", "running": false}]})"));
   EXPECT_GT(get("/v1/auto_compaction").json["tables"].size(), 20u);
   Reply unknown = get("/v1/auto_compaction", "keyspace=shop&table=nosuch");
   EXPECT_EQ(unknown.status, 400);

@@ -288,6 +288,7 @@ Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
   run->begun = runtime_.clock.monotonic_nanos();
   run->record = begin_record(run->store->table, run->inputs);
+  run->record.operation = run->operation;
   run->transaction =
       std::make_unique<SSTableTransaction>(runtime_.disk, run->path, operation_name(run->operation), run->record.id);
   run->store->set_compacting(run->inputs, true);
