@@ -201,7 +201,7 @@ def test_compactions_are_remembered(monkeypatch):
 def test_statusautocompaction(node):
     tables = "cidr_groups cidr_permissions identity_to_role network_permissions resource_role_permissons_index role_members role_permissions roles"
     lines = [("Keyspace", "Table", "Status"), *(("system_auth", table, "running") for table in tables.split())]
-    whole = "".join(f"{keyspace:11} {table:30} {status:11}\n" for keyspace, table, status in lines)
+    whole = "".join(f"{keyspace:11} {table:30} {status:7}\n" for keyspace, table, status in lines)
     assert node.nodetool("statusautocompaction", "-a", "system_auth").stdout == whole
     assert node.nodetool("statusautocompaction").stdout == "running\n"
     done = node.nodetool("statusautocompaction", "system_auth", "nosuch", check=False)
