@@ -33,14 +33,9 @@ std::string operation_text(CompactionOperation operation) {
 }
 
 Task<Status> EngineImpl::compact(TableSelection selection) {
-  for (TableStorePtr& store : select(selection)) {
-    Stores all;
-    all.push_back(store);
-    for (const auto& index : store->indexes) all.push_back(index->store);
-    for (TableStorePtr& one : all) {
-      Status compacted = co_await compact_store(one);
-      if (!compacted.ok()) co_return compacted;
-    }
+  for (TableStorePtr& store : with_indexes(select(selection))) {
+    Status compacted = co_await compact_store(store);
+    if (!compacted.ok()) co_return compacted;
   }
   co_return Status();
 }

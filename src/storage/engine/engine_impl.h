@@ -243,7 +243,7 @@ class EngineImpl final : public Engine, public Maintenance {
   Task<void> keep_record(CompactionRecord record);
 
   // Automatic compaction.
-  // What a strategy is shown: the id of a candidate is its place among the SSTables, oldest first.
+  // The SSTables that a strategy sees. The id of a candidate is its place among them, oldest first.
   struct CompactionSight {
     std::vector<SSTablePtr> sstables;
     std::vector<CompactionCandidate> candidates;
