@@ -12,18 +12,26 @@ function(leave_coroutines_uncovered)
 endfunction()
 
 # The release build compiles the files of a library in batches of twenty: half of a file's time goes into the headers that all
-# of them include. So names in unnamed namespaces have to differ within a library.
+# of them include. So names in unnamed namespaces have to differ within a library. A batch includes its files by their paths
+# below the project's folder, so that ccache finds its object from another checkout, too.
 function(compile_in_batches name)
   if(NOT CASSANDRA_LIKE_UNITY)
     return()
   endif()
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   set(count 0)
   foreach(source ${ARGN})
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR} ${source})
     math(EXPR batch "${count} / 20")
+    string(APPEND text_${batch} "#include \"${path}\"\n")
     math(EXPR count "${count} + 1")
-    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${batch})
   endforeach()
+  set_source_files_properties(${ARGN} PROPERTIES HEADER_FILE_ONLY ON)
+  foreach(number RANGE ${batch})
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${number}.cc)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text_${number}}" @ONLY)
+    target_sources(${name} PRIVATE ${file})
+  endforeach()
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE
       -Wno-subobject-linkage  # a coroutine's locals in an unnamed namespace
@@ -54,6 +62,16 @@ function(add_folder name)
   endif()
 endfunction()
 
+# SOURCE_DIR is the project's folder, for the files that use it: ccache finds no object that was compiled with another one.
+function(name_source_dir)
+  foreach(source ${ARGN})
+    file(STRINGS ${source} found REGEX "SOURCE_DIR|parser_data.h" LIMIT_COUNT 1)
+    if(found)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    endif()
+  endforeach()
+endfunction()
+
 # One folder of tests, one program: add_folder_tests(model_test LINK model) makes build/<preset>/model_test of the *.cc in it,
 # but for those that tests/support makes a library of.
 function(add_folder_tests name)
@@ -64,7 +82,7 @@ function(add_folder_tests name)
     add_executable(${name} ${sources})
     leave_coroutines_uncovered(${sources})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-    target_compile_definitions(${name} PRIVATE SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    name_source_dir(${sources})
     target_link_libraries(${name} PRIVATE ${T_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name})
   endif()
