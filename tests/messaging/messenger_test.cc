@@ -264,6 +264,32 @@ TEST(Messenger, FindsAPeerThatStartsAgain) {
   EXPECT_EQ(sum(a, &PeerLink::Counters::connections), 2u);
 }
 
+// The peer answers a request of the node's former life when the node, started again, waits for the answer to another one.
+TEST(Messenger, TakesNoAnswerToItsFormerLife) {
+  Slow slow;
+  Recorder former, told;
+  Cluster cluster;
+  cluster.prepare = [&slow](TestNode&, Messenger& messenger) { messenger.handle(Verb::kMutationReq, slow.handler()); };
+  TestNode& a = cluster.add();
+  TestNode& b = cluster.add();
+  cluster.on(a, 0, [&](Messenger& m) { m.send_request(b.endpoint(), Verb::kMutationReq, shared("before"), former); });
+  ASSERT_TRUE(cluster.wait([&] { return slow.messages.size() == 1; }));
+  cluster.crash(a);
+  cluster.boot(a);
+  cluster.on(a, 0, [&](Messenger& m) { m.send_request(b.endpoint(), Verb::kMutationReq, shared("after"), told); });
+  ASSERT_TRUE(cluster.wait([&] { return slow.messages.size() == 2; }));
+  cluster.on(b, 0, [&](Messenger&) {
+    slow.promises.front().set(VerbResult::answer(shared("before")));
+    slow.promises.pop_front();
+  });
+  cluster.world->run_for(milliseconds(500));
+  EXPECT_THAT(told.told, testing::IsEmpty());
+  EXPECT_EQ(a.messengers[0]->unexpected_responses(), 1u);
+  cluster.on(b, 0, [&](Messenger&) { slow.answer_all(); });
+  ASSERT_TRUE(cluster.wait([&] { return told.told.size() == 1; }));
+  EXPECT_THAT(told.told, testing::ElementsAre("10.0.0.2: "));
+}
+
 // Also one that waits for a peer that is not there yet; how long it takes is bounded by last_retry.
 TEST(Messenger, DeliversWhenThePeerComes) {
   Recorder told;

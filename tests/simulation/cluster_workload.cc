@@ -18,7 +18,9 @@ constexpr Duration kAnswerLimit = seconds(30);
 constexpr Duration kProgressLimit = seconds(120);
 constexpr Duration kDeliveryLimit = seconds(180);
 constexpr Duration kBatchLimit = seconds(180);
-constexpr Duration kSchemaLimit = seconds(120);
+// A node asks for a version that it does not know after a minute (cassandra.migration_delay_ms). What it makes of two versions
+// may be another one for the nodes that already waited, and so on around the ring.
+constexpr Duration kSchemaLimit = seconds(240);
 
 bool is_refusal(ErrorCode code) { return code == ErrorCode::kUnavailable; }
 

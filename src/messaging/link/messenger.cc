@@ -40,7 +40,7 @@ void add_session(OutboundMessage& message, const Trace& trace) {
 }  // namespace
 
 Messenger::Messenger(MessengerGroup& group, unsigned shard)
-    : group_(group), runtime_(group.runtime().shard(shard)), shard_(shard) {
+    : group_(group), runtime_(group.runtime().shard(shard)), shard_(shard), sequence_(first_sequence(runtime_)) {
   CHECK(shard < kMaxMessengerShards);
   group_.set(shard, this);
 }

@@ -198,6 +198,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   int64_t deadline_of(Verb verb, const SendOptions& options) const;
   void note_version(const InetAddressAndPort& peer, int version);
 
+  static uint32_t first_sequence(const ShardRuntime& runtime);
   uint32_t next_id();
   void on_response(InboundMessage& response);
   void complete(InboundMessage& response);
@@ -224,7 +225,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   Gate handlers_running_;
   bool closed_ = false;
 
-  uint32_t sequence_ = 0;
+  uint32_t sequence_;
   absl::flat_hash_map<uint32_t, Waiting> waiting_;
   // The same for nodes that get a message through another one.
   absl::flat_hash_map<uint32_t, absl::InlinedVector<Waiting, 2>> waiting_behind_;

@@ -48,6 +48,12 @@ RequestFailureReason reason_of(const Error& error) {
   return reasons.empty() ? RequestFailureReason::kUnknown : static_cast<RequestFailureReason>(reasons.front().second);
 }
 
+// Any one: a node that was killed and starts again within the time of a request may get answers to its former life's, and must
+// not take them for its own. Cassandra counts from one, and takes longer to start than a request may last.
+uint32_t Messenger::first_sequence(const ShardRuntime& runtime) {
+  return static_cast<uint32_t>(runtime.random.below(kLastSequence));
+}
+
 // Passes over the ids that still wait, and over 0.
 uint32_t Messenger::next_id() {
   uint32_t id = 0;
