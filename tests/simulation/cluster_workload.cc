@@ -18,8 +18,8 @@ constexpr Duration kAnswerLimit = seconds(30);
 constexpr Duration kProgressLimit = seconds(120);
 constexpr Duration kDeliveryLimit = seconds(180);
 constexpr Duration kBatchLimit = seconds(180);
-// A node asks for a version that it does not know after a minute (cassandra.migration_delay_ms). What it makes of two versions
-// may be another one for the nodes that already waited, and so on around the ring.
+// A node asks for a version that it does not know after a minute (cassandra.migration_delay_ms). It may merge two versions into
+// a third, and the next node waits another minute for that one.
 constexpr Duration kSchemaLimit = seconds(240);
 
 bool is_refusal(ErrorCode code) { return code == ErrorCode::kUnavailable; }
