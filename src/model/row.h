@@ -20,6 +20,8 @@ inline constexpr int32_t kMaxTtl = 20 * 365 * 24 * 60 * 60;  // seconds: Cassand
 inline constexpr int64_t kNoDeletionTime = std::numeric_limits<int64_t>::max();
 // Largest local deletion or expiration time, seconds: 2106-02-07.
 inline constexpr int64_t kMaxDeletionTime = 4294967293LL;
+// The largest before Cassandra 5.0: 2038-01-19.
+inline constexpr int64_t kMaxDeletionTime2038 = 2147483646LL;
 // Cassandra's reading of an impossible one.
 inline constexpr int64_t kInvalidDeletionTime = kMaxDeletionTime + 1;
 // The ttl of a row that a materialized view has removed: never live.

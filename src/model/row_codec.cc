@@ -23,14 +23,35 @@ bool is_plain(uint8_t flags) {
   return (flags & ~RowFlag::kHasTtl) == (RowFlag::kHasTimestamp | RowFlag::kHasAllColumns);
 }
 
-int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl) {
+// max: the header's max_deletion_time.
+int64_t decode_local_deletion_time(int64_t seconds, int32_t ttl, int64_t max) {
   if (seconds >= ttl) return seconds;
   if (seconds < 0) {
+    if (max == kMaxDeletionTime2038) return kInvalidDeletionTime;
     // A difference of more than 31 bits, written as a negative number.
     auto unsigned_seconds = static_cast<uint32_t>(seconds);
     return unsigned_seconds == 0xFFFFFFFF ? kNoDeletionTime : unsigned_seconds;
   }
   return ttl == kExpiredLivenessTtl ? seconds : kInvalidDeletionTime;
+}
+
+inline void read_clustering_values(Reader& in, std::span<const Type* const> types, std::span<BytesView> values) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i % 32 == 0) bits = read_vint64(in);
+    switch (bits >> (2 * (i % 32)) & 3) {
+      case 0: {
+        int fixed = types[i]->fixed_length();
+        values[i] = in.take(fixed >= 0 ? static_cast<size_t>(fixed) : read_vint64(in));
+        break;
+      }
+      case 1:
+        values[i] = BytesView("", 0);
+        break;
+      default:
+        values[i] = kNull;
+    }
+  }
 }
 
 }  // namespace
@@ -141,6 +162,13 @@ DeletionTime read_partition_deletion(Reader& in) {
   return out;
 }
 
+void append_legacy_partition_deletion(Bytes& out, const DeletionTime& deletion) {
+  const int64_t seconds = deletion.local_deletion_time;
+  append_be(out, static_cast<int32_t>(seconds == kNoDeletionTime ? std::numeric_limits<int32_t>::max()
+                                                                 : std::min(seconds, kMaxDeletionTime2038)));
+  append_be(out, deletion.marked_for_delete_at);
+}
+
 DeletionTime read_legacy_partition_deletion(Reader& in) {
   DeletionTime out;
   int32_t seconds = in.i32();
@@ -151,6 +179,17 @@ DeletionTime read_legacy_partition_deletion(Reader& in) {
 }
 
 // ---- Reading.
+
+void read_clustering_prefix(Reader& in, std::span<const Type* const> clustering_types, ClusteringKind* kind,
+                            std::vector<BytesView>* values) {
+  const uint8_t number = in.u8();
+  if (number > 7 || number == static_cast<uint8_t>(ClusteringKind::kStaticClustering)) in.fail();
+  *kind = static_cast<ClusteringKind>(number);
+  const size_t count = *kind == ClusteringKind::kClustering ? clustering_types.size() : in.u16();
+  if (count > clustering_types.size()) in.fail();
+  values->resize(in.failed() ? 0 : count);
+  read_clustering_values(in, clustering_types, *values);
+}
 
 RowDecoder::RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena)
     : header_(header), form_(form), arena_(&arena) {
@@ -240,22 +279,7 @@ void RowDecoder::read_clustering(Reader& in, size_t count) {
     return;
   }
   if (values_.size() != count) values_.resize(count);
-  uint64_t bits = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (i % 32 == 0) bits = read_vint64(in);
-    switch (bits >> (2 * (i % 32)) & 3) {
-      case 0: {
-        int fixed = header_.clustering_types[i]->fixed_length();
-        values_[i] = in.take(fixed >= 0 ? static_cast<size_t>(fixed) : read_vint64(in));
-        break;
-      }
-      case 1:
-        values_[i] = BytesView("", 0);
-        break;
-      default:
-        values_[i] = kNull;
-    }
-  }
+  read_clustering_values(in, header_.clustering_types, values_);
   if (in.failed()) return;
   comparable_.clear();
   append_comparable(comparable_, header_.clustering_types, values_, position_.kind);
@@ -399,7 +423,7 @@ void RowDecoder::read_liveness(Reader& in, Liveness* liveness) {
   liveness->ttl = wrapping_sum(read_vint32(in), header_.stats.min_ttl);
   int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
   if (liveness->ttl < 0) in.fail();
-  liveness->local_expiration_time = decode_local_deletion_time(seconds, liveness->ttl);
+  liveness->local_expiration_time = decode_local_deletion_time(seconds, liveness->ttl, header_.max_deletion_time);
 }
 
 int64_t RowDecoder::read_timestamp(Reader& in) {
@@ -433,7 +457,7 @@ void RowDecoder::read_cell_end(Reader& in, uint8_t flags, const Liveness& livene
     int64_t seconds = read_vint32(in) + header_.stats.min_local_deletion_time;
     if ((flags & CellFlag::kExpiring) != 0) cell->ttl = wrapping_sum(read_vint32(in), header_.stats.min_ttl);
     if (cell->ttl < 0) in.fail();
-    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl);
+    cell->local_deletion_time = decode_local_deletion_time(seconds, cell->ttl, header_.max_deletion_time);
   }
 }
 

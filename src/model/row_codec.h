@@ -79,6 +79,9 @@ struct SerializationHeader {
   std::span<const Type* const> clustering_types;
   std::span<const HeaderColumn> static_columns;
   std::span<const HeaderColumn> regular_columns;
+  // SSTables: the largest deletion time that there may be. Greater ones are written as this one; a difference that
+  // is negative is an impossible time when this is the year 2038's.
+  int64_t max_deletion_time = kMaxDeletionTime;
 };
 
 // A header with all columns of a table, for writing SSTables.
@@ -121,12 +124,16 @@ inline constexpr char kEndOfPartition = 0x01;
 // A clustering prefix as indexes and Statistics.db store it: kind, then for bounds their number of values,
 // then values.
 void append_clustering_prefix(Bytes& out, const SerializationHeader& header, const ClusteringPrefix& prefix);
+// Kind and values of one, which borrow the input. The input fails when it is malformed.
+void read_clustering_prefix(Reader& in, std::span<const Type* const> clustering_types, ClusteringKind* kind,
+                            std::vector<BytesView>* values);
 
 // A partition's deletion in SSTables: 0x80 when live, else timestamp:i64 and local deletion time:u32.
 // Before 5.0 (versions below "oa" and "da"): local deletion time:i32 and timestamp:i64, Integer.MAX_VALUE and
 // Long.MIN_VALUE when live.
 void append_partition_deletion(Bytes& out, const DeletionTime& deletion);
 DeletionTime read_partition_deletion(Reader& in);
+void append_legacy_partition_deletion(Bytes& out, const DeletionTime& deletion);
 DeletionTime read_legacy_partition_deletion(Reader& in);
 
 // ---- Reading.

@@ -123,6 +123,7 @@ void put_timestamp(Out& out, const SerializationHeader& header, int64_t timestam
 
 template <class Out>
 void put_local_deletion_time(Out& out, const SerializationHeader& header, int64_t seconds) {
+  if (seconds != kNoDeletionTime) seconds = std::min(seconds, header.max_deletion_time);
   out.vint(delta32(seconds, header.stats.min_local_deletion_time));
 }
 

@@ -1,8 +1,10 @@
-// Damaged SSTables: one component of a good one (tests/sstable/data/plain, whose data has no checksums that reads check)
-// is replaced, and all that can be asked of an SSTable is asked. Any answer will do but a crash or an endless read.
+// Damaged SSTables: one component of a good one (plain and nb_plain of tests/sstable/data, whose data has no checksums that
+// reads check) is replaced, and all that can be asked of an SSTable is asked. Any answer will do but a crash or an endless
+// read.
 //
-//   input := component:u8 (0 Data.db, 1 Partitions.db, 2 Rows.db, 3 Filter.db, 4 CompressionInfo.db, 5 to 8 the
-//            components of Statistics.db, whose checksums are made to match), its content
+//   input := component:u8 (of plain: 0 Data.db, 1 Partitions.db, 2 Rows.db, 3 Filter.db, 4 CompressionInfo.db, 5 to 8 the
+//            components of Statistics.db, whose checksums are made to match; of nb_plain: 9 Index.db, 10 Summary.db, 11 the
+//            figures of Statistics.db), its content
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,7 +19,7 @@
 namespace cassandra_like {
 namespace {
 
-const std::string kDirectory = std::string(SOURCE_DIR) + "/tests/sstable/data/plain";
+const std::string kFixtures = std::string(SOURCE_DIR) + "/tests/sstable/data/";
 
 using Files = std::map<std::string, Bytes>;
 
@@ -72,15 +74,15 @@ struct Original {
   SSTableDescriptor descriptor;
   TablePtr table;
 
-  Original() {
-    for (const auto& entry : std::filesystem::directory_iterator(kDirectory)) {
+  explicit Original(const std::string& directory) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       std::ifstream in(entry.path(), std::ios::binary);
       std::stringstream content;
       content << in.rdbuf();
       files[entry.path()] = content.str();
-      if (auto d = SSTableDescriptor::parse(kDirectory, entry.path().filename().string())) descriptor = *d;
+      if (auto d = SSTableDescriptor::parse(directory, entry.path().filename().string())) descriptor = *d;
     }
-    table = test::parse_schema(files.at(kDirectory + "/schema"));
+    table = test::parse_schema(files.at(directory + "/schema"));
   }
 };
 
@@ -137,18 +139,31 @@ void use(const SSTable& sstable, const TablePtr& table) {
 }  // namespace
 
 FUZZ_TARGET(sstable) {
-  static const Original original;
-  constexpr std::string_view kComponents[] = {components::kData, components::kPartitions, components::kRows,
-                                              components::kFilter, components::kCompressionInfo};
-  if (input.empty() || static_cast<uint8_t>(input[0]) > 8) return;
+  static const Original bti(kFixtures + "plain"), big(kFixtures + "nb_plain");
+  // Empty: a component of Statistics.db.
+  constexpr std::string_view kComponents[] = {components::kData,
+                                              components::kPartitions,
+                                              components::kRows,
+                                              components::kFilter,
+                                              components::kCompressionInfo,
+                                              "",
+                                              "",
+                                              "",
+                                              "",
+                                              components::kPrimaryIndex,
+                                              components::kSummary,
+                                              ""};
+  constexpr uint8_t kFirstOfBig = 9, kFigures = 2;
+  if (input.empty() || static_cast<uint8_t>(input[0]) >= std::size(kComponents)) return;
   const auto component = static_cast<uint8_t>(input[0]);
+  const Original& original = component < kFirstOfBig ? bti : big;
   BytesView content = input.substr(1);
   Files files = original.files;
-  if (component < 5) {
+  if (!kComponents[component].empty()) {
     files[original.descriptor.file(kComponents[component])] = content;
   } else {
     Bytes& statistics = files[original.descriptor.file(components::kStatistics)];
-    statistics = statistics_with(statistics, component - 5u, content);
+    statistics = statistics_with(statistics, component < kFirstOfBig ? component - 5u : kFigures, content);
   }
   MemoryDisk disk(&files);
   auto sstable = SSTable::open(disk, original.descriptor, original.table);

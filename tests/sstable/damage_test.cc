@@ -10,7 +10,8 @@
 namespace cassandra_like::test {
 namespace {
 
-class Damage : public testing::TestWithParam<std::string> {
+// A fixture and a component.
+class Damage : public testing::TestWithParam<std::pair<std::string, std::string>> {
  protected:
   void SetUp() override {
     // Small chunks and blocks, so that there is something of every kind to damage.
@@ -52,7 +53,7 @@ class Damage : public testing::TestWithParam<std::string> {
   }
 
   LinuxDisk world_;
-  Fixture fixture_ = load_fixture(world_, "wide");
+  Fixture fixture_ = load_fixture(world_, GetParam().first);
   TemporaryDirectory original_;
   nlohmann::json undamaged_;
 };
@@ -60,11 +61,12 @@ class Damage : public testing::TestWithParam<std::string> {
 TEST_P(Damage, IsFoundOrHarmless) {
   SSTableDescriptor descriptor = fixture_.descriptor;
   descriptor.directory = original_.path();
-  std::string path = descriptor.file(GetParam());
+  const std::string& component = GetParam().second;
+  std::string path = descriptor.file(component);
   Bytes content = must(read_file(world_.disk(), path));
   ASSERT_FALSE(content.empty());
   // Names and sizes in CompressionInfo.db and Filter.db have no checksum, in Cassandra neither.
-  bool checksummed = GetParam() == "Data.db" || GetParam() == "Statistics.db" || GetParam() == "Digest.crc32";
+  bool checksummed = component == "Data.db" || component == "Statistics.db" || component == "Digest.crc32";
   std::mt19937 random(11);
   int found = 0;
   int rounds = 150;
@@ -92,10 +94,24 @@ TEST_P(Damage, IsFoundOrHarmless) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Components, Damage,
-                         testing::Values("Data.db", "Statistics.db", "Partitions.db", "Rows.db", "Filter.db",
-                                         "CompressionInfo.db", "Digest.crc32"),
-                         [](const auto& info) { return info.param.substr(0, info.param.find('.')); });
+std::vector<std::pair<std::string, std::string>> components_of_all() {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const char* fixture : {"wide", "nb_wide", "oa_wide"}) {
+    for (const char* component :
+         {"Data.db", "Statistics.db", "Filter.db", "CompressionInfo.db", "Digest.crc32", "Partitions.db", "Rows.db"}) {
+      std::string name = component;
+      if (fixture[0] != 'w' && name == "Partitions.db") name = "Index.db";
+      if (fixture[0] != 'w' && name == "Rows.db") name = "Summary.db";
+      all.emplace_back(fixture, name);
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Components, Damage, testing::ValuesIn(components_of_all()), [](const auto& info) {
+  const std::string& component = info.param.second;
+  return component.substr(0, component.find('.')) + "Of" + info.param.first;
+});
 
 }  // namespace
 }  // namespace cassandra_like::test

@@ -32,14 +32,13 @@ TEST(Descriptors, NamesAreCassandras) {
 TEST(Descriptors, OtherFormatsAreRefusedByName) {
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "simple");
-  auto opened = SSTable::open(world.disk(), {"/d", "nb", "big", "1"}, fixture.table);
+  auto opened = SSTable::open(world.disk(), {"/d", "me", "big", "1"}, fixture.table);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), ErrorCode::kInvalid);
   EXPECT_EQ(
       opened.error().message(),
-      "/d/nb-1-big-Data.db is of format nb-big, which is not supported yet: let Cassandra rewrite all SSTables (set "
-      "sstable.selected_format: bti, storage_compatibility_mode: NONE and uuid_sstable_identifiers_enabled: true, "
-      "then nodetool upgradesstables -a)");
+      "/d/me-1-big-Data.db is of format me-big, which is not supported yet: let Cassandra 5.0 rewrite all SSTables "
+      "(nodetool upgradesstables)");
 }
 
 TEST(Directories, UnfinishedSSTablesAreToldFromThoseThatLostSomething) {

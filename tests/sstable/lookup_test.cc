@@ -8,7 +8,7 @@
 namespace cassandra_like::test {
 namespace {
 
-class Lookup : public testing::Test {
+class Lookup : public testing::TestWithParam<std::string> {
  protected:
   Lookup() {
     auto scanner = must(sstable_->scan(fixture_.table, KeyRange(), SliceSelection()));
@@ -29,12 +29,12 @@ class Lookup : public testing::Test {
   }
 
   LinuxDisk world_;
-  Fixture fixture_ = load_fixture(world_, "many");
+  Fixture fixture_ = load_fixture(world_, GetParam());
   SSTablePtr sstable_ = must(SSTable::open(world_.disk(), fixture_.descriptor, fixture_.table));
   std::vector<std::string> keys_;
 };
 
-TEST_F(Lookup, AbsentKeysAreNotFound) {
+TEST_P(Lookup, AbsentKeysAreNotFound) {
   ASSERT_EQ(keys_.size(), 900u);
   int let_through = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -50,7 +50,7 @@ TEST_F(Lookup, AbsentKeysAreNotFound) {
   EXPECT_EQ(sstable_->false_positives(), static_cast<uint64_t>(let_through));
 }
 
-TEST_F(Lookup, RangesOfTheRing) {
+TEST_P(Lookup, RangesOfTheRing) {
   std::mt19937_64 random(3);
   auto position = [&]() -> RingPosition {
     const std::string& key = keys_[random() % keys_.size()];
@@ -75,7 +75,7 @@ TEST_F(Lookup, RangesOfTheRing) {
   }
 }
 
-TEST_F(Lookup, AReaderKeepsItsSSTableOpen) {
+TEST_P(Lookup, AReaderKeepsItsSSTableOpen) {
   auto reader = must(sstable_->read(fixture_.table, DecoratedKey::of(keys_[5]), SliceSelection()));
   sstable_.reset();
   const Unfiltered* row = must(reader->next());
@@ -83,6 +83,9 @@ TEST_F(Lookup, AReaderKeepsItsSSTableOpen) {
   EXPECT_EQ(row->row.cells.size(), 1u);
   EXPECT_EQ(must(reader->next()), nullptr);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fixtures, Lookup, testing::Values("many", "nb_many", "oa_many"),
+                         [](const auto& info) { return info.param; });
 
 TEST(SchemaChanges, AColumnThatTheTableNeverHadIsAnError) {
   LinuxDisk world;

@@ -123,7 +123,7 @@ void check_slices(const SSTable& sstable, const TablePtr& table, int rounds) {
 
 TEST(Slices, OfWhatCassandraWrote) {
   LinuxDisk world;
-  for (const char* name : {"wide", "plain"}) {
+  for (const char* name : {"wide", "plain", "nb_wide", "nb_plain", "oa_wide"}) {
     Fixture fixture = load_fixture(world, name);
     check_slices(*must(SSTable::open(world.disk(), fixture.descriptor, fixture.table)), fixture.table, 25);
   }
@@ -132,13 +132,15 @@ TEST(Slices, OfWhatCassandraWrote) {
 TEST(Slices, ThroughRowIndexesOfAllGranularities) {
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
-  for (uint32_t granularity : {1u, 100u, 700u, 5000u}) {
-    for (const char* chunk : {"4", "64"}) {
-      TemporaryDirectory directory;
-      SSTablePtr sstable = rewritten(world, fixture, directory.path(),
-                                     {granularity, {{"class", "LZ4Compressor"}, {"chunk_length_in_kb", chunk}}});
-      EXPECT_TRUE(sstable->verify().ok());
-      check_slices(*sstable, fixture.table, 25);
+  for (const SSTableVersion* version : {&SSTableVersion::da(), &SSTableVersion::nb(), &SSTableVersion::oa()}) {
+    for (uint32_t granularity : {1u, 100u, 700u, 5000u}) {
+      for (const char* chunk : {"4", "64"}) {
+        TemporaryDirectory directory;
+        const StringPairs compression{{"class", "LZ4Compressor"}, {"chunk_length_in_kb", chunk}};
+        SSTablePtr sstable = rewritten(world, fixture, directory.path(), {granularity, compression, version});
+        EXPECT_TRUE(sstable->verify().ok());
+        check_slices(*sstable, fixture.table, 25);
+      }
     }
   }
 }

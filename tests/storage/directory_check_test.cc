@@ -34,19 +34,21 @@ TEST_F(DirectoryCheckTest, TakesWhatThisNodeReadsAndWrites) {
   EXPECT_EQ(refusal(), "");
   put("/a/ks/t-1", std::string("da-") + kUuid + "-bti-Data.db");
   put("/a/ks/t-1/.index", std::string("da-") + kUuid + "-bti-Data.db");
-  put("/a/ks/t-1/snapshots/old", "nb-1-big-Data.db");
-  put("/a/ks/t-1/backups", "nb-1-big-Data.db");
+  put("/a/ks/t-1", std::string("nb-") + kUuid + "-big-Data.db");
+  put("/a/ks/t-1", std::string("oa-") + kUuid + "-big-Data.db");
+  put("/a/ks/t-1/snapshots/old", "me-1-big-Data.db");
+  put("/a/ks/t-1/backups", "me-1-big-Data.db");
   put("/a/ks/t-1", "manifest.json");
   EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(DirectoryCheckTest, RefusesOtherFormatsInEveryDirectory) {
-  put("/b/system/local-7ad5", "nb-1-big-Data.db");
-  EXPECT_EQ(refusal(true).substr(0, 72), "/b/system/local-7ad5/nb-1-big-Data.db is of format nb-big, which is not ");
-  ASSERT_TRUE(disk.remove("/b/system/local-7ad5/nb-1-big-Data.db").ok());
-  put("/b/ks/t-1/.index", "oa-5-big-Data.db");
-  EXPECT_EQ(refusal(true).substr(0, 43), "/b/ks/t-1/.index/oa-5-big-Data.db is of for");
-  ASSERT_TRUE(disk.remove("/b/ks/t-1/.index/oa-5-big-Data.db").ok());
+  put("/b/system/local-7ad5", "me-1-big-Data.db");
+  EXPECT_EQ(refusal(true).substr(0, 72), "/b/system/local-7ad5/me-1-big-Data.db is of format me-big, which is not ");
+  ASSERT_TRUE(disk.remove("/b/system/local-7ad5/me-1-big-Data.db").ok());
+  put("/b/ks/t-1/.index", "pa-5-big-Data.db");
+  EXPECT_EQ(refusal(true).substr(0, 43), "/b/ks/t-1/.index/pa-5-big-Data.db is of for");
+  ASSERT_TRUE(disk.remove("/b/ks/t-1/.index/pa-5-big-Data.db").ok());
   put("/a/ks/t-1", "keyspace-table-jb-1-Data.db");
   EXPECT_EQ(refusal(true),
             "/a/ks/t-1/keyspace-table-jb-1-Data.db is an SSTable of a format that is not known: move it away");

@@ -9,6 +9,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
 
@@ -17,7 +18,7 @@ namespace {
 Error corrupt(std::string message) { return Error(ErrorCode::kCorruption, std::move(message)); }
 
 bool may_be_missed(std::string_view component) {
-  return component == components::kFilter || component == components::kDigest;
+  return component == components::kFilter || component == components::kSummary || component == components::kDigest;
 }
 
 Result<Bytes> read_file(Disk& disk, const std::string& path) {
@@ -49,9 +50,16 @@ Status ComponentSet::find_components() {
 }
 
 Status ComponentSet::check_needed() const {
-  for (std::string_view needed :
-       {components::kData, components::kStatistics, components::kPartitions, components::kRows}) {
-    if (!has(needed)) return corrupt(fmt::format("{} is missing", path(needed)));
+  const SSTableVersion* version = descriptor_.known_version();
+  const bool is_bti = version != nullptr && version->format == SSTableFormat::kBti;
+  std::vector<std::string_view> needed{components::kData, components::kStatistics};
+  if (is_bti) {
+    needed.insert(needed.end(), {components::kPartitions, components::kRows});
+  } else {
+    needed.push_back(components::kPrimaryIndex);
+  }
+  for (std::string_view component : needed) {
+    if (!has(component)) return corrupt(fmt::format("{} is missing", path(component)));
   }
   if (!has(components::kCompressionInfo) && !has(components::kCrc)) {
     return corrupt(fmt::format("{} is missing (or {}, if the table is not compressed)",

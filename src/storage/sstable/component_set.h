@@ -17,8 +17,8 @@ namespace cassandra_like {
 
 class ComponentSet {
  public:
-  // kCorruption when a component is missing that TOC.txt lists, or without which the data cannot be read. Filter.db and
-  // Digest.crc32 are missed with a warning in the log. verify: whether read() and map() compare checksums.
+  // kCorruption when a component is missing that TOC.txt lists, or without which the data cannot be read. Filter.db,
+  // Summary.db and Digest.crc32 are missed with a warning in the log. verify: whether read() and map() compare checksums.
   static Result<ComponentSet> open(Disk& disk, const SSTableDescriptor& descriptor, bool verify);
 
   bool has(std::string_view component) const;

@@ -14,15 +14,10 @@
 #include <optional>
 
 #include "model/row_codec.h"
-#include "storage/sstable/trie_reader.h"
+#include "storage/sstable/row_blocks.h"
 #include "storage/sstable/trie_writer.h"
 
 namespace cassandra_like {
-
-struct RowIndexBlock {
-  uint64_t offset = 0;
-  DeletionTime open_deletion;
-};
 
 class RowIndexWriter {
  public:

@@ -1,8 +1,9 @@
 // One SSTable: an immutable set of files that hold partitions in ring order.
 //
-// Format: BTI, version `da`, of Cassandra 5.0 (io.sstable.format.bti, BtiFormat.md): Data.db (LZ4 chunks, with
-// CompressionInfo.db, or plain with CRC.db), Partitions.db and Rows.db (tries), Filter.db, Statistics.db, Digest.crc32,
-// TOC.txt.
+// Two formats, in the versions that sstable_version.h lists: BTI (io.sstable.format.bti, BtiFormat.md) and BIG
+// (io.sstable.format.big). Both have Data.db (compressed in chunks, with CompressionInfo.db, or plain with CRC.db),
+// Filter.db, Statistics.db, Digest.crc32 and TOC.txt. BTI has Partitions.db and Rows.db, which are tries; BIG has Index.db,
+// a list, and Summary.db, a sample of it.
 #pragma once
 
 #include <limits>
@@ -21,7 +22,10 @@
 
 namespace cassandra_like {
 
-// Names the files: <directory>/da-<id>-bti-<component>, id as Cassandra prints uuid-based ids (SSTableId).
+struct SSTableVersion;
+
+// Names the files: <directory>/<version>-<id>-<format>-<component>, id as Cassandra prints SSTableId: 28 characters of a
+// uuid, or a number.
 struct SSTableDescriptor {
   std::string directory;
   std::string version = "da";
@@ -30,6 +34,10 @@ struct SSTableDescriptor {
 
   std::string file(std::string_view component) const;
   bool operator==(const SSTableDescriptor&) const = default;
+  // nullptr: of a version that this node does not know.
+  const SSTableVersion* known_version() const;
+  // An SSTable of a version; null: BTI da.
+  static SSTableDescriptor of(const SSTableVersion* version, std::string directory, std::string id);
   // From a Data.db file's name; nullopt when it is not one.
   static std::optional<SSTableDescriptor> parse(const std::string& directory, std::string_view file_name);
   // The 28 characters of a time-based uuid (UUIDBasedSSTableId.toString), and back.
@@ -131,7 +139,7 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
   virtual Result<uint64_t> estimated_partitions(const KeyRange& range) const = 0;
   // Reads everything and checks every checksum and order.
   virtual Status verify() const = 0;
-  virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets
+  virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets, index summary
   // Bloom filter accounting: lookups that it let through and that found nothing.
   virtual uint64_t false_positives() const = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "storage/sstable/sstable_version.h"
 #include "storage/sstable/transaction_log.h"
 
 namespace cassandra_like {
@@ -103,16 +104,19 @@ std::optional<Uuid> SSTableDescriptor::uuid_of(std::string_view id) {
   return Uuid::time_based((days * kSecondsPerDay + seconds) * kTicksPerSecond + ticks, rest);
 }
 
-bool is_supported_format(const SSTableDescriptor& descriptor) {
-  return descriptor.format == "bti" && descriptor.version == "da";
+const SSTableVersion* SSTableDescriptor::known_version() const { return SSTableVersion::find(format, version); }
+
+SSTableDescriptor SSTableDescriptor::of(const SSTableVersion* version, std::string directory, std::string id) {
+  const SSTableVersion& of = version != nullptr ? *version : SSTableVersion::da();
+  return {std::move(directory), std::string(of.letters), std::string(of.format_name), std::move(id)};
 }
+
+bool is_supported_format(const SSTableDescriptor& descriptor) { return descriptor.known_version() != nullptr; }
 
 Error unsupported_format(const SSTableDescriptor& descriptor) {
   return invalid(
-      fmt::format("{} is of format {}-{}, which is not supported yet: let Cassandra rewrite all SSTables (set "
-                  "sstable.selected_format: "
-                  "bti, storage_compatibility_mode: NONE and uuid_sstable_identifiers_enabled: true, then nodetool "
-                  "upgradesstables -a)",
+      fmt::format("{} is of format {}-{}, which is not supported yet: let Cassandra 5.0 rewrite all SSTables (nodetool "
+                  "upgradesstables)",
                   descriptor.file(components::kData), descriptor.version, descriptor.format));
 }
 

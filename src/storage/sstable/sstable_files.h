@@ -15,6 +15,8 @@ namespace components {
 inline constexpr std::string_view kData = "Data.db";
 inline constexpr std::string_view kPartitions = "Partitions.db";
 inline constexpr std::string_view kRows = "Rows.db";
+inline constexpr std::string_view kPrimaryIndex = "Index.db";  // of BIG, as is Summary.db
+inline constexpr std::string_view kSummary = "Summary.db";
 inline constexpr std::string_view kFilter = "Filter.db";
 inline constexpr std::string_view kStatistics = "Statistics.db";
 inline constexpr std::string_view kCompressionInfo = "CompressionInfo.db";
@@ -25,8 +27,8 @@ inline constexpr std::string_view kChecksums = "Checksums.crc32";  // of this no
 // TOC.txt while an SSTable is written or removed.
 inline constexpr std::string_view kUnfinished = "TOC.txt.tmp";
 
-inline constexpr std::array kAll{kToc, kData,   kPartitions, kRows, kFilter, kStatistics, kCompressionInfo,
-                                 kCrc, kDigest, kChecksums};
+inline constexpr std::array kAll{kToc,    kData,       kPartitions,      kRows, kPrimaryIndex, kSummary,
+                                 kFilter, kStatistics, kCompressionInfo, kCrc,  kDigest,       kChecksums};
 
 }  // namespace components
 

@@ -51,10 +51,6 @@ SSTablePartitionReader::SSTablePartitionReader(SSTableFiles files, std::shared_p
 
 SSTablePartitionReader::~SSTablePartitionReader() { ReadState::give_back(std::move(state_)); }
 
-Error SSTablePartitionReader::corrupt_rows(uint64_t at) const {
-  return Error(ErrorCode::kCorruption, fmt::format("{} at {}: a damaged row index", *files_.rows_path, at));
-}
-
 void SSTablePartitionReader::reset(uint64_t data_position) {
   state_->partition_arena.reset();
   state_->cursor.unpin();
@@ -68,23 +64,23 @@ void SSTablePartitionReader::reset(uint64_t data_position) {
   at_end_ = false;
 }
 
-Result<bool> SSTablePartitionReader::begin(uint64_t data_position, const DecoratedKey* expected) {
-  reset(data_position);
-  indexed_ = false;
+Result<bool> SSTablePartitionReader::begin(const PartitionPlace& place, const DecoratedKey* expected) {
+  reset(place.data_position);
+  blocks_ = nullptr;
+  if (place.blocks > 0) return begin_indexed(place, expected);
   TRY(read_partition_header(false));
+  if (!is_null(place.key) && key_.key != place.key) return corrupt("another partition than the index says");
   if (expected != nullptr && key_.key != expected->key) return false;
   key_.token = expected != nullptr ? expected->token : murmur3_token(key_.key);
   return true;
 }
 
-Result<bool> SSTablePartitionReader::begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected) {
-  reset(entry.data_position);
-  indexed_ = true;
-  root_ = entry.root;
-  if (expected != nullptr && key != expected->key) return false;
-  key_ = expected != nullptr ? *expected : DecoratedKey::of(key);
-  key_.key = state_->partition_arena.copy(key);
-  partition_deletion_ = entry.deletion;
+Result<bool> SSTablePartitionReader::begin_indexed(const PartitionPlace& place, const DecoratedKey* expected) {
+  blocks_ = files_.lookup->open_blocks(place, header_->header, &state_->blocks);
+  if (expected != nullptr && place.key != expected->key) return false;
+  key_ = expected != nullptr ? *expected : DecoratedKey::of(place.key);
+  key_.key = state_->partition_arena.copy(place.key);
+  partition_deletion_ = place.deletion;
   if (!header_->static_columns.empty()) TRY(read_partition_header(true));
   return true;
 }
@@ -95,7 +91,7 @@ Status SSTablePartitionReader::read_partition_header(bool has_key) {
   for (;;) {
     Reader in = cursor.reader();
     BytesView key = in.take(in.u16());
-    DeletionTime deletion = read_partition_deletion(in);
+    DeletionTime deletion = read_deletion(in, *files_.version);
     if (in.failed()) {
       TRY(cursor.extend());
       continue;
@@ -192,17 +188,6 @@ void SSTablePartitionReader::skip_rows_to_slice() {
   state_->cursor.advance_to(in.position());
 }
 
-Result<bool> SSTablePartitionReader::next_block() {
-  TriePayload payload;
-  if (!state_->walk.previous(&payload)) {
-    if (state_->walk.failed()) return corrupt_rows(state_->walk.failed_at());
-    return false;
-  }
-  if (!read_row_index_block(payload, &block_))
-    return corrupt_rows(static_cast<uint64_t>(payload.data.data() - files_.rows.data()));
-  return true;
-}
-
 void SSTablePartitionReader::leave_slice() {
   step_ = has_more_slices() ? Step::kEnterSlice : Step::kDone;
   if (step_ == Step::kEnterSlice) slice_ = selection_.reversed ? slice_ - 1 : slice_ + 1;
@@ -248,10 +233,10 @@ Status SSTablePartitionReader::enter_slice() {
   DataCursor& cursor = state_->cursor;
   const Bytes& start = slice().start;
   bool positioned = rows_start_ != 0;
-  if (indexed_ && !at_end_ && (!positioned || !start.empty())) {
-    state_->walk.seek_floor(files_.rows, root_, start);
-    ASSIGN_OR_RETURN(bool found, next_block());
-    if (!found) return corrupt_rows(root_);
+  if (blocks_ != nullptr && !at_end_ && (!positioned || !start.empty())) {
+    blocks_->seek_floor(start);
+    ASSIGN_OR_RETURN(bool found, blocks_->previous(&block_));
+    if (!found) return blocks_->corrupt();
     uint64_t position = partition_start_ + block_.offset;
     if (!positioned || position > cursor.position()) {
       TRY(cursor.seek(position));
@@ -354,17 +339,17 @@ Status SSTablePartitionReader::read_block(bool is_last, uint64_t stop) {
 
 Status SSTablePartitionReader::enter_slice_backwards() {
   step_ = Step::kInSlice;
-  if (!indexed_) {
+  if (blocks_ == nullptr) {
     block_ = {rows_start_ - partition_start_, {}};
     return read_block(true, kNoStop);
   }
   if (slice().end.empty()) {
-    state_->walk.seek_last(files_.rows, root_);
+    blocks_->seek_last();
   } else {
-    state_->walk.seek_floor(files_.rows, root_, slice().end);
+    blocks_->seek_floor(slice().end);
   }
-  ASSIGN_OR_RETURN(bool found, next_block());
-  if (!found) return corrupt_rows(root_);
+  ASSIGN_OR_RETURN(bool found, blocks_->previous(&block_));
+  if (!found) return blocks_->corrupt();
   return read_block(true, kNoStop);
 }
 
@@ -385,11 +370,11 @@ Result<const Unfiltered*> SSTablePartitionReader::next_backwards() {
       if (!unfiltered_.is_row) std::swap(unfiltered_.marker.open, unfiltered_.marker.close);
       return &unfiltered_;
     }
-    if (indexed_ && !found_before_) {
+    if (blocks_ != nullptr && !found_before_) {
       uint64_t stop = partition_start_ + block_.offset;
-      ASSIGN_OR_RETURN(bool found, next_block());
+      ASSIGN_OR_RETURN(bool found, blocks_->previous(&block_));
       if (found) {
-        if (partition_start_ + block_.offset >= stop) return corrupt_rows(root_);
+        if (partition_start_ + block_.offset >= stop) return blocks_->corrupt();
         TRY(read_block(false, stop));
         continue;
       }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/sstable/data_reader.h"
-#include "storage/sstable/row_index.h"
+#include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
@@ -27,7 +27,7 @@ struct ResolvedHeader {
 struct ReadState {
   DataCursor cursor;
   Arena partition_arena, row_arena;
-  TrieWalk walk;
+  RowBlocksSpace blocks;
   Bytes bound;                    // comparable form of a slice's bound
   std::vector<BytesView> values;  // of a plain row
   std::vector<uint64_t> offsets;  // where the unfiltereds of a block begin that are still to be returned
@@ -39,9 +39,9 @@ struct ReadState {
 // The files that a reader reads; they live as long as `owner`.
 struct SSTableFiles {
   std::shared_ptr<const SSTable> owner;
+  const SSTableVersion* version = nullptr;
   const DataFile* data = nullptr;
-  BytesView rows;
-  const std::string* rows_path = nullptr;
+  const PartitionLookup* lookup = nullptr;
   bool fills_cache = false;  // with the chunks that it reads
 };
 
@@ -51,10 +51,8 @@ class SSTablePartitionReader final : public PartitionReader {
                          const SliceSelection& selection);
   ~SSTablePartitionReader() override;
 
-  // Goes to a partition: where it is in Data.db, or its entry in the row index with the key from there. With `expected`,
-  // false when the partition there is another one.
-  Result<bool> begin(uint64_t data_position, const DecoratedKey* expected);
-  Result<bool> begin(const RowIndexEntry& entry, BytesView key, const DecoratedKey* expected);
+  // Goes to a partition. With `expected`, false when the one there is another.
+  Result<bool> begin(const PartitionPlace& place, const DecoratedKey* expected);
   Result<const Unfiltered*> next() override;
   const UniformRow* next_uniform(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }
@@ -65,6 +63,7 @@ class SSTablePartitionReader final : public PartitionReader {
   enum class Step { kEnterSlice, kInSlice, kDone };
 
   void reset(uint64_t data_position);
+  Result<bool> begin_indexed(const PartitionPlace& place, const DecoratedKey* expected);
   Status read_partition_header(bool has_key);
   Status read_static_row();
   // False at the partition's end.
@@ -72,12 +71,10 @@ class SSTablePartitionReader final : public PartitionReader {
   Status skip_unfiltered();        // also of markers, whose deletions it remembers
   Result<bool> read_unfiltered();  // false: it has nothing that the table still has
   Error corrupt(std::string_view what) const { return files_.data->corrupt(state_->cursor.position(), what); }
-  Error corrupt_rows(uint64_t at) const;
 
   const Slice& slice() const { return slices_[slice_]; }
   bool has_more_slices() const { return selection_.reversed ? slice_ > 0 : slice_ + 1 < slices_.size(); }
   void leave_slice();
-  Result<bool> next_block();  // of the walk over the row index, into block_; false when there is none
   Result<const Unfiltered*> marker_at_start(const DeletionTime& open, const DeletionTime& close);
   Result<const Unfiltered*> marker_at_end(const DeletionTime& open, const DeletionTime& close);
   Result<const Unfiltered*> make_marker(BytesView comparable, ClusteringKind kind, const DeletionTime& open,
@@ -100,9 +97,8 @@ class SSTablePartitionReader final : public PartitionReader {
   UniformRow plain_row_;
 
   uint64_t partition_start_ = 0;
-  uint64_t rows_start_ = 0;  // 0: not known, ask the row index
-  bool indexed_ = false;
-  uint64_t root_ = 0;
+  uint64_t rows_start_ = 0;      // 0: not known, ask the row index
+  RowBlocks* blocks_ = nullptr;  // null: the partition has no row index
   Step step_ = Step::kDone;
   size_t slice_ = 0;
   DeletionTime open_;  // the range tombstone that is open at the cursor

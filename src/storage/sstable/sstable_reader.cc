@@ -8,7 +8,7 @@
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/component_set.h"
 #include "storage/sstable/data_reader.h"
-#include "storage/sstable/partition_index.h"
+#include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_partition_reader.h"
 #include "storage/sstable/statistics.h"
@@ -29,7 +29,7 @@ struct WrittenColumn {
   TypePtr type;
 };
 
-class BtiSSTable final : public SSTable {
+class OpenSSTable final : public SSTable {
  public:
   Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
 
@@ -41,18 +41,14 @@ class BtiSSTable final : public SSTable {
                                                  const SliceSelection& selection) const override;
   Result<uint64_t> estimated_partitions(const KeyRange& range) const override;
   Status verify() const override;
-  size_t memory_used() const override { return filter_->memory_used() + data_->memory_used(); }
+  size_t memory_used() const override { return filter_->memory_used() + data_->memory_used() + lookup_->memory_used(); }
   uint64_t false_positives() const override { return false_positives_; }
 
-  const PartitionIndex& index() const { return *index_; }
-  const std::string& index_path() const { return partitions_file_->path(); }
+  const PartitionLookup& lookup() const { return *lookup_; }
   SSTableFiles files(bool fills_cache) const {
-    return {shared_from_this(), data_.get(), rows_, &rows_path_, fills_cache};
+    return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache};
   }
   Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
-  Error corrupt_index(uint64_t at) const { return corrupt_file(index_path(), at, "a damaged partition index"); }
-  // Sets a reader to the partition that the index points to.
-  Result<bool> begin(SSTablePartitionReader& reader, const IndexPosition& position, const DecoratedKey* expected) const;
 
  private:
   Status read_statistics(const ComponentSet& components);
@@ -64,25 +60,24 @@ class BtiSSTable final : public SSTable {
   Status verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const;
 
   SSTableInfo info_;
+  const SSTableVersion* version_ = nullptr;
   TablePtr table_;
   size_t clustering_columns_ = 0;
   std::vector<WrittenColumn> static_columns_, regular_columns_;
   EncodingStats encoding_stats_;
   std::optional<BloomFilter> filter_;
   std::unique_ptr<DataFile> data_;
-  std::unique_ptr<ReadFile> partitions_file_, rows_file_;
-  std::optional<PartitionIndex> index_;
-  BytesView rows_;
-  std::string rows_path_;
+  std::unique_ptr<PartitionLookup> lookup_;
   DecoratedKey first_key_, last_key_;
   std::optional<uint32_t> digest_;                          // of Data.db
   mutable std::shared_ptr<const ResolvedHeader> resolved_;  // for the table that asked last
   mutable uint64_t false_positives_ = 0;
 };
 
-Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
-                        bool verify) {
+Status OpenSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
+                         bool verify) {
   info_.descriptor = descriptor;
+  version_ = descriptor.known_version();
   table_ = table;
   ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open(disk, descriptor, verify));
   ASSIGN_OR_RETURN(digest_, components.data_digest());
@@ -93,13 +88,13 @@ Status BtiSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const T
   info_.total_bytes = components.total_bytes();
   ASSIGN_OR_RETURN(resolved_, resolve(table));
   // Without a checksum of the index, its ends are tried: what else is wrong in it is found by those who read all.
-  return components.is_verified(components::kPartitions) ? Status() : check_bounds(table);
+  return components.is_verified(lookup_->component()) ? Status() : check_bounds(table);
 }
 
-Status BtiSSTable::read_statistics(const ComponentSet& components) {
+Status OpenSSTable::read_statistics(const ComponentSet& components) {
   const std::string path = components.path(components::kStatistics);
   ASSIGN_OR_RETURN(Bytes content, components.read(components::kStatistics));
-  auto parsed = Statistics::parse(content);
+  auto parsed = Statistics::parse(content, *version_);
   if (!parsed.ok()) return corrupt_file(path, 0, parsed.error().message());
   const Statistics& statistics = *parsed;
   if (!statistics.partitioner.ends_with(kPartitioner)) {
@@ -120,7 +115,7 @@ Status BtiSSTable::read_statistics(const ComponentSet& components) {
   return {};
 }
 
-Status BtiSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache) {
+Status OpenSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache) {
   const std::string path = components.path(components::kData);
   if (components.has(components::kCompressionInfo)) {
     ASSIGN_OR_RETURN(Bytes info, components.read(components::kCompressionInfo));
@@ -135,7 +130,7 @@ Status BtiSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCa
 }
 
 // Without a filter, as with one that is not wanted, every key may be here.
-Status BtiSSTable::open_filter(const ComponentSet& components) {
+Status OpenSSTable::open_filter(const ComponentSet& components) {
   Bytes content;
   if (components.has(components::kFilter)) {
     Result<Bytes> read = components.read(components::kFilter);
@@ -152,29 +147,22 @@ Status BtiSSTable::open_filter(const ComponentSet& components) {
   return {};
 }
 
-Status BtiSSTable::open_index(const ComponentSet& components) {
-  BytesView partitions;
-  ASSIGN_OR_RETURN(partitions_file_, components.map(components::kPartitions, &partitions));
-  index_ = PartitionIndex::open(partitions);
-  if (!index_)
-    return corrupt_file(partitions_file_->path(), partitions.size(), "a malformed end of the partition index");
-  rows_path_ = components.path(components::kRows);
-  ASSIGN_OR_RETURN(rows_file_, components.map(components::kRows, &rows_));
-  first_key_ = DecoratedKey::of(index_->first_key());
-  last_key_ = DecoratedKey::of(index_->last_key());
+Status OpenSSTable::open_index(const ComponentSet& components) {
+  ASSIGN_OR_RETURN(lookup_, PartitionLookup::open(components, *table_, *version_));
+  first_key_ = DecoratedKey::of(lookup_->first_key());
+  last_key_ = DecoratedKey::of(lookup_->last_key());
   const bool is_of_data =
-      info_.first_key.empty() || (index_->first_key() == info_.first_key && index_->last_key() == info_.last_key);
-  if (!is_of_data || !(first_key_ <= last_key_)) {
-    return corrupt_file(partitions_file_->path(), partitions.size(),
-                        "other first and last keys than Statistics.db has");
-  }
-  info_.first_key = Bytes(index_->first_key());
-  info_.last_key = Bytes(index_->last_key());
-  info_.partitions = index_->count();
+      info_.first_key.empty() || (lookup_->first_key() == info_.first_key && lookup_->last_key() == info_.last_key);
+  const std::string path = components.path(lookup_->component());
+  if (!is_of_data) return corrupt_file(path, 0, "other first and last keys than Statistics.db has");
+  if (!(first_key_ <= last_key_)) return corrupt_file(path, 0, "keys out of order");
+  info_.first_key = Bytes(lookup_->first_key());
+  info_.last_key = Bytes(lookup_->last_key());
+  info_.partitions = lookup_->count();
   return {};
 }
 
-Status BtiSSTable::check_bounds(const TablePtr& table) const {
+Status OpenSSTable::check_bounds(const TablePtr& table) const {
   for (const DecoratedKey* key : {&first_key_, &last_key_}) {
     const HashedKey hashed(*key);
     if (!filter_->may_contain(hashed.hash)) {
@@ -183,12 +171,12 @@ Status BtiSSTable::check_bounds(const TablePtr& table) const {
     SliceSelection nothing;
     nothing.wants_rows = false;
     ASSIGN_OR_RETURN(auto found, read(table, hashed, nothing));
-    if (found == nullptr) return corrupt_index(index_->root());
+    if (found == nullptr) return lookup_->corrupt();
   }
   return {};
 }
 
-Result<std::shared_ptr<const ResolvedHeader>> BtiSSTable::resolve(const TablePtr& table) const {
+Result<std::shared_ptr<const ResolvedHeader>> OpenSSTable::resolve(const TablePtr& table) const {
   if (resolved_ != nullptr && resolved_->table == table) return resolved_;
   auto resolved = std::make_shared<ResolvedHeader>();
   resolved->table = table;
@@ -210,7 +198,8 @@ Result<std::shared_ptr<const ResolvedHeader>> BtiSSTable::resolve(const TablePtr
   };
   TRY(add(static_columns_, true, resolved->static_columns));
   TRY(add(regular_columns_, false, resolved->regular_columns));
-  resolved->header = {encoding_stats_, table->clustering_types(), resolved->static_columns, resolved->regular_columns};
+  resolved->header = {encoding_stats_, table->clustering_types(), resolved->static_columns, resolved->regular_columns,
+                      version_->max_deletion_time()};
   resolved->has_plain_rows =
       std::equal(resolved->regular_columns.begin(), resolved->regular_columns.end(), table->regular_columns.begin(),
                  table->regular_columns.end(), [](const HeaderColumn& written, const ColumnPtr& column) {
@@ -220,30 +209,15 @@ Result<std::shared_ptr<const ResolvedHeader>> BtiSSTable::resolve(const TablePtr
   return resolved_;
 }
 
-Result<bool> BtiSSTable::begin(SSTablePartitionReader& reader, const IndexPosition& position,
-                               const DecoratedKey* expected) const {
-  if (!position.in_rows_file) return reader.begin(position.position, expected);
-  BytesView key;
-  RowIndexEntry entry;
-  if (!read_row_index_entry(rows_, position.position, &key, &entry)) {
-    return corrupt_file(rows_path_, position.position, "a malformed entry of the row index");
-  }
-  return reader.begin(entry, key, expected);
-}
-
-Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table, const HashedKey& key,
-                                                          const SliceSelection& selection) const {
+Result<std::unique_ptr<PartitionReader>> OpenSSTable::read(const TablePtr& table, const HashedKey& key,
+                                                           const SliceSelection& selection) const {
   std::unique_ptr<PartitionReader> none;
-  thread_local Bytes comparable;
-  comparable.clear();
-  append_comparable_key(comparable, key.key);
-  IndexPosition position;
-  auto found = index_->find(comparable, key.hash, &position);
-  if (found == PartitionIndex::Found::kCorrupt) return corrupt_index(position.position);
-  if (found == PartitionIndex::Found::kMaybe) {
+  PartitionPlace place;
+  ASSIGN_OR_RETURN(const bool found, lookup_->find(key, &place));
+  if (found) {
     ASSIGN_OR_RETURN(auto header, resolve(table));
     auto reader = std::make_unique<SSTablePartitionReader>(files(true), std::move(header), selection);
-    ASSIGN_OR_RETURN(bool is_it, begin(*reader, position, &key.key));
+    ASSIGN_OR_RETURN(bool is_it, reader->begin(place, &key.key));
     if (is_it) return std::unique_ptr<PartitionReader>(std::move(reader));
   }
   if (!filter_->always_present()) ++false_positives_;
@@ -251,77 +225,62 @@ Result<std::unique_ptr<PartitionReader>> BtiSSTable::read(const TablePtr& table,
 }
 
 // Follows the partition index, so that what a reader leaves out of a partition need not be read.
-class BtiScanner final : public PartitionScanner {
+class SSTableScanner final : public PartitionScanner {
  public:
-  BtiScanner(std::shared_ptr<const BtiSSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
-             const KeyRange& range, const SliceSelection& selection)
-      : sstable_(std::move(sstable)), range_(range), reader_(sstable_->files(false), std::move(header), selection) {
-    Bytes start;
-    append_comparable_token(start, range_.start.token);
-    if (range_.start.kind == RingPosition::Kind::kTokenEnd) start.push_back('\xFF');
-    if (range_.start.kind == RingPosition::Kind::kKey) {
-      start.clear();
-      append_comparable_key(start, {range_.start.token, range_.start.key});
-    }
-    walk_.seek(sstable_->index().file(), sstable_->index().root(), start);
-  }
+  SSTableScanner(std::shared_ptr<const OpenSSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
+                 const KeyRange& range, const SliceSelection& selection)
+      : sstable_(std::move(sstable)),
+        range_(range),
+        reader_(sstable_->files(false), std::move(header), selection),
+        walk_(sstable_->lookup().walk(range_.start)) {}
 
   Result<PartitionReader*> next() override {
-    TriePayload payload;
-    while (!done_ && walk_.next(&payload)) {
-      IndexPosition position;
-      if (!PartitionIndex::read_payload(payload, &position)) {
-        return sstable_->corrupt_index(walk_position(payload));
-      }
-      TRY(sstable_->begin(reader_, position, nullptr));
-      if (partitions_++ > 0 && reader_.key().token < last_) return sstable_->corrupt_index(walk_position(payload));
+    PartitionPlace place;
+    while (!done_) {
+      ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
+      if (!found) break;
+      TRY(reader_.begin(place, nullptr));
+      if (partitions_++ > 0 && reader_.key().token < last_) return sstable_->lookup().corrupt();
       last_ = reader_.key().token;
       if (range_.contains(reader_.key())) return &reader_;
-      // A prefix of the range's start may lie before or after it.
+      // A walk may begin before the range.
       done_ = range_.start.compare(reader_.key()) < 0;
     }
-    if (walk_.failed()) return sstable_->corrupt_index(walk_.failed_at());
     const bool of_all =
         range_.start.compare(RingPosition::minimum()) == 0 && range_.end.compare(RingPosition::maximum()) == 0;
-    if (!done_ && of_all && partitions_ != sstable_->index().count()) {
-      return sstable_->corrupt_index(sstable_->index().root());
-    }
+    if (!done_ && of_all && partitions_ != sstable_->lookup().count()) return sstable_->lookup().corrupt();
     done_ = true;
     return nullptr;
   }
   SSTablePartitionReader& reader() { return reader_; }
 
  private:
-  uint64_t walk_position(const TriePayload& payload) const {
-    return static_cast<uint64_t>(payload.data.data() - sstable_->index().file().data());
-  }
-
-  std::shared_ptr<const BtiSSTable> sstable_;
+  std::shared_ptr<const OpenSSTable> sstable_;
   KeyRange range_;
   SSTablePartitionReader reader_;
-  TrieWalk walk_;
+  std::unique_ptr<PartitionWalk> walk_;
   uint64_t partitions_ = 0;
   Token last_ = kMinimumToken;
   bool done_ = false;
 };
 
 // Where the first partition at or behind a place of the ring begins in the data; the data's end when there is none.
-Result<uint64_t> data_position(const std::shared_ptr<const BtiSSTable>& sstable, const TablePtr& table,
+Result<uint64_t> data_position(const std::shared_ptr<const OpenSSTable>& sstable, const TablePtr& table,
                                const RingPosition& place) {
   ASSIGN_OR_RETURN(auto header, sstable->resolve(table));
   KeyRange rest;
   rest.start = place;
   const SliceSelection everything;
-  BtiScanner scanner(sstable, std::move(header), rest, everything);
+  SSTableScanner scanner(sstable, std::move(header), rest, everything);
   ASSIGN_OR_RETURN(const PartitionReader* first, scanner.next());
   return first == nullptr ? sstable->info().uncompressed_bytes : scanner.reader().start_position();
 }
 
-Result<uint64_t> BtiSSTable::estimated_partitions(const KeyRange& range) const {
+Result<uint64_t> OpenSSTable::estimated_partitions(const KeyRange& range) const {
   if (range.end.compare(first_key_) < 0 || range.start.compare(last_key_) > 0) return uint64_t{0};
   const bool from_start = range.start.compare(first_key_)<0, to_end = range.end.compare(last_key_)> 0;
-  if (from_start && to_end) return index_->count();
-  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  if (from_start && to_end) return lookup_->count();
+  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
   uint64_t start = 0, end = info_.uncompressed_bytes;
   if (!from_start) {
     ASSIGN_OR_RETURN(start, data_position(self, table_, range.start));
@@ -334,15 +293,15 @@ Result<uint64_t> BtiSSTable::estimated_partitions(const KeyRange& range) const {
   return static_cast<uint64_t>(std::llround(static_cast<double>(end - start) / mean));
 }
 
-Result<std::unique_ptr<PartitionScanner>> BtiSSTable::scan(const TablePtr& table, const KeyRange& range,
-                                                           const SliceSelection& selection) const {
+Result<std::unique_ptr<PartitionScanner>> OpenSSTable::scan(const TablePtr& table, const KeyRange& range,
+                                                            const SliceSelection& selection) const {
   ASSIGN_OR_RETURN(auto header, resolve(table));
-  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
   return std::unique_ptr<PartitionScanner>(
-      std::make_unique<BtiScanner>(std::move(self), std::move(header), range, selection));
+      std::make_unique<SSTableScanner>(std::move(self), std::move(header), range, selection));
 }
 
-Status BtiSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const {
+Status OpenSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const {
   auto corrupt = [&](std::string_view what) { return data_->corrupt(reader.end_position(), what); };
   if (!filter_->may_contain(murmur3_128(key.key))) return corrupt("a key that the bloom filter does not know");
   Bytes last;
@@ -360,11 +319,11 @@ Status BtiSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionRea
   return open.is_live() ? Status() : corrupt("a range tombstone without an end");
 }
 
-Status BtiSSTable::verify() const {
+Status OpenSSTable::verify() const {
   TRY(data_->verify(digest_));
-  auto self = std::static_pointer_cast<const BtiSSTable>(shared_from_this());
+  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
   ASSIGN_OR_RETURN(auto header, resolve(table_));
-  BtiScanner scanner(self, header, KeyRange(), SliceSelection());
+  SSTableScanner scanner(self, header, KeyRange(), SliceSelection());
   uint64_t partitions = 0;
   uint64_t expected_start = 0;
   Bytes last_key;
@@ -384,16 +343,16 @@ Status BtiSSTable::verify() const {
     expected_start = reader.end_position();
   }
   if (expected_start != data_->size()) return data_->corrupt(expected_start, "data after the last partition");
-  if (partitions != index_->count() || last_key != last_key_.key) {
-    return corrupt_file(index_path(), 0, "the partition index does not match the data");
+  if (partitions != lookup_->count() || last_key != last_key_.key) {
+    return corrupt_file(info_.descriptor.file(lookup_->component()), 0, "the partition index does not match the data");
   }
-  return {};
+  return lookup_->verify();
 }
 
 Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
                                 ChunkCache* cache, bool verify) {
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
-  auto sstable = std::make_shared<BtiSSTable>();
+  auto sstable = std::make_shared<OpenSSTable>();
   TRY(sstable->open(disk, descriptor, table, cache, verify));
   return SSTablePtr(std::move(sstable));
 }

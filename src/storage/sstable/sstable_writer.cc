@@ -1,5 +1,5 @@
-// Writes an SSTable: rows into Data.db, on the way blocks into Rows.db, keys into Partitions.db and the bloom filter, and
-// everything into the statistics.
+// Writes an SSTable: rows into Data.db, on the way blocks and keys into the index and the bloom filter, and everything into the
+// statistics.
 //
 //   Data.db := (key: u16 length, bytes; partition deletion; [static row]; unfiltered*; 0x01)*
 #include <algorithm>
@@ -10,8 +10,7 @@
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/data_writer.h"
-#include "storage/sstable/partition_index.h"
-#include "storage/sstable/row_index.h"
+#include "storage/sstable/index_writer.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/statistics_collector.h"
 
@@ -19,11 +18,13 @@ namespace cassandra_like {
 
 namespace {
 
-class BtiWriter : public SSTableWriter {
+class SSTableFileWriter : public SSTableWriter {
  public:
-  BtiWriter(Disk& disk, SSTableDescriptor descriptor, TablePtr table, SSTableWriterOptions options)
+  SSTableFileWriter(Disk& disk, SSTableDescriptor descriptor, const SSTableVersion& version, TablePtr table,
+                    SSTableWriterOptions options)
       : disk_(disk),
         descriptor_(std::move(descriptor)),
+        version_(version),
         table_(std::move(table)),
         options_(std::move(options)),
         filter_(options_.estimated_partitions, table_->params.bloom_filter_fp_chance),
@@ -33,9 +34,11 @@ class BtiWriter : public SSTableWriter {
     auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
     std::sort(static_columns_.begin(), static_columns_.end(), before);
     std::sort(regular_columns_.begin(), regular_columns_.end(), before);
-    header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_};
+    const int64_t max = version_.max_deletion_time();
+    options_.stats.min_local_deletion_time = std::min(options_.stats.min_local_deletion_time, max);
+    header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_, max};
   }
-  ~BtiWriter() override {
+  ~SSTableFileWriter() override {
     if (finished_) return;
     // Best effort: at the next start, an unfinished SSTable is removed.
     if (!created_.empty()) static_cast<void>(remove_sstable(disk_, descriptor_));
@@ -53,12 +56,13 @@ class BtiWriter : public SSTableWriter {
   Status mark_unfinished();
   void end_block();
   Statistics gather_statistics();
-  Bytes checksums_of(const std::vector<std::pair<std::string_view, Bytes>>& small) const;
+  Bytes checksums_of(const SmallComponents& small) const;
   Task<Status> write_file(std::string_view component, Bytes content);
   SSTableInfo info(const Statistics& statistics) const;
 
   Disk& disk_;
   SSTableDescriptor descriptor_;
+  const SSTableVersion& version_;
   TablePtr table_;
   SSTableWriterOptions options_;
   std::vector<HeaderColumn> static_columns_, regular_columns_;
@@ -66,9 +70,7 @@ class BtiWriter : public SSTableWriter {
   std::vector<std::string_view> created_;
 
   std::unique_ptr<DataWriter> data_;
-  std::unique_ptr<FileWriter> rows_file_, partitions_file_;
-  std::unique_ptr<RowIndexWriter> row_index_;
-  std::unique_ptr<PartitionIndexWriter> partition_index_;
+  std::unique_ptr<IndexWriter> index_;
   BloomFilter filter_;
   StatisticsCollector statistics_;
   uint64_t small_bytes_ = 0;  // of the components that are written at the end
@@ -76,23 +78,25 @@ class BtiWriter : public SSTableWriter {
 
   // The partition that is being written.
   bool in_partition_ = false;
+  Bytes first_key_;  // of the SSTable
   Bytes key_;
   Token token_ = kMinimumToken;
   DeletionTime deletion_;
   uint64_t partition_start_ = 0;
+  uint64_t header_bytes_ = 0;
   uint64_t previous_start_ = 0;  // of the last unfiltered, from the partition's start
   DeletionTime open_deletion_;
   // The block of its row index that is being filled.
   bool in_block_ = false;
   RowIndexBlock block_;
-  Bytes block_first_, block_last_;
+  BlockEnd block_first_, block_last_;
 };
 
-Status BtiWriter::open() {
+Status SSTableFileWriter::open() {
   ASSIGN_OR_RETURN(CompressionParams compression, CompressionParams::of(table_->params.compression));
-  created_ = {components::kData,       compression.enabled() ? components::kCompressionInfo : components::kCrc,
-              components::kPartitions, components::kRows,
-              components::kStatistics, components::kDigest};
+  created_ = IndexWriter::components(version_);
+  created_.insert(created_.end(), {components::kData, components::kStatistics, components::kDigest,
+                                   compression.enabled() ? components::kCompressionInfo : components::kCrc});
   if (!filter_.always_present()) created_.push_back(components::kFilter);
   created_.push_back(components::kToc);
   for (std::string_view component : created_) {
@@ -104,15 +108,12 @@ Status BtiWriter::open() {
   std::sort(created_.begin(), created_.end());
   TRY(mark_unfinished());
   ASSIGN_OR_RETURN(data_, DataWriter::create(disk_, descriptor_.file(components::kData), std::move(compression)));
-  ASSIGN_OR_RETURN(rows_file_, FileWriter::create(disk_, descriptor_.file(components::kRows)));
-  ASSIGN_OR_RETURN(partitions_file_, FileWriter::create(disk_, descriptor_.file(components::kPartitions)));
-  row_index_ = std::make_unique<RowIndexWriter>(*rows_file_);
-  partition_index_ = std::make_unique<PartitionIndexWriter>(*partitions_file_);
+  ASSIGN_OR_RETURN(index_, IndexWriter::create(disk_, descriptor_, *table_, header_, version_));
   return {};
 }
 
 // The first file of all, and the last that is given its final name.
-Status BtiWriter::mark_unfinished() {
+Status SSTableFileWriter::mark_unfinished() {
   Bytes toc;
   for (std::string_view name : created_) toc.append(name).push_back('\n');
   small_bytes_ += toc.size();
@@ -120,10 +121,12 @@ Status BtiWriter::mark_unfinished() {
   return file->append(toc);
 }
 
-Status BtiWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) {
+Status SSTableFileWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion,
+                                          const Row& static_row) {
   CHECK(!in_partition_ && key.key.size() <= 0xFFFF);
   CHECK(statistics_.partitions() == 0 || (DecoratedKey{token_, key_}) < key);
   in_partition_ = true;
+  if (statistics_.partitions() == 0) first_key_.assign(key.key);
   key_.assign(key.key);
   token_ = key.token;
   deletion_ = deletion;
@@ -131,33 +134,35 @@ Status BtiWriter::begin_partition(const DecoratedKey& key, const DeletionTime& d
   previous_start_ = 0;
   open_deletion_ = {};
   in_block_ = false;
-  row_index_->reset();
+  index_->begin_partition();
 
   Bytes& out = data_->buffer();
   append_be<uint16_t>(out, static_cast<uint16_t>(key.key.size()));
   out.append(key.key);
-  append_partition_deletion(out, deletion);
+  append_deletion(out, deletion, version_);
   statistics_.begin_partition(key.key, deletion);
   if (static_columns_.empty()) {
     CHECK(static_row.is_empty());
+    header_bytes_ = partition_offset();
     return {};
   }
   Row row = static_row;
   row.clustering.kind = ClusteringKind::kStaticClustering;
   append_sstable_row(out, header_, row, 0);
+  header_bytes_ = partition_offset();
   if (!row.is_empty()) statistics_.add(row);
   return {};
 }
 
-Status BtiWriter::append(const Unfiltered& unfiltered) {
+Status SSTableFileWriter::append(const Unfiltered& unfiltered) {
   uint64_t start = partition_offset();
   const ClusteringPrefix& position = unfiltered.position();
   if (!in_block_) {
     in_block_ = true;
     block_ = {start, open_deletion_};
-    block_first_.assign(position.comparable);
+    block_first_.assign(position);
   }
-  block_last_.assign(position.comparable);
+  block_last_.assign(position);
   // A partition's first unfiltered has the size of the partition's header before it.
   uint64_t previous_size = start - previous_start_;
   previous_start_ = start;
@@ -173,38 +178,29 @@ Status BtiWriter::append(const Unfiltered& unfiltered) {
   return data_->flush_chunks();
 }
 
-void BtiWriter::end_block() {
-  row_index_->add(block_first_, block_last_, block_);
+void SSTableFileWriter::end_block() {
+  index_->add_block({&block_first_, &block_last_, block_, partition_offset(), open_deletion_});
   in_block_ = false;
 }
 
-Status BtiWriter::end_partition() {
+Status SSTableFileWriter::end_partition() {
   CHECK(in_partition_);
   in_partition_ = false;
   uint64_t end = partition_offset();
   data_->buffer().push_back(kEndOfPartition);
-  if (row_index_->blocks() > 0 && in_block_) end_block();
+  if (index_->blocks() > 0 && in_block_) end_block();
   statistics_.end_partition(partition_offset());
 
-  DecoratedKey key{token_, key_};
-  KeyHash hash = murmur3_128(key_);
+  const std::array<uint64_t, 2> hash = murmur3_128(key_);
   filter_.add(hash);
-  IndexPosition position{false, partition_start_};
-  // One block says nothing that the partition's position does not say.
-  if (row_index_->blocks() > 1) {
-    uint64_t root = row_index_->complete(end);
-    position = {true, rows_file_->position()};
-    append_row_index_entry(*rows_file_, key_, {partition_start_, root, row_index_->blocks(), deletion_});
-  }
-  partition_index_->add(key, hash, position);
+  index_->end_partition({{token_, key_}, hash, partition_start_, header_bytes_, end, deletion_});
   TRY(data_->flush_chunks());
-  TRY(rows_file_->status());
-  return partitions_file_->status();
+  return index_->status();
 }
 
-Statistics BtiWriter::gather_statistics() {
+Statistics SSTableFileWriter::gather_statistics() {
   Statistics s;
-  statistics_.finish(header_, &s);
+  statistics_.finish(header_, version_, &s);
   s.bloom_filter_fp_chance = table_->params.bloom_filter_fp_chance;
   if (data_->compressed()) {
     s.compression_ratio = static_cast<double>(data_->compressed_bytes()) / static_cast<double>(data_->position());
@@ -214,8 +210,8 @@ Statistics BtiWriter::gather_statistics() {
   for (const ColumnPtr& c : table_->clustering) s.clustering_types.push_back(c->type->class_name());
   s.commit_log_intervals = options_.commit_log_intervals;
   if (!options_.host_id.is_nil()) s.host_id = options_.host_id;
-  s.first_key = partition_index_->first_key();
-  s.last_key = partition_index_->last_key();
+  s.first_key = first_key_;
+  s.last_key = key_;
   s.token_space_coverage = options_.token_space_coverage;
   s.encoding_stats = options_.stats;
   s.key_type = table_->partition_key_type()->class_name();
@@ -227,10 +223,9 @@ Statistics BtiWriter::gather_statistics() {
   return s;
 }
 
-Bytes BtiWriter::checksums_of(const std::vector<std::pair<std::string_view, Bytes>>& small) const {
+Bytes SSTableFileWriter::checksums_of(const SmallComponents& small) const {
   ComponentChecksums checksums;
-  checksums.emplace(components::kPartitions, partitions_file_->checksum());
-  checksums.emplace(components::kRows, rows_file_->checksum());
+  index_->add_checksums(&checksums);
   for (const auto& [component, content] : small) {
     // Statistics.db has checksums of its own, and Cassandra changes it in place.
     if (component != components::kStatistics) checksums.emplace(component, crc32(content));
@@ -238,7 +233,7 @@ Bytes BtiWriter::checksums_of(const std::vector<std::pair<std::string_view, Byte
   return serialize_checksums(checksums);
 }
 
-Task<Status> BtiWriter::write_file(std::string_view component, Bytes content) {
+Task<Status> SSTableFileWriter::write_file(std::string_view component, Bytes content) {
   small_bytes_ += content.size();
   auto file = disk_.create(descriptor_.file(component));
   if (!file.ok()) co_return std::move(file.error());
@@ -248,19 +243,17 @@ Task<Status> BtiWriter::write_file(std::string_view component, Bytes content) {
   co_return synced;
 }
 
-Task<Result<SSTableInfo>> BtiWriter::finish() {
+Task<Result<SSTableInfo>> SSTableFileWriter::finish() {
   CHECK(!in_partition_ && statistics_.partitions() > 0);
-  partition_index_->finish();
   Status status = co_await data_->finish();
   CO_TRY(std::move(status));
-  status = co_await rows_file_->finish();
-  CO_TRY(std::move(status));
-  status = co_await partitions_file_->finish();
+  status = co_await index_->finish();
   CO_TRY(std::move(status));
 
   Statistics statistics = gather_statistics();
-  std::vector<std::pair<std::string_view, Bytes>> small;
-  small.emplace_back(components::kStatistics, statistics.serialize());
+  SmallComponents small;
+  small.emplace_back(components::kStatistics, statistics.serialize(version_));
+  index_->add_small_components(&small);
   small.emplace_back(data_->compressed() ? components::kCompressionInfo : components::kCrc, data_->serialize_info());
   small.emplace_back(components::kDigest, fmt::format("{}", data_->digest()));
   if (!filter_.always_present()) small.emplace_back(components::kFilter, filter_.serialize());
@@ -281,11 +274,11 @@ Task<Result<SSTableInfo>> BtiWriter::finish() {
   co_return info(statistics);
 }
 
-SSTableInfo BtiWriter::info(const Statistics& statistics) const {
+SSTableInfo SSTableFileWriter::info(const Statistics& statistics) const {
   SSTableInfo info = make_sstable_info(descriptor_, statistics);
   info.data_bytes = data_->file_bytes();
   info.uncompressed_bytes = data_->position();
-  info.total_bytes = info.data_bytes + rows_file_->position() + partitions_file_->position() + small_bytes_;
+  info.total_bytes = info.data_bytes + index_->bytes() + small_bytes_;
   info.partitions = statistics_.partitions();
   return info;
 }
@@ -294,11 +287,14 @@ SSTableInfo BtiWriter::info(const Statistics& statistics) const {
 
 Result<std::unique_ptr<SSTableWriter>> SSTableWriter::create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
                                                              SSTableWriterOptions options) {
-  if (descriptor.format != "bti" || descriptor.version != "da") {
+  const SSTableVersion* version = descriptor.known_version();
+  const bool is_written = version != nullptr && (version->format == SSTableFormat::kBti || version->letters >= "nb");
+  if (!is_written) {
     return invalid(
         fmt::format("Writing SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
   }
-  auto writer = std::make_unique<BtiWriter>(disk, std::move(descriptor), std::move(table), std::move(options));
+  auto writer =
+      std::make_unique<SSTableFileWriter>(disk, std::move(descriptor), *version, std::move(table), std::move(options));
   TRY(writer->open());
   return std::unique_ptr<SSTableWriter>(std::move(writer));
 }

@@ -13,14 +13,24 @@ namespace {
 
 enum Component : int32_t { kValidation = 0, kCompaction = 1, kStats = 2, kHeader = 3 };
 constexpr uint32_t kNoUnsignedDeletionTime = 0xFFFFFFFF;
+constexpr int32_t kNoSignedDeletionTime = 0x7FFFFFFF;
 
 void append_double(Bytes& out, double v) { append_be(out, std::bit_cast<uint64_t>(v)); }
 double read_double(Reader& in) { return std::bit_cast<double>(in.be<uint64_t>()); }
 
-void append_deletion_time(Bytes& out, int64_t v) {
-  append_be<uint32_t>(out, v == kNoDeletionTime ? kNoUnsignedDeletionTime : static_cast<uint32_t>(v));
+void append_deletion_time(Bytes& out, int64_t v, const SSTableVersion& version) {
+  if (version.has_uint_deletion_time) {
+    append_be<uint32_t>(out, v == kNoDeletionTime ? kNoUnsignedDeletionTime : static_cast<uint32_t>(v));
+  } else {
+    append_be<int32_t>(
+        out, static_cast<int32_t>(v == kNoDeletionTime ? kNoSignedDeletionTime : std::min(v, kMaxDeletionTime2038)));
+  }
 }
-int64_t read_deletion_time(Reader& in) {
+int64_t read_deletion_time(Reader& in, const SSTableVersion& version) {
+  if (!version.has_uint_deletion_time) {
+    int32_t v = in.i32();
+    return v == kNoSignedDeletionTime ? kNoDeletionTime : v;
+  }
   uint32_t v = in.u32();
   return v == kNoUnsignedDeletionTime ? kNoDeletionTime : v;
 }
@@ -82,6 +92,44 @@ Bytes read_bound(Reader& in, const std::vector<TypePtr>& types) {
     in.skip(fixed >= 0 ? static_cast<uint64_t>(fixed) : read_unsigned_vint(in));
   }
   return in.failed() ? Bytes() : Bytes(start, static_cast<size_t>(in.position() - start));
+}
+
+// count:i32, (u16 length, bytes)*
+Bytes read_legacy_bound(Reader& in) {
+  const char* start = in.position();
+  for (uint32_t n = in.u32(); n > 0 && !in.failed(); --n) in.skip(in.u16());
+  return in.failed() ? Bytes() : Bytes(start, static_cast<size_t>(in.position() - start));
+}
+
+void append_tombstones(Bytes& out, const std::vector<TombstoneHistogram::Point>& points,
+                       const SSTableVersion& version) {
+  append_be<uint32_t>(out, static_cast<uint32_t>(points.size()));
+  append_be<uint32_t>(out, static_cast<uint32_t>(points.size()));
+  for (const auto& [seconds, count] : points) {
+    if (version.has_uint_deletion_time) {
+      append_be(out, seconds);
+      append_be(out, count);
+    } else {
+      append_double(out, static_cast<double>(seconds));
+      append_be<int64_t>(out, count);
+    }
+  }
+}
+
+void read_tombstones(Reader& in, const SSTableVersion& version, std::vector<TombstoneHistogram::Point>* points) {
+  in.skip(4);
+  for (uint32_t n = in.u32(); n > 0 && !in.failed(); --n) {
+    if (version.has_uint_deletion_time) {
+      const int64_t seconds = in.i64();
+      points->emplace_back(seconds, in.u32());
+      continue;
+    }
+    const double seconds = read_double(in);
+    const int64_t count = in.i64();
+    const bool is_in_range = seconds >= 0 && seconds <= static_cast<double>(kMaxDeletionTime2038);
+    points->emplace_back(is_in_range ? static_cast<int64_t>(seconds) : kMaxDeletionTime2038,
+                         static_cast<uint32_t>(std::clamp<int64_t>(count, 0, kNoSignedDeletionTime)));
+  }
 }
 
 }  // namespace
@@ -179,25 +227,20 @@ const std::vector<TombstoneHistogram::Point>& TombstoneHistogram::finish() {
   return points_;
 }
 
-Bytes Statistics::serialize_stats() const {
+Bytes Statistics::serialize_stats(const SSTableVersion& version) const {
   Bytes out = partition_sizes + cells_per_partition;
   append_position(out, commit_log_intervals.empty() ? CommitLogPosition() : commit_log_intervals.back().second);
   append_be(out, min_timestamp);
   append_be(out, max_timestamp);
-  append_deletion_time(out, min_local_deletion_time);
-  append_deletion_time(out, max_local_deletion_time);
+  append_deletion_time(out, min_local_deletion_time, version);
+  append_deletion_time(out, max_local_deletion_time, version);
   append_be(out, min_ttl);
   append_be(out, max_ttl);
   append_double(out, compression_ratio);
-  append_be<uint32_t>(out, static_cast<uint32_t>(tombstones.size()));
-  append_be<uint32_t>(out, static_cast<uint32_t>(tombstones.size()));
-  for (const auto& [seconds, count] : tombstones) {
-    append_be(out, seconds);
-    append_be(out, count);
-  }
+  append_tombstones(out, tombstones, version);
   append_be(out, level);
   append_be(out, repaired_at);
-  append_names(out, clustering_types);
+  if (version.has_improved_min_max) append_names(out, clustering_types);
   out.append(covered_start);
   out.append(covered_end);
   out.push_back(has_legacy_counter_shards ? 1 : 0);
@@ -212,39 +255,27 @@ Bytes Statistics::serialize_stats() const {
   out.push_back(pending_repair ? 1 : 0);
   if (pending_repair) out.append(pending_repair->view());
   out.push_back(is_transient ? 1 : 0);
-  out.push_back(host_id ? 1 : 0);
-  if (host_id) out.append(host_id->view());
-  out.push_back(has_partition_deletions ? 1 : 0);
-  append_with_vint_length(out, first_key);
-  append_with_vint_length(out, last_key);
-  append_double(out, token_space_coverage);
-  // Cassandra counts 4 bytes too many for each point of the tombstone histogram, and leaves them at the end.
-  out.append(4 * tombstones.size(), '\0');
+  if (version.has_originating_host_id) {
+    out.push_back(host_id ? 1 : 0);
+    if (host_id) out.append(host_id->view());
+  }
+  if (version.has_partition_level_deletions_presence_marker) out.push_back(has_partition_deletions ? 1 : 0);
+  if (version.has_key_range) {
+    append_with_vint_length(out, first_key);
+    append_with_vint_length(out, last_key);
+  }
+  if (version.has_token_space_coverage) append_double(out, token_space_coverage);
+  // Cassandra counts 4 bytes too many for each point of this form of the tombstone histogram, and leaves them at the end.
+  if (version.has_uint_deletion_time) out.append(4 * tombstones.size(), '\0');
   return out;
 }
 
-bool Statistics::parse_stats(Reader& in) {
-  const char* start = in.position();
-  if (!EstimatedHistogram::skip(in)) return false;
-  const char* middle = in.position();
-  if (!EstimatedHistogram::skip(in)) return false;
-  partition_sizes.assign(start, middle);
-  cells_per_partition.assign(middle, in.position());
-  read_position(in);
-  min_timestamp = in.i64();
-  max_timestamp = in.i64();
-  min_local_deletion_time = read_deletion_time(in);
-  max_local_deletion_time = read_deletion_time(in);
-  min_ttl = in.i32();
-  max_ttl = in.i32();
-  compression_ratio = read_double(in);
-  in.skip(4);
-  for (uint32_t n = in.u32(); n > 0 && !in.failed(); --n) {
-    int64_t seconds = in.i64();
-    tombstones.emplace_back(seconds, in.u32());
+bool Statistics::parse_min_max(Reader& in, const SSTableVersion& version) {
+  if (!version.has_improved_min_max) {
+    covered_start = read_legacy_bound(in);
+    covered_end = read_legacy_bound(in);
+    return !in.failed();
   }
-  level = in.i32();
-  repaired_at = in.i64();
   clustering_types = read_names(in);
   std::vector<TypePtr> types;
   for (const auto& name : clustering_types) {
@@ -254,6 +285,28 @@ bool Statistics::parse_stats(Reader& in) {
   }
   covered_start = read_bound(in, types);
   covered_end = read_bound(in, types);
+  return !in.failed();
+}
+
+bool Statistics::parse_stats(Reader& in, const SSTableVersion& version) {
+  const char* start = in.position();
+  if (!EstimatedHistogram::skip(in)) return false;
+  const char* middle = in.position();
+  if (!EstimatedHistogram::skip(in)) return false;
+  partition_sizes.assign(start, middle);
+  cells_per_partition.assign(middle, in.position());
+  read_position(in);
+  min_timestamp = in.i64();
+  max_timestamp = in.i64();
+  min_local_deletion_time = read_deletion_time(in, version);
+  max_local_deletion_time = read_deletion_time(in, version);
+  min_ttl = in.i32();
+  max_ttl = in.i32();
+  compression_ratio = read_double(in);
+  read_tombstones(in, version, &tombstones);
+  level = in.i32();
+  repaired_at = in.i64();
+  if (!parse_min_max(in, version)) return false;
   has_legacy_counter_shards = in.u8() != 0;
   cells = in.be<uint64_t>();
   rows = in.be<uint64_t>();
@@ -269,11 +322,15 @@ bool Statistics::parse_stats(Reader& in) {
   };
   pending_repair = read_uuid();
   is_transient = in.u8() != 0;
-  host_id = read_uuid();
-  has_partition_deletions = in.u8() != 0;
-  first_key = read_with_vint_length(in);
-  last_key = read_with_vint_length(in);
-  token_space_coverage = read_double(in);
+  if (version.has_originating_host_id) host_id = read_uuid();
+  // Where it is not written down, there are surely none only if nothing was deleted.
+  has_partition_deletions =
+      version.has_partition_level_deletions_presence_marker ? in.u8() != 0 : min_local_deletion_time != kNoDeletionTime;
+  if (version.has_key_range) {
+    first_key = read_with_vint_length(in);
+    last_key = read_with_vint_length(in);
+  }
+  if (version.has_token_space_coverage) token_space_coverage = read_double(in);
   return !in.failed();
 }
 
@@ -296,7 +353,7 @@ bool Statistics::parse_header(Reader& in) {
   return !in.failed();
 }
 
-Bytes Statistics::serialize() const {
+Bytes Statistics::serialize(const SSTableVersion& version) const {
   Bytes validation;
   append_be<uint16_t>(validation, static_cast<uint16_t>(partitioner.size()));
   validation.append(partitioner);
@@ -304,7 +361,7 @@ Bytes Statistics::serialize() const {
   Bytes compaction;
   append_be<uint32_t>(compaction, static_cast<uint32_t>(cardinality.size()));
   compaction.append(cardinality);
-  const std::array<Bytes, 4> components{validation, compaction, serialize_stats(), serialize_header()};
+  const std::array<Bytes, 4> components{validation, compaction, serialize_stats(version), serialize_header()};
 
   Bytes out;
   append_be<uint32_t>(out, components.size());
@@ -326,7 +383,7 @@ Bytes Statistics::serialize() const {
   return out;
 }
 
-Result<Statistics> Statistics::parse(BytesView file) {
+Result<Statistics> Statistics::parse(BytesView file, const SSTableVersion& version) {
   auto corrupt = [](const char* what) { return Error(ErrorCode::kCorruption, what); };
   Reader in(file);
   BytesView count_bytes = in.take(4);
@@ -358,7 +415,7 @@ Result<Statistics> Statistics::parse(BytesView file) {
       statistics.cardinality = body.take(body.u32());
       ok = !body.failed();
     } else if (type == kStats) {
-      ok = statistics.parse_stats(body);
+      ok = statistics.parse_stats(body, version);
     } else if (type == kHeader) {
       ok = statistics.parse_header(body);
     }

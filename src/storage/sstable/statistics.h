@@ -1,15 +1,19 @@
 // Statistics.db: what is known of an SSTable without reading its data, and the serialization header that its rows were
-// written with (io.sstable.metadata.*, version da).
+// written with (io.sstable.metadata.*). Brackets: there when the SSTableVersion has the fact.
 //
 //   file       := components:i32, CRC-32 of it, (type:i32, position:i32)*, CRC-32 of all so far, (component, its CRC-32)*
 //   validation := partitioner (u16 length, bytes), chance of false positives of the bloom filter:f64
 //   compaction := length:i32, cardinality sketch (cardinality.h)
 //   stats      := histogram of partition sizes, histogram of cells per partition, last commit log position,
 //                 min and max timestamp:i64, local deletion time:u32, ttl:i32, compression ratio:f64,
-//                 tombstone histogram, level:i32, repaired at:i64, clustering types, covered slice,
+//                 tombstone histogram, level:i32, repaired at:i64,
+//                 [improved min max: clustering types, covered slice]
+//                 [legacy min max: values of the least and of the greatest clustering (count:i32, (u16 length, bytes)*)]
 //                 legacy counter shards:bool, cells:i64, rows:i64, first commit log position, commit log intervals,
-//                 pending repair (bool, uuid), transient:bool, host (bool, uuid), partition deletions:bool,
-//                 first and last key (vint length, bytes), token space coverage:f64
+//                 pending repair (bool, uuid), transient:bool, [host (bool, uuid)], [partition deletions:bool],
+//                 [first and last key (vint length, bytes)], [token space coverage:f64]
+//   tombstones := size:i32 twice, (time, number)*: i64 and i32; f64 and i64 when deletion times end in 2038, which are
+//                 i32 elsewhere, too
 //   header     := encoding stats (vints), key type, clustering types, static columns, regular columns
 //   types      := vint count, (vint length, class name)*; columns: vint count, (name, type: vint length, bytes)*
 #pragma once
@@ -21,6 +25,7 @@
 
 #include "model/row_codec.h"
 #include "storage/sstable/sstable.h"
+#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
 
@@ -81,7 +86,7 @@ struct Statistics {
   int32_t level = 0;
   int64_t repaired_at = 0;
   std::vector<std::string> clustering_types;
-  Bytes covered_start, covered_end;  // serialized bounds
+  Bytes covered_start, covered_end;  // as the version has them
   bool has_legacy_counter_shards = false;
   uint64_t cells = 0;
   uint64_t rows = 0;
@@ -97,15 +102,16 @@ struct Statistics {
   std::string key_type;
   std::vector<HeaderColumnType> static_columns, regular_columns;
 
-  Bytes serialize() const;
+  Bytes serialize(const SSTableVersion& version) const;
   // kCorruption without a file name.
-  static Result<Statistics> parse(BytesView file);
+  static Result<Statistics> parse(BytesView file, const SSTableVersion& version);
   uint64_t estimated_cells() const;
 
  private:
-  Bytes serialize_stats() const;
+  Bytes serialize_stats(const SSTableVersion& version) const;
   Bytes serialize_header() const;
-  bool parse_stats(Reader& in);
+  bool parse_stats(Reader& in, const SSTableVersion& version);
+  bool parse_min_max(Reader& in, const SSTableVersion& version);
   bool parse_header(Reader& in);
 };
 

@@ -105,18 +105,29 @@ void StatisticsCollector::update_covered(const ClusteringPrefix& position) {
   }
 }
 
-Bytes StatisticsCollector::serialize_bound(const SerializationHeader& header, BytesView comparable,
-                                           ClusteringKind kind) const {
+Bytes StatisticsCollector::serialize_bound(const SerializationHeader& header, const SSTableVersion& version,
+                                           BytesView comparable, ClusteringKind kind) const {
   Arena arena;
   ClusteringPrefix prefix;
   CHECK(split_comparable(table_, comparable, arena, &prefix));
   prefix.kind = kind;
   Bytes out;
-  append_clustering_prefix(out, header, prefix);
+  if (version.has_improved_min_max) {
+    append_clustering_prefix(out, header, prefix);
+    return out;
+  }
+  // The values before the first null.
+  const auto end = std::find_if(prefix.values.begin(), prefix.values.end(), [](BytesView v) { return is_null(v); });
+  append_be<uint32_t>(out, static_cast<uint32_t>(end - prefix.values.begin()));
+  for (auto value = prefix.values.begin(); value != end; ++value) {
+    append_be<uint16_t>(out, static_cast<uint16_t>(value->size()));
+    out.append(*value);
+  }
   return out;
 }
 
-void StatisticsCollector::finish(const SerializationHeader& header, Statistics* statistics) {
+void StatisticsCollector::finish(const SerializationHeader& header, const SSTableVersion& version,
+                                 Statistics* statistics) {
   Statistics& s = *statistics;
   s.cardinality = cardinality_.serialize();
   s.partition_sizes = partition_sizes_.serialize();
@@ -132,8 +143,8 @@ void StatisticsCollector::finish(const SerializationHeader& header, Statistics* 
   s.min_ttl = min_ttl_;
   s.max_ttl = max_ttl_;
   s.tombstones = tombstones_.finish();
-  s.covered_start = serialize_bound(header, covered_start_, start_kind_);
-  s.covered_end = serialize_bound(header, covered_end_, end_kind_);
+  s.covered_start = serialize_bound(header, version, covered_start_, start_kind_);
+  s.covered_end = serialize_bound(header, version, covered_end_, end_kind_);
   s.has_legacy_counter_shards = has_legacy_counter_shards_;
   s.cells = cells_;
   s.rows = rows_;

@@ -18,14 +18,15 @@ class StatisticsCollector {
   uint64_t partitions() const { return partitions_; }
 
   // Fills in what was gathered.
-  void finish(const SerializationHeader& header, Statistics* statistics);
+  void finish(const SerializationHeader& header, const SSTableVersion& version, Statistics* statistics);
 
  private:
   void update(const DeletionTime& deletion);
   void update(int64_t timestamp, int64_t local_deletion_time);
   void update_ttl(int32_t ttl);
   void update_covered(const ClusteringPrefix& position);
-  Bytes serialize_bound(const SerializationHeader& header, BytesView comparable, ClusteringKind kind) const;
+  Bytes serialize_bound(const SerializationHeader& header, const SSTableVersion& version, BytesView comparable,
+                        ClusteringKind kind) const;
 
   const TableMetadata& table_;
   CardinalityEstimator cardinality_;
