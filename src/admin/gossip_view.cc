@@ -60,6 +60,7 @@ Task<GossipedNode> lonely_node(AdminContextPtr context) {
   std::sort(tokens.begin(), tokens.end());
   std::string status = tokens.empty() ? "" : state_values::normal(tokens);
   SocketAddress native{endpoint.native_address, endpoint.native_port};
+  const auto written = SSTableDescriptor::of(context->node.engine_options.sstable_version, "", "");
   using enum ApplicationState;
   node.states = {{kStatus, 13, status},
                  {kLoad, 9, double_to_text(static_cast<double>(load))},
@@ -73,7 +74,7 @@ Task<GossipedNode> lonely_node(AdminContextPtr context) {
                  {kRpcReady, 14, rpc_ready ? "true" : "false"},
                  {kNativeAddressAndPort, 3, native.to_string()},
                  {kStatusWithPort, 12, status},
-                 {kSstableVersions, 6, "bti-" + SSTableDescriptor{}.version},
+                 {kSstableVersions, 6, written.format + "-" + written.version},
                  {kTokens, 11, kHidden}};
   co_return node;
 }

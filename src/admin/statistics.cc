@@ -33,9 +33,10 @@ void add(TableStatistics& total, const TableStatistics& part) {
   total.live_rows_per_read.merge(part.live_rows_per_read);
 }
 
-void add(TableReport& report, const SSTableInfo& info) {
+// written: an SSTable of the version that the node writes.
+void add(TableReport& report, const SSTableInfo& info, const SSTableDescriptor& written) {
   report.max_sstable_bytes = std::max(report.max_sstable_bytes, info.total_bytes);
-  if (info.descriptor.version != SSTableDescriptor{}.version) ++report.old_sstables;
+  if (info.descriptor.format == written.format && info.descriptor.version != written.version) ++report.old_sstables;
   report.uncompressed_load += info.uncompressed_bytes;
   if (info.compression_ratio > 0) {
     report.compressed_bytes += info.data_bytes;
@@ -56,13 +57,14 @@ void add(TableRequests& total, const TableRequests& part) {
 }
 
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
-Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports) {
+Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports,
+                                         SSTableDescriptor written) {
   Maintenance& engine = coordinator->replica().engine().maintenance();
   for (TableReport& report : reports) {
     auto statistics = engine.table_statistics(report.table->id);
     if (!statistics.ok()) continue;
     add(report.statistics, *statistics);
-    for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info);
+    for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info, written);
     if (const TableRequests* part = coordinator->requests(report.table->id)) add(report.coordinator, *part);
   }
   return reports;
@@ -99,9 +101,11 @@ Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vecto
   for (size_t i = 0; i < tables.size(); ++i) reports[i].table = std::move(tables[i]);
   for (unsigned i = 0; i < context->node.runtime->shard_count() && !context->stopped; ++i) {
     Coordinator* coordinator = context->node.coordinators[i];
-    auto hop = run_on<std::vector<TableReport>>(
-        context->here(), context->node.runtime->shard(i).executor,
-        [coordinator, reports = std::move(reports)]() mutable { return add_shard(coordinator, std::move(reports)); });
+    const auto written = SSTableDescriptor::of(context->node.engine_options.sstable_version, "", "");
+    auto hop = run_on<std::vector<TableReport>>(context->here(), context->node.runtime->shard(i).executor,
+                                                [coordinator, written, reports = std::move(reports)]() mutable {
+                                                  return add_shard(coordinator, std::move(reports), std::move(written));
+                                                });
     reports = co_await hop;
   }
   co_return reports;

@@ -417,8 +417,9 @@ class Parser {
       const std::string address = std::string(key).substr(0, std::string(key).find('_')) + "_address";
       return fail(key, fmt::format("is not supported yet: write {} instead", address));
     }
-    if (given("sstable.selected_format") && c.sstable_selected_format == "big") {
-      return fail("sstable.selected_format", "big is not supported yet: write bti");
+    if (given("sstable.selected_format") && c.sstable_selected_format == "bti" && given("storage_compatibility_mode") &&
+        c.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4) {
+      return fail("sstable.selected_format", "bti is not available in storage_compatibility_mode CASSANDRA_4");
     }
     if (given("uuid_sstable_identifiers_enabled") && !c.uuid_sstable_identifiers_enabled) {
       return fail("uuid_sstable_identifiers_enabled",

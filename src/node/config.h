@@ -162,8 +162,9 @@ struct Config {
   uint64_t file_cache_size = 0;
 
   // Storage.
-  std::string sstable_selected_format = "big";  // sstable.selected_format
-  ClassConfig default_compaction;               // empty: SizeTieredCompactionStrategy
+  // sstable.selected_format. Without it and without storage_compatibility_mode, this node writes bti.
+  std::string sstable_selected_format = "big";
+  ClassConfig default_compaction;  // empty: SizeTieredCompactionStrategy
   std::string default_secondary_index = "legacy_local_table";
   bool default_secondary_index_enabled = true;
   StorageCompatibilityMode storage_compatibility_mode = StorageCompatibilityMode::kCassandra4;

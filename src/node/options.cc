@@ -207,7 +207,8 @@ Result<MembershipOptions> membership_options(const Config& config, const LocalNo
   told.location = {config.data_center, config.rack};
   told.release_version = kReleaseVersion;
   told.messaging_version = messaging_version(config);
-  told.sstable_versions = {"bti-da"};
+  const SSTableVersion& version = written_version(config);
+  told.sstable_versions = {fmt::format("{}-{}", version.format_name, version.letters)};
   told.schema_version = schema_version;
   options.tokens = node.tokens;
   options.generation = node.gossip_generation;
@@ -233,6 +234,14 @@ int compactors(const Config& config) {
 
 }  // namespace
 
+const SSTableVersion& written_version(const Config& config) {
+  const bool selects = config.given.contains("sstable.selected_format");
+  if (!selects && !config.given.contains("storage_compatibility_mode")) return SSTableVersion::da();
+  if (selects && config.sstable_selected_format == "bti") return SSTableVersion::da();
+  return config.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4 ? SSTableVersion::nb()
+                                                                                    : SSTableVersion::oa();
+}
+
 EngineOptions engine_options(const Config& config) {
   EngineOptions options;
   options.data_directories = config.data_file_directories;
@@ -246,6 +255,9 @@ EngineOptions engine_options(const Config& config) {
   options.disk_failure_policy = failure_policy(config.disk_failure_policy);
   options.memtable_bytes = config.memtable_space();
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
+  options.sstable_version = &written_version(config);
+  // BigFormatPartitionWriter.DEFAULT_GRANULARITY: an entry of BIG's row index has two clusterings.
+  if (options.sstable_version->format == SSTableFormat::kBig) options.column_index_bytes = 64 * kKiB;
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
   options.auto_compaction = config.autocompaction_on_startup_enabled;
   options.concurrent_compactors = static_cast<unsigned>(compactors(config));
@@ -303,6 +315,7 @@ CqlOptions cql_options(const Config& config) {
     options.default_compaction = compaction_options(config.default_compaction);
   }
   options.guardrails = config.guardrails;
+  options.max_deletion_time = written_version(config).max_deletion_time();
   options.authenticator = config.authenticator.short_name();
   options.authorizer = config.authorizer.short_name();
   options.default_keyspace_rf = config.default_keyspace_rf;

@@ -11,11 +11,15 @@
 #include "peers/membership_service.h"
 #include "peers/peer_requests.h"
 #include "storage/options.h"
+#include "storage/sstable/sstable_version.h"
 #include "transport/server.h"
 
 namespace cassandra_like {
 
 EngineOptions engine_options(const Config& config);
+// The version of new SSTables, as DatabaseDescriptor decides. A configuration that has neither of their keys leaves it to
+// this node, which writes BTI da.
+const SSTableVersion& written_version(const Config& config);
 TransportOptions transport_options(const Config& config);
 CqlOptions cql_options(const Config& config);
 CoordinatorOptions coordinator_options(const Config& config);

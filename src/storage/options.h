@@ -29,6 +29,8 @@ struct CompactionRecord {
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
 
+struct SSTableVersion;
+
 struct EngineOptions {
   std::vector<std::string> data_directories;
   std::string commitlog_directory;
@@ -41,6 +43,8 @@ struct EngineOptions {
   FailurePolicy disk_failure_policy = FailurePolicy::kStop;
   uint64_t memtable_bytes = 1024ull << 20;    // of all shards
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
+  // New SSTables are of this version; null: BTI da.
+  const SSTableVersion* sstable_version = nullptr;
   // On average half of this is passed over before a slice begins. Cassandra's 16 KiB make a smaller row index.
   uint32_t column_index_bytes = 4096;
   bool auto_snapshot = true;

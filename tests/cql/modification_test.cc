@@ -10,7 +10,8 @@ namespace {
 
 class ListUpdateTest : public testing::Test {
  protected:
-  ListUpdateTest() {
+  explicit ListUpdateTest(const CqlOptions& options = {})
+      : processor(QueryProcessor::create(node.runtime(0), *coordinator, options)) {
     processor->set_peers({processor.get()});
     run("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     run("CREATE TABLE ks.l (k int, c int, v list<int>, s list<int> static, PRIMARY KEY (k, c))");
@@ -37,7 +38,7 @@ class ListUpdateTest : public testing::Test {
 
   ReplicaNode node{1};
   std::unique_ptr<Coordinator> coordinator = Coordinator::create(node.runtime(0), node.on(0), {});
-  std::unique_ptr<QueryProcessor> processor = QueryProcessor::create(node.runtime(0), *coordinator, {});
+  std::unique_ptr<QueryProcessor> processor;
 };
 
 TEST_F(ListUpdateTest, AnOperationSeesTheOnesBeforeIt) {
@@ -110,6 +111,29 @@ TEST_F(ListUpdateTest, ABatchCountsAllItsIncrements) {
   ASSERT_EQ(rows.row_count, 2u);
   EXPECT_NE(rows.rows.find("{\"c\": 1, \"s\": 3, \"n\": 8}"), std::string::npos);
   EXPECT_NE(rows.rows.find("{\"c\": 2, \"s\": 3, \"n\": -4}"), std::string::npos);
+}
+
+// While SSTables of versions before 5.0 are written. The texts are ExpirationDateOverflowHandling's.
+class ExpirationTest : public ListUpdateTest {
+ protected:
+  ExpirationTest() : ListUpdateTest(until_2038()) {}
+  static CqlOptions until_2038() {
+    CqlOptions options;
+    options.max_deletion_time = kMaxDeletionTime2038;
+    return options;
+  }
+};
+
+TEST_F(ExpirationTest, ATtlThatEndsAfter2038IsRefused) {
+  const std::string rest =
+      " of 630720000 seconds exceeds maximum supported expiration date of 2038-01-19T03:14:06+00:00. In order to avoid "
+      "this use a lower TTL, change the expiration date overflow policy or upgrade to a version where this limitation "
+      "is fixed. See CASSANDRA-14092 and CASSANDRA-14227 for more details.";
+  EXPECT_EQ(run("INSERT INTO ks.l (k, c) VALUES (1, 1) USING TTL 630720000"), "Request on table ks.l with ttl" + rest);
+  EXPECT_EQ(run("INSERT INTO ks.l (k, c) VALUES (1, 1) USING TTL 63072000"), "");
+  EXPECT_EQ(run("CREATE TABLE ks.d (k int PRIMARY KEY) WITH default_time_to_live = 630720000"), "");
+  EXPECT_EQ(run("INSERT INTO ks.d (k) VALUES (1)"), "Request on table ks.d with default ttl" + rest);
+  EXPECT_EQ(run("DELETE FROM ks.d WHERE k = 1"), "");
 }
 
 }  // namespace

@@ -79,11 +79,37 @@ TEST(OptionsTest, KeysWithoutEffectAreNamed) {
   EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\nuuid_sstable_identifiers_enabled: true\n").warnings.empty());
 }
 
+// DatabaseDescriptor.getAndValidateWriteFormat; without either key it is this node's own choice.
+TEST(Options, WhatNewSSTablesAreFollowsFormatAndCompatibility) {
+  const std::string big = "sstable:\n  selected_format: big\n", bti = "sstable:\n  selected_format: bti\n";
+  const std::string cassandra_4 = "storage_compatibility_mode: CASSANDRA_4\n",
+                    none = "storage_compatibility_mode: NONE\n";
+  auto written = [](const std::string& text) {
+    const SSTableVersion& version = written_version(parsed(text));
+    return std::string(version.format_name) + "-" + std::string(version.letters);
+  };
+  EXPECT_EQ(written(""), "bti-da");
+  EXPECT_EQ(written(bti), "bti-da");
+  EXPECT_EQ(written(bti + none), "bti-da");
+  EXPECT_EQ(written(cassandra_4), "big-nb");
+  EXPECT_EQ(written(big), "big-nb");
+  EXPECT_EQ(written(big + cassandra_4), "big-nb");
+  EXPECT_EQ(written(none), "big-oa");
+  EXPECT_EQ(written(big + none), "big-oa");
+  EXPECT_EQ(written("storage_compatibility_mode: UPGRADING\n"), "big-oa");
+
+  EXPECT_EQ(engine_options(parsed("")).column_index_bytes, 4096u);
+  EXPECT_EQ(engine_options(parsed(big)).column_index_bytes, 65536u);
+  EXPECT_EQ(engine_options(parsed(big + "column_index_size: 8KiB\n")).column_index_bytes, 8192u);
+  EXPECT_EQ(cql_options(parsed(big)).max_deletion_time, kMaxDeletionTime2038);
+  EXPECT_EQ(cql_options(parsed("")).max_deletion_time, kMaxDeletionTime);
+}
+
 // Cassandra with this configuration would refuse a directory that this node has written to.
 TEST(Options, WhatForbidsTheSSTablesOfThisNodeIsRefused) {
   auto refusal = [](const char* text) { return parse_config(text, "c.yaml", {}).error().message(); };
-  EXPECT_EQ(refusal("sstable:\n  selected_format: big\n"),
-            "c.yaml:2: sstable.selected_format: big is not supported yet: write bti");
+  EXPECT_EQ(refusal("storage_compatibility_mode: CASSANDRA_4\nsstable:\n  selected_format: bti\n"),
+            "c.yaml:3: sstable.selected_format: bti is not available in storage_compatibility_mode CASSANDRA_4");
   EXPECT_EQ(
       refusal("uuid_sstable_identifiers_enabled: false\n"),
       "c.yaml:1: uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet, and Cassandra "

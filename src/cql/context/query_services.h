@@ -12,6 +12,7 @@
 #include "cql/context/answer_memory.h"
 #include "cql/context/guardrails.h"
 #include "cql/context/result.h"
+#include "model/row.h"
 
 namespace cassandra_like {
 
@@ -33,6 +34,7 @@ struct CqlOptions {
   bool takes_using_timeout = false;  // SELECT … USING TIMEOUT, which is ScyllaDB's
   StringPairs default_compaction;    // of new tables, as TableParams::compaction; empty: SizeTieredCompactionStrategy
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
+  int64_t max_deletion_time = kMaxDeletionTime;                 // what the SSTables that are written can hold
   Guardrails guardrails;
   std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
 };

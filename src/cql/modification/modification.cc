@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include <fmt/format.h>
+
 #include "cql/context/tracing.h"
 #include "model/values.h"
 
@@ -207,6 +209,18 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
   return {};
 }
 
+// ExpirationDateOverflowHandling, whose policy is REJECT unless a system property says otherwise.
+Status Modification::check_expiration(const ExecutionContext& context, int32_t ttl) const {
+  if (ttl == 0 || context.now_seconds + ttl <= context.config.max_deletion_time) return {};
+  return invalid(fmt::format(
+      "Request on table {}.{} with {}ttl of {} seconds exceeds maximum supported expiration date of {}. In order to "
+      "avoid this use a lower TTL, change the expiration date overflow policy or upgrade to a version where this "
+      "limitation is fixed. See CASSANDRA-14092 and CASSANDRA-14227 for more details.",
+      table_->keyspace, table_->name, attributes_.ttl == nullptr ? "default " : "", ttl,
+      context.config.max_deletion_time == kMaxDeletionTime2038 ? "2038-01-19T03:14:06+00:00"
+                                                               : "2106-02-07T06:28:13+00:00"));
+}
+
 Status Modification::add_updates(ExecutionContext& context, const Prefetched* prefetched,
                                  UpdateCollector& collector) const {
   TRY(check_modifiable(*table_, context.client));
@@ -214,6 +228,7 @@ Status Modification::add_updates(ExecutionContext& context, const Prefetched* pr
   ASSIGN_OR_RETURN(parameters.timestamp, attributes_.bind_timestamp(context));
   if (statement_kind_ != Kind::kDelete && !is_counter()) {
     ASSIGN_OR_RETURN(parameters.ttl, attributes_.bind_ttl(context, table_->params.default_time_to_live));
+    TRY(check_expiration(context, parameters.ttl));
   }
   ASSIGN_OR_RETURN(auto keys, bind_keys(context));
   for (BytesView key : keys) TRY(add_partition(context, DecoratedKey::of(key), parameters, collector));

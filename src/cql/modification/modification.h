@@ -60,6 +60,7 @@ class Modification : public Statement {
   Result<Row> make_row(ExecutionContext& context, const DecoratedKey& key, const ClusteringPrefix& clustering,
                        const Parameters& parameters, std::span<const OperationPtr> operations) const;
   Result<std::vector<ClusteringPrefix>> clusterings(ExecutionContext& context) const;
+  Status check_expiration(const ExecutionContext& context, int32_t ttl) const;
   Status add_range_deletion(ExecutionContext& context, const Parameters& parameters, PartitionUpdate& update) const;
   Task<Result<QueryResult>> execute_with_read(ExecutionContext* context) const;
   Status check_level(Consistency level) const;

@@ -19,7 +19,7 @@ void RowBuilder::add(const Column* column, BytesView value, BytesView path) {
   cell.path = path;
   if (ttl_ != 0) {
     cell.ttl = ttl_;
-    cell.local_deletion_time = std::min(context.now_seconds + ttl_, kMaxDeletionTime);
+    cell.local_deletion_time = std::min(context.now_seconds + ttl_, context.config.max_deletion_time);
   }
   needs_sorting_ = needs_sorting_ || !is_null(path);
   cells_.push_back(cell);
@@ -58,7 +58,7 @@ Liveness RowBuilder::liveness() const {
   liveness.timestamp = timestamp_;
   if (ttl_ != 0) {
     liveness.ttl = ttl_;
-    liveness.local_expiration_time = std::min(context.now_seconds + ttl_, kMaxDeletionTime);
+    liveness.local_expiration_time = std::min(context.now_seconds + ttl_, context.config.max_deletion_time);
   }
   return liveness;
 }

@@ -265,12 +265,7 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.purge.now_seconds = runtime_.clock.wall_seconds();
   if (may_purge(*run)) merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
-  merge.next_output = [this, run] {
-    SSTableDescriptor output;
-    output.directory = run->path;
-    output.id = ids_.next();
-    return output;
-  };
+  merge.next_output = [this, run] { return SSTableDescriptor::of(options_.sstable_version, run->path, ids_.next()); };
   run->cutter.emplace(run->limits);
   merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
   merge.level = [run] { return run->cutter->level(); };

@@ -172,9 +172,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   Status synced = co_await sync_paths(store);
   if (!synced.ok()) co_return disk_failure(synced.error(), "Failed to sync the directories of a table");
   TablePtr table = memtable->table();
-  SSTableDescriptor descriptor;
-  descriptor.directory = pick_path(*store);
-  descriptor.id = ids_.next();
+  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), ids_.next());
   SSTableWriterOptions options;
   options.stats = memtable->stats();
   options.static_columns = memtable->columns(true);

@@ -19,8 +19,8 @@ EXPORTS = ["java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.ba
 
 
 class Jvm:
-    """`home` gets the configuration and the log, `data` is the data directory to be read."""
-    def __init__(self, home, data, address):
+    """`home` gets the configuration and the log, `data` is the data directory to be read, `settings` are keys more."""
+    def __init__(self, home, data, address, settings):
         self.home, self.address, self.process = pathlib.Path(home), address, None
         self.home.mkdir(parents=True)
         (self.home / "cassandra.yaml").write_text(json.dumps({
@@ -29,8 +29,7 @@ class Jvm:
             "listen_address": address, "rpc_address": address, "endpoint_snitch": "SimpleSnitch",
             "commitlog_sync": "periodic", "commitlog_sync_period": "10s", "data_file_directories": [str(data)],
             **{f"{name}_directory": str(self.home / name) for name in ("commitlog", "saved_caches", "hints", "cdc_raw")},
-            "storage_compatibility_mode": "NONE", "sstable": {"selected_format": "bti"},
-            "uuid_sstable_identifiers_enabled": True, "memtable_allocation_type": "heap_buffers"}))
+            **settings, "uuid_sstable_identifiers_enabled": True, "memtable_allocation_type": "heap_buffers"}))
         (self.home / "logback.xml").write_text(f"""<configuration>
 <appender name="F" class="ch.qos.logback.core.FileAppender"><file>{self.home}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date %F:%L - %msg%n</pattern></encoder></appender>

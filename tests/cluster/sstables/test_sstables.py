@@ -14,6 +14,10 @@ sys.path.append(str(ROOT / "tests" / "sstable"))
 from shapes import CASES, RANDOM, WIDE, Case, Filler, fill_many, fill_random, fill_simple, fill_wide  # noqa: E402
 
 KEYSPACE = "shapes"
+# The keys that both are configured with, by the version and format of the files that they write then.
+SETTINGS = {"da-bti": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "bti"}},
+            "nb-big": {"storage_compatibility_mode": "CASSANDRA_4"},
+            "oa-big": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "big"}}}
 MORE = [
     Case("several_files", "id int PRIMARY KEY, v text, w int", fill=fill_simple),
     Case("indexed", "id int PRIMARY KEY, v text, w int", fill=fill_simple),
@@ -70,10 +74,12 @@ def fill(node):
     cluster.shutdown()
 
 
-@pytest.fixture(scope="module")
-def node():
+@pytest.fixture(scope="module", params=SETTINGS)
+def node(request):
     """A node that filled all tables and has ended; node.contents and node.found are what it answered."""
-    node = Node("127.0.0.48")
+    settings = SETTINGS[request.param]
+    node = Node("127.0.0.48", settings={key: json.dumps(value) for key, value in settings.items()})
+    node.settings, node.version = settings, request.param
     try:
         node.start()
         fill(node)
@@ -88,7 +94,8 @@ def node():
 
 def data_files(node):
     """Those of hidden tables of indexes are of a form of our own."""
-    return sorted((node.home / "data").glob("*/*/da-*-Data.db"))
+    version, format = node.version.split("-")
+    return sorted((node.home / "data").glob(f"*/*/{version}-*-{format}-Data.db"))
 
 
 def table_of(data_file):
@@ -100,7 +107,7 @@ def test_sstableverify_and_sstabledump_accept_every_file(node):
     files = data_files(node)
     tables = sorted({table_of(file) for file in files})
     assert {table for keyspace, table in tables if keyspace == KEYSPACE} == {case.name for case in TABLES}
-    tools = Jvm(node.home / "tools", node.home / "data", node.address)
+    tools = Jvm(node.home / "tools", node.home / "data", node.address, node.settings)
     verify = [["org.apache.cassandra.tools.StandaloneVerifier", "-f", "-e", "-c", *table] for table in tables]
     dump = [["org.apache.cassandra.tools.SSTableExport", file, "-t"] for file in files]
     answers = tools.tools(verify + dump)
@@ -115,7 +122,7 @@ def test_sstableverify_and_sstabledump_accept_every_file(node):
 
 
 def test_cassandra_starts_on_the_directory_and_answers_the_same_and_back_again(node):
-    cassandra = Jvm(node.home / "cassandra", node.home / "cassandra" / "data", node.address)
+    cassandra = Jvm(node.home / "cassandra", node.home / "cassandra" / "data", node.address, node.settings)
     shutil.copytree(node.home / "data", node.home / "cassandra" / "data")
     try:
         cassandra.start()
