@@ -1,6 +1,9 @@
 // From the memtable to disk and back.
+#include <set>
+
 #include "fixture.h"
 #include "model/counter.h"
+#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -43,6 +46,37 @@ TEST_F(FlushTest, MemtableAndSstablesMerge) {
   EXPECT_EQ(node.read("t", "a"), expected);
   node.compact();
   EXPECT_EQ(node.engine().maintenance().sstables(t->id).size(), 1u);
+  EXPECT_EQ(node.read("t", "a"), expected);
+  node.restart();
+  EXPECT_EQ(node.read("t", "a"), expected);
+}
+
+// A node whose configuration changes goes on with what it has. Compactions write the version that is configured then.
+TEST_F(FlushTest, FilesOfAllVersionsAreOneTable) {
+  const std::vector<const SSTableVersion*> versions{&SSTableVersion::da(), &SSTableVersion::oa(),
+                                                    &SSTableVersion::nb()};
+  Lines expected{"a [s=st@1]"};
+  for (int i = 0; i < 3; ++i) {
+    node.options.sstable_version = versions[static_cast<size_t>(i)];
+    node.restart();
+    auto t = node.table("t");
+    ASSERT_TRUE(node.apply(Update(t, "a").at(1).static_row().cell("s", "st").row(i).live().cell("v", "x")).ok());
+    ASSERT_TRUE(node.apply(Update(t, "a").at(2).delete_range(10 * i + 10, true, 10 * i + 20, true)).ok());
+    ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(10 * i + 15).cell("v", "deleted")).ok());
+    node.flush();
+    expected.push_back("  " + std::to_string(i) + ": @1 v=x@1");
+    EXPECT_EQ(node.read("t", "a"), expected);
+  }
+  auto versions_on_disk = [&] {
+    std::multiset<std::string> found;
+    for (const SSTableInfo& info : node.engine().maintenance().sstables(node.table("t")->id)) {
+      found.insert(info.descriptor.version + info.descriptor.format);
+    }
+    return found;
+  };
+  EXPECT_EQ(versions_on_disk(), (std::multiset<std::string>{"dabti", "nbbig", "oabig"}));
+  node.compact();
+  EXPECT_EQ(versions_on_disk(), std::multiset<std::string>{"nbbig"});
   EXPECT_EQ(node.read("t", "a"), expected);
   node.restart();
   EXPECT_EQ(node.read("t", "a"), expected);
