@@ -462,6 +462,11 @@ Task<Status> ClusterNodeImpl::open() {
     return Task<Status>(Status());
   };
   CO_TRY(co_await on_every_shard(start_batchlog));
+  auto relocate = [self](unsigned shard) {
+    self->replicas_->shard(shard).engine().maintenance().relocate_in_background();
+    return Task<Status>(Status());
+  };
+  CO_TRY(co_await on_every_shard(relocate));
   schedule_size_estimates(kFirstSizeEstimates);
   if (membership_ != nullptr) {
     spawn(tell_load());

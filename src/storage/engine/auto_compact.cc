@@ -154,7 +154,7 @@ void EngineImpl::look_at(const TableStore& store, uint32_t group, CompactionSigh
     candidate.id = sight->sstables.size();
     candidate.busy = live->compacting;
     candidate.suspect = live->suspect;
-    candidate.shared = live->foreign;
+    candidate.shared = !is_compactable(*live);
     sight->sstables.push_back(live->sstable);
     sight->candidates.push_back(std::move(candidate));
   }
@@ -243,14 +243,21 @@ bool EngineImpl::prepare(const TableStorePtr& store, const CompactionSight& sigh
   return true;
 }
 
-bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
-  const Result<DiskSpace> space = runtime_.disk.space(run.path);
-  if (!space.ok()) return true;
+// Nothing where the disk does not tell.
+std::optional<uint64_t> EngineImpl::room_for_compaction(const std::string& path) const {
+  const Result<DiskSpace> space = runtime_.disk.space(path);
+  if (!space.ok()) return std::nullopt;
   uint64_t promised = 0;  // to compactions under way
   for (const CompactionRun* other : running_) {
     promised += other->record.bytes_in - std::min(other->record.bytes_in, other->progress.bytes_written);
   }
-  const uint64_t available = space->available - std::min(space->available, promised);
+  return space->available - std::min(space->available, promised);
+}
+
+bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
+  const std::optional<uint64_t> room = room_for_compaction(run.path);
+  if (!room) return true;
+  const uint64_t available = *room;
   auto needed = [&] {
     uint64_t bytes = 0;
     for (uint64_t id : task.inputs) bytes += sight.candidates[id].total_bytes;

@@ -54,6 +54,7 @@ struct SSTableInfo {
   double droppable_tombstones = 0;
   int level = 0;
   int64_t repaired_at = 0;
+  std::optional<Uuid> pending_repair;
   Bytes first_key, last_key;
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
   Uuid originating_host;
@@ -79,6 +80,7 @@ struct SSTableWriterOptions {
   uint32_t row_index_granularity = 16384;  // column_index_size, bytes
   int level = 0;
   int64_t repaired_at = 0;
+  std::optional<Uuid> pending_repair;
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
 };
 

@@ -19,6 +19,12 @@ std::optional<SSTableOwner> sstable_owner(std::string_view id) {
   return SSTableOwner{static_cast<unsigned>(node >> 8 & 0xFF), static_cast<unsigned>(node >> 16 & 0xFF)};
 }
 
+std::optional<unsigned> owning_shard(const std::optional<SSTableOwner>& writer, unsigned shards) {
+  if (shards == 1) return 0;
+  if (!writer || writer->shards % shards != 0) return std::nullopt;
+  return writer->shard / (writer->shards / shards);
+}
+
 SSTableIds::SSTableIds(Clock& clock, Random& random, SSTableOwner owner) : clock_(clock) {
   uint64_t sequence = random.next() & 0x3FFF;
   clock_and_node_ =

@@ -1,8 +1,11 @@
 // Which shard an SSTable belongs to, as its id says.
 //
 // Ids are time-based uuids; ours have as node: 0xC3 'L' 'K' (the multicast bit is set, as it is in every node that is no
-// network card's), shard count, shard, and a byte that is 0. Files with other ids came from Cassandra or from a node
-// with another number of shards: every shard opens them and sees its own keys only.
+// network card's), shard count, shard, and a byte that is 0. A file with another id came from Cassandra.
+//
+// A file of a node with another number of shards may still have the keys of one shard only: where four shards were, each of
+// two has the keys of two of them, and a single shard has all keys. All other files are shared: every shard opens them and sees
+// its own keys only, until they are split (storage/engine/relocate.cc).
 #pragma once
 
 #include <optional>
@@ -19,8 +22,10 @@ struct SSTableOwner {
   bool operator==(const SSTableOwner&) const = default;
 };
 
-// nullopt: not an id of ours.
+// The shard that wrote it; nullopt: not an id of ours.
 std::optional<SSTableOwner> sstable_owner(std::string_view id);
+// The only one of `shards` that can have keys of a file of this writer. nullopt: several may.
+std::optional<unsigned> owning_shard(const std::optional<SSTableOwner>& writer, unsigned shards);
 
 // Makes ids that grow with every call.
 class SSTableIds {

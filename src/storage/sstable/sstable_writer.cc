@@ -211,6 +211,7 @@ Statistics BtiWriter::gather_statistics() {
   }
   s.level = options_.level;
   s.repaired_at = options_.repaired_at;
+  s.pending_repair = options_.pending_repair;
   for (const ColumnPtr& c : table_->clustering) s.clustering_types.push_back(c->type->class_name());
   s.commit_log_intervals = options_.commit_log_intervals;
   if (!options_.host_id.is_nil()) s.host_id = options_.host_id;

@@ -23,15 +23,14 @@ TableStore::TableStore(TablePtr t, std::string dir, CommitLogPosition lower)
 namespace {
 
 bool is_of_other_shard(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
-  auto owner = sstable_owner(descriptor.id);
-  return owner && owner->shards == self.shards && owner->shard != self.shard;
+  const auto owner = owning_shard(sstable_owner(descriptor.id), self.shards);
+  return owner && *owner != self.shard;
 }
 
 // Every SSTable has one shard that may write and remove its files at the start: its owner, or the first shard for those
 // that all shards open.
 bool is_in_charge(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
-  auto owner = sstable_owner(descriptor.id);
-  return owner == self || (self.shard == 0 && !(owner && owner->shards == self.shards));
+  return owning_shard(sstable_owner(descriptor.id), self.shards).value_or(0) == self.shard;
 }
 
 // An SSTable without TOC.txt, whether or not it was Cassandra that lost it. Another shard may be removing the rest of an
@@ -64,6 +63,15 @@ std::string unbuilt_path(const std::string& directory, const SSTableOwner& self)
 
 }  // namespace
 
+// Of an index, the partition's key does not tell the shard.
+bool TableStore::has_one_key(const SSTable& sstable) const {
+  return !table->is_index && sstable.info().first_key == sstable.info().last_key;
+}
+
+bool TableStore::may_have_keys_of(const SSTable& sstable, const SSTableOwner& self) const {
+  return !has_one_key(sstable) || shard_of(murmur3_token(sstable.info().first_key), self.shards) == self.shard;
+}
+
 Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
                         ChunkCache* cache) {
   const SSTableDescriptor& descriptor = files.descriptor;
@@ -91,7 +99,7 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   Status status = sstable.ok() ? Status() : Status(sstable.error());
   if (status.ok() && lost_toc) status = adopt(disk, **sstable, files, is_in_charge(descriptor, self));
   if (status.ok()) {
-    add_sstable(std::move(sstable).value(), self);
+    if (may_have_keys_of(**sstable, self)) add_sstable(std::move(sstable).value(), self);
     return {};
   }
   if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
@@ -183,11 +191,11 @@ std::shared_ptr<Memtable> TableStore::switch_memtable(const CommitLogPosition& a
 void TableStore::forget_flushed(const std::shared_ptr<Memtable>& gone) { std::erase(flushing, gone); }
 
 void TableStore::add_sstable(SSTablePtr sstable, const SSTableOwner& self) {
-  auto owner = sstable_owner(sstable->info().descriptor.id);
+  const auto writer = sstable_owner(sstable->info().descriptor.id);
+  const bool shared = !owning_shard(writer, self.shards) && !has_one_key(*sstable);
   auto older = [&](const LiveSSTable& o) { return o.sstable->info().max_timestamp < sstable->info().max_timestamp; };
   auto at = std::find_if(sstables.begin(), sstables.end(), older);
-  bool foreign = owner != self;
-  sstables.insert(at, {std::move(sstable), owner, foreign});
+  sstables.insert(at, {std::move(sstable), writer, shared});
   // Reads stop at the first SSTable that is too old to matter.
   DCHECK(std::is_sorted(sstables.begin(), sstables.end(), [](const LiveSSTable& a, const LiveSSTable& b) {
     return a.sstable->info().max_timestamp > b.sstable->info().max_timestamp;

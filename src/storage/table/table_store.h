@@ -25,10 +25,10 @@ struct IndexStore;
 
 struct LiveSSTable {
   SSTablePtr sstable;
-  std::optional<SSTableOwner> owner;  // nullopt: Cassandra
-  bool foreign = false;               // shared with other shards; only this shard's keys count
-  bool compacting = false;            // an input of a compaction under way
-  bool suspect = false;               // a compaction found it damaged: it is not read by another
+  std::optional<SSTableOwner> writer;  // whose commit log its intervals are of; nullopt: Cassandra's
+  bool shared = false;                 // with other shards; only this shard's keys count
+  bool compacting = false;             // an input of a compaction under way
+  bool suspect = false;                // a compaction found it damaged: it is not read by another
 };
 
 // Counters of the reads of one table.
@@ -98,8 +98,13 @@ class TableStore {
   TableCounters counters;
   TableCompaction compaction;
   AsyncMutex flush_mutex, compaction_mutex;
+  // Entered while this shard's part of a split SSTable waits for the commit of all. Closed while the table is truncated or
+  // dropped.
+  std::unique_ptr<Gate> relocations = std::make_unique<Gate>();
 
  private:
+  bool has_one_key(const SSTable& sstable) const;
+  bool may_have_keys_of(const SSTable& sstable, const SSTableOwner& self) const;
   Status find_unbuilt(Disk& disk, const SSTableOwner& self);
   Status load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
               ChunkCache* cache);
