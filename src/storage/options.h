@@ -45,6 +45,7 @@ struct EngineOptions {
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
   // On average half of this is passed over before a slice begins. Cassandra's 16 KiB make a smaller row index.
   uint32_t column_index_bytes = 4096;
+  bool sequence_ids = false;  // of new SSTables: numbers in place of uuids
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
   // Tables whose parameter does not say otherwise are compacted by themselves, without Maintenance::set_auto_compaction().

@@ -79,15 +79,17 @@ TEST(OptionsTest, KeysWithoutEffectAreNamed) {
   EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\nuuid_sstable_identifiers_enabled: true\n").warnings.empty());
 }
 
-// Cassandra with this configuration would refuse a directory that this node has written to.
 TEST(Options, WhatForbidsTheSSTablesOfThisNodeIsRefused) {
   auto refusal = [](const char* text) { return parse_config(text, "c.yaml", {}).error().message(); };
   EXPECT_EQ(refusal("sstable:\n  selected_format: big\n"),
             "c.yaml:2: sstable.selected_format: big is not supported yet: write bti");
-  EXPECT_EQ(
-      refusal("uuid_sstable_identifiers_enabled: false\n"),
-      "c.yaml:1: uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet, and Cassandra "
-      "with this setting refuses a directory that has others: write true, here and in Cassandra's configuration");
+}
+
+TEST(Options, IdsOfSSTablesAreAsGiven) {
+  EXPECT_FALSE(parsed("").uuid_sstable_identifiers_given);
+  const Config numbers = parsed("uuid_sstable_identifiers_enabled: false\n");
+  EXPECT_TRUE(numbers.uuid_sstable_identifiers_given);
+  EXPECT_FALSE(numbers.uuid_sstable_identifiers_enabled);
 }
 
 }  // namespace

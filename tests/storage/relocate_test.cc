@@ -1,4 +1,6 @@
 // SSTables that several shards read are split into one for each: nothing is lost, doubled or purged, wherever it fails.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "fixture.h"
@@ -25,7 +27,8 @@ Lines sorted(Lines lines) {
 class Relocating {
  public:
   explicit Relocating(unsigned shards = 2, uint64_t seed = 1, EngineOptions options = {})
-      : node(seed, shards, with_policy(std::move(options)), {table_with_grace(), make_table("kv")}), t(node.table("t")) {
+      : node(seed, shards, with_policy(std::move(options)), {table_with_grace(), make_table("kv")}),
+        t(node.table("t")) {
     node.machine().shift_wall_clock(std::chrono::seconds(kNow) -
                                     microseconds(node.runtime().shard(0).clock.wall_micros()));
   }
@@ -90,10 +93,17 @@ class Relocating {
       const std::vector<SSTableInfo> sstables = node.engine(i).maintenance().sstables(t->id);
       const SSTableOwner self{i, node.runtime().shard_count()};
       out.push_back(static_cast<int>(std::count_if(sstables.begin(), sstables.end(), [&](const SSTableInfo& info) {
-        return sstable_owner(info.descriptor.id) != self;
+        return writer_of(node.disk(), on_disk(info.descriptor)) != self;
       })));
     }
     return out;
+  }
+  SSTableOnDisk on_disk(const SSTableDescriptor& descriptor) {
+    const auto found = find_sstables(node.disk(), descriptor.directory).value();
+    for (const SSTableOnDisk& files : found) {
+      if (files.descriptor == descriptor) return files;
+    }
+    return {};
   }
   std::vector<SSTableInfo> sstables(unsigned shard = 0) { return node.engine(shard).maintenance().sstables(t->id); }
   size_t files() { return find_sstables(node.disk(), "/data/ks/" + t->directory_name())->size(); }
@@ -162,7 +172,7 @@ TEST(Relocate, AnSSTableOfOnePartitionHasAnOwner) {
   EXPECT_EQ(r.rows(), (Lines{"  1: @10", "a"}));
 }
 
-// What Cassandra's rewrite keeps: level, state of repair. The node is the one that wrote the part.
+// Level and state of repair stay, as in Cassandra's rewrites. The node is the one that wrote the part.
 TEST(Relocate, PartsOfAnSSTableOfCassandraKeepItsState) {
   Relocating r(1);
   SSTableDescriptor descriptor;
@@ -366,9 +376,8 @@ TEST(Relocate, StoppedOrDrainedInTheMiddleItLosesNothing) {
     Middle m(static_cast<uint64_t>(i) + 1, kBetween * i);
     if (i % 2 == 0) {
       for (Maintenance* shard : m.r.shards()) {
-        stopped += static_cast<int>(shard->stop_compactions([](const RunningCompaction& running) {
-          return running.operation == CompactionOperation::kRelocate;
-        }));
+        stopped += static_cast<int>(shard->stop_compactions(
+            [](const RunningCompaction& running) { return running.operation == CompactionOperation::kRelocate; }));
       }
       m.wait();
       EXPECT_EQ(m.r.rows(), m.expected) << i;
@@ -385,13 +394,15 @@ TEST(Relocate, StoppedOrDrainedInTheMiddleItLosesNothing) {
 }
 
 // A fault at the n-th change of the disk since the first split began; then a power cut, another number of shards, and again.
-class RelocateFaults : public testing::TestWithParam<SimFaults::Fault> {};
+class RelocateFaults : public testing::TestWithParam<std::tuple<SimFaults::Fault, bool>> {};
 
 TEST_P(RelocateFaults, NothingIsLostAndNothingComesBackWhereverItFails) {
-  const SimFaults::Fault fault = GetParam();
+  const auto [fault, sequence_ids] = GetParam();
+  EngineOptions options;
+  options.sequence_ids = sequence_ids;
   int failures = 0;
   for (uint64_t operations = 0;; ++operations) {
-    Relocating r(2, operations + 1);
+    Relocating r(2, operations + 1, options);
     r.write();
     const Lines expected = r.rows();
     r.restart_with(3);
@@ -432,8 +443,9 @@ TEST_P(RelocateFaults, NothingIsLostAndNothingComesBackWhereverItFails) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Storage, RelocateFaults,
-                         testing::Values(SimFaults::Fault::kAllAfter, SimFaults::Fault::kOne,
-                                         SimFaults::Fault::kOneDiskFull));
+                         testing::Combine(testing::Values(SimFaults::Fault::kAllAfter, SimFaults::Fault::kOne,
+                                                          SimFaults::Fault::kOneDiskFull),
+                                          testing::Bool()));
 
 // Another number of shards at every start, with writes that only the log has.
 TEST(Relocate, ManyNumbersOfShardsLoseNothing) {
@@ -457,6 +469,91 @@ TEST(Relocate, ManyNumbersOfShardsLoseNothing) {
     EXPECT_EQ(rows, sorted(expected));
     for (unsigned shard = 0; shard < shards; ++shard) EXPECT_EQ(r.sstables(shard).size(), 1u);
   }
+}
+
+EngineOptions numbers() {
+  EngineOptions options;
+  options.sequence_ids = true;
+  return options;
+}
+
+TEST(SequenceIds, AreNewAndOfTheirShard) {
+  Relocating r(3, 1, numbers());
+  r.write();
+  std::set<std::string> ids;
+  for (unsigned shard = 0; shard < 3; ++shard) {
+    for (const SSTableInfo& info : r.sstables(shard)) {
+      EXPECT_EQ(sequence_number(info.descriptor.id).value() % 3, shard);
+      EXPECT_TRUE(ids.insert(info.descriptor.id).second);
+    }
+  }
+  EXPECT_EQ(ids.size(), 6u);
+  ASSERT_TRUE(r.compact());
+  for (unsigned shard = 0; shard < 3; ++shard) EXPECT_FALSE(ids.contains(r.sstables(shard).at(0).descriptor.id));
+  // Backups count and snapshots do not, as in Cassandra.
+  const std::string directory = "/data/ks/" + r.t->directory_name();
+  for (const char* file : {"/backups/da-300-bti-Data.db", "/snapshots/s/da-400-bti-Data.db"}) {
+    const std::string path = directory + file;
+    ASSERT_TRUE(r.node.disk().make_directories(path.substr(0, path.rfind('/'))).ok());
+    ASSERT_TRUE(r.node.disk().create(path).ok());
+  }
+  r.restart_with(3);
+  ASSERT_TRUE(r.compact());
+  for (unsigned shard = 0; shard < 3; ++shard) {
+    const uint32_t number = sequence_number(r.sstables(shard).at(0).descriptor.id).value();
+    EXPECT_TRUE(number > 300 && number < 310) << number;
+  }
+}
+
+TEST(SequenceIds, TheOwnerIsBesideTheSSTable) {
+  Relocating r(3, 1, numbers());
+  r.write();
+  const Lines expected = r.rows();
+  r.restart_with(3);
+  EXPECT_EQ(r.shared(), (std::vector<int>{0, 0, 0}));
+  for (unsigned shard = 0; shard < 3; ++shard) EXPECT_EQ(r.sstables(shard).size(), 2u);
+  EXPECT_EQ(r.rows(), expected);
+  r.restart_with(5);
+  EXPECT_EQ(r.sstables().size(), 6u);
+  ASSERT_TRUE(r.relocate());
+  EXPECT_EQ(r.shared(), (std::vector<int>{0, 0, 0, 0, 0}));
+  // Both kinds in one directory.
+  r.node.options.sequence_ids = false;
+  r.node.restart();
+  ASSERT_TRUE(r.node.apply(Update(r.t, "a").at(30).row(9).live()).ok());
+  r.flush();
+  const Lines more = r.rows();
+  EXPECT_EQ(more.size(), expected.size() + 1);
+  r.node.options.sequence_ids = true;
+  r.node.restart();
+  EXPECT_EQ(r.rows(), more);
+  ASSERT_TRUE(r.compact());
+  EXPECT_EQ(r.rows(), more);
+  for (unsigned shard = 0; shard < 5; ++shard) {
+    EXPECT_TRUE(sequence_number(r.sstables(shard).at(0).descriptor.id).has_value());
+  }
+}
+
+// Cassandra has removed an SSTable, and given its number to another: only our Checksums.crc32 is of the first.
+TEST(SequenceIds, ANumberThatIsGivenAgainIsAnotherSSTable) {
+  Relocating r(1, 1, numbers());
+  r.write();
+  const SSTableDescriptor first = r.sstables()[0].descriptor, second = r.sstables()[1].descriptor;
+  r.node.kill();
+  Disk& disk = r.node.machine().boot(1).shard(0).disk;
+  auto copy = [&disk](const std::string& from, const std::string& to) {
+    ASSERT_TRUE(disk.remove(to).ok());
+    ASSERT_TRUE(disk.link(from, to).ok());
+  };
+  copy(first.file("Checksums.crc32"), second.file("Checksums.crc32"));
+  r.node.machine().shut_down();
+  r.restart_with(2);
+  EXPECT_FALSE(r.rows().empty());
+  // The first is from one shard, the second from nobody that is known.
+  EXPECT_EQ(writer_of(r.node.disk(), r.on_disk(first)), (SSTableOwner{0, 1}));
+  EXPECT_EQ(writer_of(r.node.disk(), r.on_disk(second)), std::nullopt);
+  EXPECT_TRUE(r.relocate());
+  EXPECT_EQ(r.shared(), (std::vector<int>{0, 0}));
 }
 
 }  // namespace

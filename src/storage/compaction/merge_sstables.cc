@@ -18,6 +18,7 @@ constexpr uint32_t kCoveredTogether = 256;
 SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
   SSTableWriterOptions options = rewrite_options(merge.table, merge.inputs);
   options.host_id = merge.host_id;
+  options.owner = merge.owner;
   options.row_index_granularity = merge.row_index_granularity;
   options.commit_log_intervals = merge.commit_log_intervals;
   return options;

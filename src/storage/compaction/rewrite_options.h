@@ -1,4 +1,4 @@
-// What the writer of an SSTable has to know beforehand when its data comes from other SSTables.
+// The facts that the writer of an SSTable has to know beforehand, when its data comes from other SSTables.
 #pragma once
 
 #include <span>

@@ -35,7 +35,7 @@ class SSTableSplitter {
   };
 
   Task<Status> split_partition(PartitionReader* partition);
-  // Of an index: rows of several owners.
+  // A partition of an index has rows of several owners.
   Task<Status> begin_partition_of_all(const PartitionReader* partition);
   Task<Status> begin_partition(const PartitionReader* partition, unsigned owner);
   Task<Status> append(const PartitionReader* partition, const Unfiltered* unfiltered, unsigned owner);
@@ -74,6 +74,7 @@ Task<Status> SSTableSplitter::begin_partition(const PartitionReader* partition, 
   if (output.writer == nullptr) {
     Status added = co_await split_.transaction->add(split_.outputs[owner]);
     if (!added.ok()) co_return added;
+    options_.owner = {owner, static_cast<unsigned>(outputs_.size())};
     CO_ASSIGN_OR_RETURN(output.writer,
                         SSTableWriter::create(runtime_.disk, split_.outputs[owner], split_.table, options_));
   }
@@ -136,7 +137,7 @@ Task<Status> SSTableSplitter::split_partition(PartitionReader* partition) {
 Task<Status> SSTableSplitter::run() {
   CO_ASSIGN_OR_RETURN(auto scanner, split_.input->scan(split_.table, KeyRange(), SliceSelection()));
   while (true) {
-    CO_ASSIGN_OR_RETURN(PartitionReader* partition, scanner->next());
+    CO_ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
     if (partition == nullptr) break;
     Status written = co_await split_partition(partition);
     if (!written.ok()) co_return written;

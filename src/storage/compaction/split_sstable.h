@@ -20,7 +20,7 @@ struct SSTableSplit {
   // The owner of a row of the partition; of all of the partition when the row is null. kNobody: the row decides.
   std::function<unsigned(const DecoratedKey& key, const Row* row)> owner_of;
   static constexpr unsigned kNobody = std::numeric_limits<unsigned>::max();
-  // As of a merge.
+  // The same as a merge's.
   std::function<Task<Status>()> pause;
   Uuid host_id;
   uint32_t row_index_granularity = 0;

@@ -304,7 +304,7 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
 
 }  // namespace
 
-// Those of this shard's own log: in an output of its own, others would be taken for such.
+// Intervals of this shard's own log: in an output of its own, others would be taken for such.
 std::vector<Interval> EngineImpl::own_intervals(const CompactionRun& run) const {
   std::vector<Interval> intervals;
   for (const LiveSSTable& live : run.store->sstables) {
@@ -322,6 +322,7 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.inputs = run->inputs;
   merge.transaction = run->transaction.get();
   merge.host_id = options_.host_id;
+  merge.owner = self_;
   merge.commit_log_intervals = own_intervals(*run);
   merge.row_index_granularity = options_.column_index_bytes;
   merge.must_write = run->log_may_hold_inputs;
@@ -331,7 +332,7 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.next_output = [this, run] {
     SSTableDescriptor output;
     output.directory = run->path;
-    output.id = ids_.next();
+    output.id = next_id(*run->store);
     return output;
   };
   run->cutter.emplace(run->limits);
@@ -403,7 +404,7 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
     outputs.clear();
   }
   run->store->remove_sstables(run->inputs);
-  for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_);
+  for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_, runtime_.clock.wall_millis());
   run->record.merged_partitions = std::move(merged->merged_partitions);
   for (const SSTablePtr& input : run->inputs) bytes_compacted_ += input->info().uncompressed_bytes;
   compressed_bytes_compacted_ += run->record.bytes_in;

@@ -195,6 +195,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
+  std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);

@@ -121,8 +121,9 @@ Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
   const std::optional<uint64_t> room = room_for_compaction(run.path);
   if (room && *room < info.total_bytes) {
     ++compactions_aborted_;
-    LOG_WARN("Not enough space to split {} among the shards: {} needed, {} available; until there is, it is not compacted",
-             info.descriptor.file(components::kData), memory_text(info.total_bytes), memory_text(*room));
+    LOG_WARN(
+        "Not enough space to split {} among the shards: {} needed, {} available; until there is, it is not compacted",
+        info.descriptor.file(components::kData), memory_text(info.total_bytes), memory_text(*room));
     co_return not_now("The disk is full");
   }
   ++compactions_pending_;
@@ -228,7 +229,7 @@ Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
   if (refusing_ || store == nullptr || find_live(*store, shared.descriptor) == nullptr) {
     return not_now(fmt::format("{} is not used any more, or not yet", shared.descriptor.file(components::kData)));
   }
-  return ids_.next();
+  return next_id(*store);
 }
 
 Status EngineImpl::prepare(const SharedSSTable& shared, const std::string& output_id) {
@@ -258,7 +259,7 @@ void EngineImpl::end(const SharedSSTable& shared, bool committed) {
   const SSTablePtr input = find_live(store, shared.descriptor);
   if (committed && input != nullptr) {
     store.remove_sstables({input});
-    if (relocation.part != nullptr) store.add_sstable(relocation.part, self_);
+    if (relocation.part != nullptr) store.add_sstable(relocation.part, self_, runtime_.clock.wall_millis());
     ask_for_compaction(relocation.store);
   } else if (committed && relocation.part != nullptr) {
     // An index does not wait for this when it goes.

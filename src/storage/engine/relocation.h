@@ -1,5 +1,5 @@
-// What the shards of a node do together when one of them splits an SSTable that all of them read: from one moment of the disk on,
-// each reads its own part in place of it.
+// The steps of all shards when one of them splits an SSTable that all of them read: from one moment of the disk on, each reads
+// its own part in place of it.
 //
 // The one that splits asks all others, in this order: output_id(); prepare(), when all parts are on the disk; then it commits;
 // end(). The parts and the shared SSTable hold the same, so shards may change over one after the other. Nothing may void the

@@ -18,6 +18,7 @@
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
 #include "storage/commit_log_position.h"
+#include "storage/sstable/sstable_ids.h"
 
 namespace cassandra_like {
 
@@ -82,6 +83,7 @@ struct SSTableWriterOptions {
   int64_t repaired_at = 0;
   std::optional<Uuid> pending_repair;
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
+  SSTableOwner owner;                                                      // recorded where the id does not tell
 };
 
 // Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are

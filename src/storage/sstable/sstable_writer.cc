@@ -236,6 +236,7 @@ Bytes BtiWriter::checksums_of(const std::vector<std::pair<std::string_view, Byte
     // Statistics.db has checksums of its own, and Cassandra changes it in place.
     if (component != components::kStatistics) checksums.emplace(component, crc32(content));
   }
+  if (sequence_number(descriptor_.id)) record_owner(checksums, {options_.owner, data_->digest()});
   return serialize_checksums(checksums);
 }
 
