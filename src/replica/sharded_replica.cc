@@ -248,7 +248,9 @@ Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   auto flush = [shared](unsigned shard) { return shared->engines[shard]->maintenance().flush(TableSelection()); };
   auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
   CO_TRY(co_await on_every_shard(flush));
-  co_return co_await on_every_shard(remove);
+  CO_TRY(co_await on_every_shard(remove));
+  // A TRUNCATE from now on says nothing of them: they must not come back.
+  co_return co_await shared_.runtime.shard(0).disk.sync_directory(shared_.engine_options.commitlog_directory);
 }
 
 Task<Status> ShardedReplicaImpl::save_version(Uuid version) {

@@ -182,7 +182,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
     }
   }
   TRY(update_indexes(*store));
-  if (started_ && has_anything_to_split()) relocate_in_background();
+  if (started_ && has_to_split({store})) relocate_in_background();
   return {};
 }
 

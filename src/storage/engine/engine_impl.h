@@ -288,7 +288,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   TableStorePtr find(const SharedSSTable& shared) const;
   static SSTablePtr find_live(const TableStore& store, const SSTableDescriptor& descriptor);
   bool has_to_split(const LiveSSTable& live) const;
-  bool has_anything_to_split() const;
+  bool has_to_split(const Stores& tables) const;
   Task<Status> relocate_all(TableStorePtr store);
   Task<Status> relocate_one(TableStorePtr store, SSTablePtr sstable);
   Task<void> run_relocations();

@@ -51,8 +51,8 @@ bool EngineImpl::has_to_split(const LiveSSTable& live) const {
   return live.shared && !live.suspect && crc32(live.sstable->info().descriptor.id) % shard_count_ == shard_;
 }
 
-bool EngineImpl::has_anything_to_split() const {
-  const Stores stores = with_indexes(select(TableSelection()));
+bool EngineImpl::has_to_split(const Stores& tables) const {
+  const Stores stores = with_indexes(tables);
   return std::any_of(stores.begin(), stores.end(), [this](const TableStorePtr& store) {
     return std::any_of(store->sstables.begin(), store->sstables.end(),
                        [this](const LiveSSTable& live) { return has_to_split(live); });
@@ -60,7 +60,7 @@ bool EngineImpl::has_anything_to_split() const {
 }
 
 void EngineImpl::relocate_in_background() {
-  if (!relocating_ && !refusing_ && has_anything_to_split()) spawn(run_relocations());
+  if (!relocating_ && !refusing_ && has_to_split(select(TableSelection()))) spawn(run_relocations());
 }
 
 Task<void> EngineImpl::run_relocations() {
@@ -70,7 +70,7 @@ Task<void> EngineImpl::run_relocations() {
   co_await runtime_.executor.yield();
   Status ignored = co_await relocate();  // what failed was logged
   relocating_ = false;
-  if (has_anything_to_split() && !refusing_ && !std::exchange(relocation_waits_, true)) {
+  if (has_to_split(select(TableSelection())) && !refusing_ && !std::exchange(relocation_waits_, true)) {
     runtime_.executor.schedule(kRetryAfter, [this, alive = alive_] {
       if (!*alive) return;
       relocation_waits_ = false;
@@ -157,6 +157,9 @@ Task<Result<std::vector<std::string>>> EngineImpl::ask_for_ids(SharedSSTable sha
 Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   // Files of an attempt that failed hold the same: without a log that voids them, they must not outlive their source.
   if (!run->store->unfinished.empty()) co_return not_now("Files of an earlier compaction are there");
+  // Nor may segments come back that the intervals of the file are of.
+  Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
+  if (!synced.ok()) co_return synced;
   const SSTablePtr input = run->inputs[0];
   SharedSSTable shared{run->store->table->id, "", input->info().descriptor};
   if (const TableStorePtr base = find(shared.table); base != nullptr && base != run->store) {
