@@ -78,7 +78,6 @@ constexpr std::array kOthers{"VALIDATION",
                              "ANTICOMPACTION",
                              "VIEW_BUILD",
                              "INDEX_SUMMARY",
-                             "RELOCATE",
                              "P0",
                              "GARBAGE_COLLECT",
                              "FLUSH",
@@ -147,7 +146,8 @@ Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
   }
   const std::string& type = parameters.get("type");
   if (std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end()) return not_supported("stop " + type);
-  if (type != "UNKNOWN" && type != "COMPACTION" && type != "MAJOR_COMPACTION" && type != "TOMBSTONE_COMPACTION") {
+  if (type != "UNKNOWN" && type != "COMPACTION" && type != "MAJOR_COMPACTION" && type != "TOMBSTONE_COMPACTION" &&
+      type != "RELOCATE") {
     return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);
   }
   return stop_where(std::move(context), [type](const RunningCompaction& c) {
@@ -156,6 +156,8 @@ Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
         return type == "MAJOR_COMPACTION";
       case CompactionOperation::kTombstones:
         return type == "TOMBSTONE_COMPACTION";
+      case CompactionOperation::kRelocate:
+        return type == "RELOCATE";
       case CompactionOperation::kCompaction:
         break;
     }

@@ -410,16 +410,33 @@ Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
   co_return co_await node->processor(shard).load_prepared();
 }
 
+// Cassandra with the same configuration has to take the directory back: without uuids, it refuses them.
+bool writes_sequence_ids(const Config& config, const FoundIds& found) {
+  if (!config.uuid_sstable_identifiers_given) {
+    const bool as_before = found.numbers && !found.uuids;
+    if (as_before) {
+      LOG_INFO("New SSTables have numbers, as those that are there: set uuid_sstable_identifiers_enabled to choose");
+    }
+    return as_before;
+  }
+  if (!config.uuid_sstable_identifiers_enabled && found.uuids) {
+    LOG_WARN(
+        "uuid_sstable_identifiers_enabled is false, but there are SSTables with uuids: Cassandra with this setting "
+        "does not start until `nodetool compact` has replaced all of them");
+  }
+  return !config.uuid_sstable_identifiers_enabled;
+}
+
 Task<Status> ClusterNodeImpl::open() {
   DirectoryCheck check;
   check.data_directories = config_.data_file_directories;
   check.local_system_directory = config_.local_system_data_file_directory;
-  check.uuid_identifiers = config_.uuid_sstable_identifiers_enabled;
-  CO_TRY(check_data_directories(disk(), check));
+  CO_ASSIGN_OR_RETURN(const FoundIds ids, check_data_directories(disk(), check));
   CO_TRY(co_await finish_transactions(&disk(), config_.data_file_directories));
   CO_TRY(prepare_directories());
   CO_TRY(co_await sync_parents(std::move(made_directories_)));
   EngineOptions options = engine_options(config_);
+  options.sequence_ids = writes_sequence_ids(config_, ids);
   auto* hooks = &hooks_;
   Executor* home_executor = &home();
   options.on_failure = [hooks, home_executor](FailurePolicy, const Error& error) {
@@ -462,6 +479,11 @@ Task<Status> ClusterNodeImpl::open() {
     return Task<Status>(Status());
   };
   CO_TRY(co_await on_every_shard(start_batchlog));
+  auto relocate = [self](unsigned shard) {
+    self->replicas_->shard(shard).engine().maintenance().relocate_in_background();
+    return Task<Status>(Status());
+  };
+  CO_TRY(co_await on_every_shard(relocate));
   schedule_size_estimates(kFirstSizeEstimates);
   if (membership_ != nullptr) {
     spawn(tell_load());

@@ -421,11 +421,7 @@ class Parser {
         c.storage_compatibility_mode == StorageCompatibilityMode::kCassandra4) {
       return fail("sstable.selected_format", "bti is not available in storage_compatibility_mode CASSANDRA_4");
     }
-    if (given("uuid_sstable_identifiers_enabled") && !c.uuid_sstable_identifiers_enabled) {
-      return fail("uuid_sstable_identifiers_enabled",
-                  "SSTables with sequence numbers are not written yet, and Cassandra with this setting refuses a "
-                  "directory that has others: write true, here and in Cassandra's configuration");
-    }
+    c.uuid_sstable_identifiers_given = given("uuid_sstable_identifiers_enabled");
     if (c.cdc_enabled)
       c.warnings.emplace_back("cdc_enabled: change data capture is not supported yet, no file is kept for it");
     if (c.commitlog_compression)

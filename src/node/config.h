@@ -176,7 +176,8 @@ struct Config {
   std::optional<Seconds> auto_snapshot_ttl;
   bool snapshot_before_compaction = false;
   bool incremental_backups = false;
-  bool uuid_sstable_identifiers_enabled = false;
+  // Not given: as the SSTables that there are; uuids, where there are none.
+  bool uuid_sstable_identifiers_enabled = false, uuid_sstable_identifiers_given = false;
   uint64_t max_value_size = 256 * kMiB;
 
   // Requests.

@@ -78,11 +78,24 @@ Task<Status> record_compaction(NodeShared* shared, unsigned shard, CompactionRec
   co_return co_await applied;
 }
 
+Task<Status> on_every_engine_from(NodeShared* shared, unsigned shard, std::function<Status(unsigned, Engine&)> work) {
+  std::function<Task<Status>(unsigned)> each = [shared, work](unsigned of) -> Task<Status> {
+    if (shared->engines[of] == nullptr) return Status(Error(ErrorCode::kClosed, "The node is stopping"));
+    return work(of, *shared->engines[of]);
+  };
+  Executor& home = shared->runtime.shard(shard).executor;
+  auto statuses = co_await gather<Status>(shared->runtime, home, std::move(each));
+  co_return first_error(std::move(statuses));
+}
+
 Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
   Runtime& runtime = shared->runtime;
   EngineOptions options = shared->engine_options;
   options.record_compaction = [shared, shard](CompactionRecord record) {
     return record_compaction(shared, shard, std::move(record));
+  };
+  options.on_every_engine = [shared, shard](std::function<Status(unsigned, Engine&)> work) {
+    return on_every_engine_from(shared, shard, std::move(work));
   };
   shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), std::move(options));
   Replica& replica = *shared->replicas[shard];
@@ -235,7 +248,9 @@ Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   auto flush = [shared](unsigned shard) { return shared->engines[shard]->maintenance().flush(TableSelection()); };
   auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
   CO_TRY(co_await on_every_shard(flush));
-  co_return co_await on_every_shard(remove);
+  CO_TRY(co_await on_every_shard(remove));
+  // A TRUNCATE from now on says nothing of them: they must not come back.
+  co_return co_await shared_.runtime.shard(0).disk.sync_directory(shared_.engine_options.commitlog_directory);
 }
 
 Task<Status> ShardedReplicaImpl::save_version(Uuid version) {

@@ -13,7 +13,7 @@
 namespace cassandra_like {
 
 // The kinds of Cassandra's OperationType that this engine has.
-enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones };
+enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones, kRelocate };
 std::string operation_text(CompactionOperation operation);  // OperationType.toString
 
 // A compaction that has ended, as system.compaction_history keeps it.
@@ -25,6 +25,8 @@ struct CompactionRecord {
   uint64_t bytes_in = 0, bytes_out = 0;          // of Data.db
   std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the SSTables
 };
+
+class Engine;
 
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
@@ -47,6 +49,7 @@ struct EngineOptions {
   const SSTableVersion* sstable_version = nullptr;
   // On average half of this is passed over before a slice begins. Cassandra's 16 KiB make a smaller row index.
   uint32_t column_index_bytes = 4096;
+  bool sequence_ids = false;  // of new SSTables: numbers in place of uuids
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
   // Tables whose parameter does not say otherwise are compacted by themselves, without Maintenance::set_auto_compaction().
@@ -60,6 +63,9 @@ struct EngineOptions {
   std::function<void(FailurePolicy, const Error&)> on_failure;
   // Keeps what compactions were, on their shard. One that cannot be kept does not undo the compaction.
   std::function<Task<Status>(CompactionRecord)> record_compaction;
+  // Calls `work` with each shard's number and engine, there, and waits for all; the first error, which is kClosed when an
+  // engine has stopped. Unset: there is no other shard.
+  std::function<Task<Status>(std::function<Status(unsigned shard, Engine&)> work)> on_every_engine;
 };
 
 }  // namespace cassandra_like

@@ -110,10 +110,13 @@ TEST(Options, WhatForbidsTheSSTablesOfThisNodeIsRefused) {
   auto refusal = [](const char* text) { return parse_config(text, "c.yaml", {}).error().message(); };
   EXPECT_EQ(refusal("storage_compatibility_mode: CASSANDRA_4\nsstable:\n  selected_format: bti\n"),
             "c.yaml:3: sstable.selected_format: bti is not available in storage_compatibility_mode CASSANDRA_4");
-  EXPECT_EQ(
-      refusal("uuid_sstable_identifiers_enabled: false\n"),
-      "c.yaml:1: uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet, and Cassandra "
-      "with this setting refuses a directory that has others: write true, here and in Cassandra's configuration");
+}
+
+TEST(Options, IdsOfSSTablesAreAsGiven) {
+  EXPECT_FALSE(parsed("").uuid_sstable_identifiers_given);
+  const Config numbers = parsed("uuid_sstable_identifiers_enabled: false\n");
+  EXPECT_TRUE(numbers.uuid_sstable_identifiers_given);
+  EXPECT_FALSE(numbers.uuid_sstable_identifiers_enabled);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ class Simulation {
   SimulationResult run() {
     result_.description =
         fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
-                    compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_);
+                    compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_) +
+        (options_.seed % 3 == 0 ? ", numbers as ids" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -95,6 +96,7 @@ class Simulation {
         kAddress, mode);
     if (mode == "periodic") text += "commitlog_sync_period: 200ms\n";
     if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
+    if (options_.seed % 3 == 0) text += "uuid_sstable_identifiers_enabled: false\n";
     HostFacts host;
     host.cores = shards_;
     auto config = parse_config(text, "simulation", host);

@@ -19,8 +19,8 @@ class DirectoryCheckTest : public testing::Test {
     auto file = disk.create(path);
     ASSERT_TRUE(file.ok() && (*file)->append(text).ok());
   }
-  std::string refusal(bool uuid_identifiers = false) {
-    const Status status = check_data_directories(disk, {{"/a", "/b"}, "/system", uuid_identifiers});
+  std::string refusal() {
+    const Result<FoundIds> status = check_data_directories(disk, {{"/a", "/b"}, "/system"});
     if (status.ok()) return "";
     EXPECT_EQ(status.error().code(), ErrorCode::kConfigError);
     return status.error().message();
@@ -44,29 +44,50 @@ TEST_F(DirectoryCheckTest, TakesWhatThisNodeReadsAndWrites) {
 
 TEST_F(DirectoryCheckTest, RefusesOtherFormatsInEveryDirectory) {
   put("/b/system/local-7ad5", "me-1-big-Data.db");
-  EXPECT_EQ(refusal(true).substr(0, 72), "/b/system/local-7ad5/me-1-big-Data.db is of format me-big, which is not ");
+  EXPECT_EQ(refusal().substr(0, 72), "/b/system/local-7ad5/me-1-big-Data.db is of format me-big, which is not ");
   ASSERT_TRUE(disk.remove("/b/system/local-7ad5/me-1-big-Data.db").ok());
   put("/b/ks/t-1/.index", "pa-5-big-Data.db");
-  EXPECT_EQ(refusal(true).substr(0, 43), "/b/ks/t-1/.index/pa-5-big-Data.db is of for");
+  EXPECT_EQ(refusal().substr(0, 43), "/b/ks/t-1/.index/pa-5-big-Data.db is of for");
   ASSERT_TRUE(disk.remove("/b/ks/t-1/.index/pa-5-big-Data.db").ok());
   put("/a/ks/t-1", "keyspace-table-jb-1-Data.db");
-  EXPECT_EQ(refusal(true),
+  EXPECT_EQ(refusal(),
             "/a/ks/t-1/keyspace-table-jb-1-Data.db is an SSTable of a format that is not known: move it away");
 }
 
-TEST_F(DirectoryCheckTest, RefusesWhatCassandraWouldRefuseAfterwards) {
+TEST_F(DirectoryCheckTest, FindsBothKindsOfIds) {
+  auto found = [this] {
+    const Result<FoundIds> ids = check_data_directories(disk, {{"/a", "/b"}, "/system"});
+    return std::pair(ids->numbers, ids->uuids);
+  };
+  EXPECT_EQ(found(), std::pair(false, false));
+  put("/a/ks/t-1/backups", "da-6-bti-Data.db");
+  EXPECT_EQ(found(), std::pair(false, false));
   put("/a/ks/t-1", "da-7-bti-Data.db");
-  EXPECT_EQ(refusal(true), "");
-  EXPECT_EQ(
-      refusal(false),
-      "/a/ks/t-1/da-7-bti-Data.db has a sequence number: the Cassandra that wrote it refuses this directory once this "
-      "node has written SSTables with uuids there: set uuid_sstable_identifiers_enabled: true, here and in "
-      "Cassandra's configuration");
+  EXPECT_EQ(found(), std::pair(true, false));
+  put("/b/ks/t-1", std::string("da-") + kUuid + "-bti-Data.db");
+  EXPECT_EQ(found(), std::pair(true, true));
+}
+
+TEST_F(DirectoryCheckTest, RefusesTheLastNumbers) {
+  put("/a/ks/t-1", "da-2000000001-bti-Data.db");
+  EXPECT_EQ(refusal(),
+            "/a/ks/t-1/da-2000000001-bti-Data.db has a number after which there are too few for other SSTables: give "
+            "all its files a smaller one that no other SSTable of the table has");
+}
+
+// Nobody would know whose they are: every shard writes numbers.
+TEST_F(DirectoryCheckTest, RemovesUnfinishedSSTablesWithNumbers) {
+  put("/a/ks/t-1", "da-7-bti-Data.db");
+  put("/a/ks/t-1", "da-7-bti-TOC.txt.tmp");
+  put("/a/ks/t-1", "da-8-bti-Data.db");
+  ASSERT_TRUE(node.run(finish_transactions(&disk, {"/a", "/b"})).ok());
+  ASSERT_EQ(disk.list("/a/ks/t-1")->size(), 1u);
+  EXPECT_EQ(disk.list("/a/ks/t-1")->front().name, "da-8-bti-Data.db");
 }
 
 TEST_F(DirectoryCheckTest, RefusesWhatIsNotUsed) {
   put("/system/system/local-1", std::string("da-") + kUuid + "-bti-Data.db");
-  EXPECT_NE(refusal(true).find("lies in local_system_data_file_directory"), std::string::npos);
+  EXPECT_NE(refusal().find("lies in local_system_data_file_directory"), std::string::npos);
 }
 
 TEST_F(DirectoryCheckTest, RefusesALogThatDoesNotFitItsFiles) {

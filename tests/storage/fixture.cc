@@ -223,6 +223,14 @@ bool Node::boot() {
     error_ = finished.error().message();
     return false;
   }
+  options.on_every_engine = [this](std::function<Status(unsigned, Engine&)> work) {
+    Status first;
+    for (unsigned i = 0; i < engines_.size(); ++i) {
+      Status done = work(i, *engines_[i]);
+      if (!done.ok() && first.ok()) first = std::move(done);
+    }
+    return Task<Status>(std::move(first));
+  };
   for (unsigned i = 0; i < shards_; ++i) {
     engines_.push_back(Engine::create(runtime_->shard(i), shards_, options));
     Status started = run(start_engine(engines_.back().get(), schema_, truncated));

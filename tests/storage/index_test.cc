@@ -265,6 +265,15 @@ TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {
     node.set_shards(shards);
     ASSERT_TRUE(node.boot()) << node.error();
     EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
+    // The entries go to the shards of the rows that they point to.
+    for (unsigned i = 0; i < shards; ++i) {
+      ASSERT_TRUE(node.run(node.engine(i).maintenance().flush({})).ok());
+      ASSERT_TRUE(node.engine(i).remove_foreign_segments().ok());
+    }
+    for (unsigned i = 0; i < shards; ++i) ASSERT_TRUE(node.run(node.engine(i).maintenance().relocate()).ok());
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
+    for (unsigned i = 0; i < shards; ++i) ASSERT_TRUE(node.run(node.engine(i).maintenance().compact({})).ok());
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
   }
 }
 

@@ -5,67 +5,22 @@
 
 #include "base/dcheck.h"
 #include "read/merge.h"
+#include "storage/compaction/rewrite_options.h"
+#include "storage/compaction/slice.h"
 
 namespace cassandra_like {
 
 namespace {
 
-// A slice ends after the first of them.
-constexpr int64_t kMergeSliceNanos = 500'000;
-constexpr uint64_t kMergeSliceBytes = 32 << 10;  // written
 // Rows that deletions cover are looked at in groups of so many.
 constexpr uint32_t kCoveredTogether = 256;
 
-using Interval = std::pair<CommitLogPosition, CommitLogPosition>;
-
-// Only those of this node's own log: others say nothing of it.
-void add_intervals(const SSTableMerge& merge, const SSTableInfo& info, std::vector<Interval>& out) {
-  if (info.originating_host != merge.host_id) return;
-  out.insert(out.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
-}
-
-// Intervals that touch become one, or their number would grow with every compaction.
-void join_intervals(std::vector<Interval>& intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
-    return std::tie(a.first, a.second) < std::tie(b.first, b.second);
-  });
-  std::vector<Interval> joined;
-  for (const Interval& interval : intervals) {
-    if (!joined.empty() && interval.first <= joined.back().second) {
-      joined.back().second = std::max(joined.back().second, interval.second);
-    } else {
-      joined.push_back(interval);
-    }
-  }
-  intervals = std::move(joined);
-}
-
 SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
-  SSTableWriterOptions options;
+  SSTableWriterOptions options = rewrite_options(merge.table, merge.inputs);
   options.host_id = merge.host_id;
+  options.owner = merge.owner;
   options.row_index_granularity = merge.row_index_granularity;
-  options.stats.min_timestamp = std::numeric_limits<int64_t>::max();
-  options.stats.min_local_deletion_time = std::numeric_limits<int64_t>::max();
-  options.stats.min_ttl = std::numeric_limits<int32_t>::max();
-  options.estimated_partitions = 0;
-  options.repaired_at = merge.inputs[0]->info().repaired_at;
-  for (const SSTablePtr& input : merge.inputs) {
-    const SSTableInfo& info = input->info();
-    options.stats.min_timestamp = std::min(options.stats.min_timestamp, info.min_timestamp);
-    options.stats.min_local_deletion_time =
-        std::min(options.stats.min_local_deletion_time, info.min_local_deletion_time);
-    options.stats.min_ttl = std::min(options.stats.min_ttl, info.min_ttl);
-    options.estimated_partitions += info.partitions;
-    options.repaired_at = std::min(options.repaired_at, info.repaired_at);
-    add_intervals(merge, info, options.commit_log_intervals);
-  }
-  join_intervals(options.commit_log_intervals);
-  // EncodingStats.merge does the same: the epochs stand for values that do not occur.
-  if (options.stats.min_local_deletion_time == kNoDeletionTime) {
-    options.stats.min_local_deletion_time = EncodingStats::kDeletionTimeEpoch;
-  }
-  options.static_columns = merge.table->static_columns;
-  options.regular_columns = merge.table->regular_columns;
+  options.commit_log_intervals = merge.commit_log_intervals;
   return options;
 }
 
@@ -97,20 +52,18 @@ class SSTableMerger {
   Bytes last_key_;
   Arena row_arena_{1024}, static_arena_{64};
   Unfiltered purged_;
-  int64_t slice_end_ = 0;
-  uint64_t slice_end_bytes_ = 0;
+  CompactionSlice slice_;
 };
 
 Task<Status> SSTableMerger::pause_if_due() {
-  if (bytes_written() < slice_end_bytes_ && runtime_.clock.monotonic_nanos() < slice_end_) return Status();
+  if (!slice_.is_over(runtime_.clock, bytes_written())) return Status();
   return pause();
 }
 
 Task<Status> SSTableMerger::pause() {
   progress_.bytes_written = bytes_written();
   Status may_go_on = co_await merge_.pause();
-  slice_end_ = runtime_.clock.monotonic_nanos() + kMergeSliceNanos;
-  slice_end_bytes_ = progress_.bytes_written + kMergeSliceBytes;
+  slice_.begin(runtime_.clock, progress_.bytes_written);
   co_return may_go_on;
 }
 

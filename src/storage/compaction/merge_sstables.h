@@ -28,6 +28,9 @@ struct SSTableMerge {
   // Asked at the end of each slice, which may be half a millisecond long: an error ends the merge; the Task may wait.
   std::function<Task<Status>()> pause;
   Uuid host_id;
+  SSTableOwner owner;
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>>
+      commit_log_intervals;            // of this node's log, in the inputs
   uint32_t row_index_granularity = 0;  // column_index_size, bytes
   // If nothing were left, the last partition is kept with its tombstones: an output that says which of the commit log is in it.
   bool must_write = false;

@@ -33,11 +33,6 @@ bool is_older(const SSTablePtr& a, const SSTablePtr& b) {
   return std::pair(left.size(), std::string_view(left)) < std::pair(right.size(), std::string_view(right));
 }
 
-int64_t created_millis(const std::string& id) {
-  const std::optional<Uuid> uuid = SSTableDescriptor::uuid_of(id);
-  return uuid ? uuid->unix_millis() : 0;
-}
-
 uint32_t group_of(const TableStore& store, const SSTableInfo& info) {
   const auto path = std::find(store.paths.begin(), store.paths.end(), info.descriptor.directory);
   return static_cast<uint32_t>(2 * (path - store.paths.begin()) + (info.repaired_at != 0 ? 1 : 0));
@@ -60,7 +55,6 @@ CompactionCandidate candidate_of(const TableStore& store, const SSTablePtr& ssta
   if (info.max_local_deletion_time == kNoDeletionTime) {
     candidate.max_local_deletion_time = std::numeric_limits<int64_t>::max();
   }
-  candidate.created_millis = created_millis(info.descriptor.id);
   candidate.droppable_ratio = info.droppable_before(gc_before);
   return candidate;
 }
@@ -152,9 +146,10 @@ void EngineImpl::look_at(const TableStore& store, uint32_t group, CompactionSigh
   for (const LiveSSTable* live : by_age) {
     CompactionCandidate candidate = candidate_of(store, live->sstable, view.gc_before);
     candidate.id = sight->sstables.size();
+    candidate.created_millis = live->created_millis;
     candidate.busy = live->compacting;
     candidate.suspect = live->suspect;
-    candidate.shared = live->foreign;
+    candidate.shared = !is_compactable(*live);
     sight->sstables.push_back(live->sstable);
     sight->candidates.push_back(std::move(candidate));
   }
@@ -213,6 +208,7 @@ Task<bool> EngineImpl::compact_next(TableStorePtr store) {
       std::vector<CompactionCandidate> outputs;
       for (const SSTablePtr& output : run.outputs) {
         outputs.push_back(candidate_of(*store, output, sight.view.gc_before));
+        outputs.back().created_millis = runtime_.clock.wall_millis();
       }
       strategy->ended(sight.view, *task, outputs, store->compaction.states[group]);
     }
@@ -243,14 +239,21 @@ bool EngineImpl::prepare(const TableStorePtr& store, const CompactionSight& sigh
   return true;
 }
 
-bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
-  const Result<DiskSpace> space = runtime_.disk.space(run.path);
-  if (!space.ok()) return true;
+// Nothing where the disk does not tell.
+std::optional<uint64_t> EngineImpl::room_for_compaction(const std::string& path) const {
+  const Result<DiskSpace> space = runtime_.disk.space(path);
+  if (!space.ok()) return std::nullopt;
   uint64_t promised = 0;  // to compactions under way
   for (const CompactionRun* other : running_) {
     promised += other->record.bytes_in - std::min(other->record.bytes_in, other->progress.bytes_written);
   }
-  const uint64_t available = space->available - std::min(space->available, promised);
+  return space->available - std::min(space->available, promised);
+}
+
+bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
+  const std::optional<uint64_t> room = room_for_compaction(run.path);
+  if (!room) return true;
+  const uint64_t available = *room;
   auto needed = [&] {
     uint64_t bytes = 0;
     for (uint64_t id : task.inputs) bytes += sight.candidates[id].total_bytes;

@@ -1,7 +1,7 @@
 // Running a compaction: SSTables of one directory become others, or none, in one transaction.
 //
-// Shadowed data goes, and tombstones that nothing needs any more. Files that all shards share are left alone: no shard may
-// remove them. They count as holders of older data, as does all else that the compaction does not read: other SSTables,
+// Shadowed data goes, and tombstones that nothing needs any more. Files that several shards share are left alone: relocate.cc splits
+// them. They count as holders of older data, as does all else that the compaction does not read: other SSTables,
 // memtables, memtables that are being flushed. Nothing is purged
 // - while an SSTable of the table is not used because it is damaged, or one that is void could not be removed;
 // - while segments of another owner's log are there: what they hold may come back, and no interval of ours says that it must not;
@@ -26,6 +26,8 @@ std::string operation_text(CompactionOperation operation) {
       return "Major compaction";
     case CompactionOperation::kTombstones:
       return "Tombstone Compaction";
+    case CompactionOperation::kRelocate:
+      return "Relocate sstables to correct disk";
     case CompactionOperation::kCompaction:
       break;
   }
@@ -55,7 +57,7 @@ Task<Status> EngineImpl::compact_store(TableStorePtr store) {
     for (size_t i = 0; i < store->paths.size() && status.ok() && !store->dropped; ++i) {
       std::vector<SSTablePtr> inputs;
       for (const LiveSSTable& live : store->sstables) {
-        if (!live.foreign && live.sstable->info().descriptor.directory == store->paths[i]) {
+        if (is_compactable(live) && live.sstable->info().descriptor.directory == store->paths[i]) {
           inputs.push_back(live.sstable);
         }
       }
@@ -157,10 +159,17 @@ bool EngineImpl::may_purge(const TableStore& store) const {
   for (const auto& transaction : store.unfinished) {
     if (transaction->may_bring_back()) return false;
   }
-  for (const std::string& segment : foreign_segments_) {
-    if (runtime_.disk.exists(segment)) return false;
-  }
-  return true;
+  return !has_foreign_segments();
+}
+
+bool EngineImpl::has_foreign_segments() const {
+  return std::any_of(foreign_segments_.begin(), foreign_segments_.end(),
+                     [this](const std::string& segment) { return runtime_.disk.exists(segment); });
+}
+
+// An output cannot say which parts of another owner's log its inputs hold.
+bool EngineImpl::is_compactable(const LiveSSTable& live) const {
+  return !live.shared && (live.writer == self_ || !has_foreign_segments());
 }
 
 bool EngineImpl::may_purge(const CompactionRun& run) const {
@@ -229,16 +238,34 @@ std::string_view EngineImpl::operation_name(CompactionOperation operation) {
       return "majorcompaction";
     case CompactionOperation::kTombstones:
       return "tombstonecompaction";
+    case CompactionOperation::kRelocate:
+      return "relocatesstablestocorrectdisk";
     case CompactionOperation::kCompaction:
       break;
   }
   return "compaction";
 }
 
+// Has the store's compaction_mutex.
+class EngineImpl::CompactionGuard {
+ public:
+  explicit CompactionGuard(TableStorePtr store) : store_(std::move(store)), guard_(store_->compaction_mutex) {}
+  ~CompactionGuard() {
+    if (store_->relocations->closed()) store_->relocations = std::make_unique<Gate>();
+  }
+  CompactionGuard(const CompactionGuard&) = delete;
+  CompactionGuard& operator=(const CompactionGuard&) = delete;
+  const TableStorePtr& store() const { return store_; }
+
+ private:
+  TableStorePtr store_;
+  AsyncMutex::Guard guard_;
+};
+
 Task<EngineImpl::CompactionGuards> EngineImpl::end_compactions(TableStorePtr store) {
   CompactionGuards guards;
   auto is_held = [&guards](const TableStorePtr& one) {
-    return std::any_of(guards.begin(), guards.end(), [&one](const auto& held) { return held.first == one; });
+    return std::any_of(guards.begin(), guards.end(), [&one](const auto& held) { return held->store() == one; });
   };
   // Indexes may come while it waits.
   while (true) {
@@ -248,10 +275,45 @@ Task<EngineImpl::CompactionGuards> EngineImpl::end_compactions(TableStorePtr sto
     for (const TableStorePtr& one : left) ++one->compaction_interrupts;
     for (const TableStorePtr& one : left) {
       co_await one->compaction_mutex.lock();
-      guards.emplace_back(one, std::make_unique<AsyncMutex::Guard>(one->compaction_mutex));
+      guards.push_back(std::make_unique<CompactionGuard>(one));
+      co_await one->relocations->close();
     }
     for (const TableStorePtr& one : left) --one->compaction_interrupts;
   }
+}
+
+using Interval = std::pair<CommitLogPosition, CommitLogPosition>;
+
+namespace {
+
+// Intervals that touch become one, or their number would grow with every compaction.
+std::vector<Interval> joined(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
+    return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+  });
+  std::vector<Interval> joined;
+  for (const Interval& interval : intervals) {
+    if (!joined.empty() && interval.first <= joined.back().second) {
+      joined.back().second = std::max(joined.back().second, interval.second);
+    } else {
+      joined.push_back(interval);
+    }
+  }
+  return joined;
+}
+
+}  // namespace
+
+// Intervals of this shard's own log: in an output of its own, others would be taken for such.
+std::vector<Interval> EngineImpl::own_intervals(const CompactionRun& run) const {
+  std::vector<Interval> intervals;
+  for (const LiveSSTable& live : run.store->sstables) {
+    const bool is_input = std::find(run.inputs.begin(), run.inputs.end(), live.sstable) != run.inputs.end();
+    const SSTableInfo& info = live.sstable->info();
+    if (!is_input || live.writer != self_ || info.originating_host != options_.host_id) continue;
+    intervals.insert(intervals.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
+  }
+  return joined(std::move(intervals));
 }
 
 SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
@@ -260,12 +322,16 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.inputs = run->inputs;
   merge.transaction = run->transaction.get();
   merge.host_id = options_.host_id;
+  merge.owner = self_;
+  merge.commit_log_intervals = own_intervals(*run);
   merge.row_index_granularity = options_.column_index_bytes;
   merge.must_write = run->log_may_hold_inputs;
   merge.purge.now_seconds = runtime_.clock.wall_seconds();
   if (may_purge(*run)) merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
-  merge.next_output = [this, run] { return SSTableDescriptor::of(options_.sstable_version, run->path, ids_.next()); };
+  merge.next_output = [this, run] {
+    return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
+  };
   run->cutter.emplace(run->limits);
   merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
   merge.level = [run] { return run->cutter->level(); };
@@ -283,7 +349,12 @@ Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
       std::make_unique<SSTableTransaction>(runtime_.disk, run->path, operation_name(run->operation), run->record.id);
   run->store->set_compacting(run->inputs, true);
   running_.push_back(run);
-  Status status = co_await merge_and_commit(run);
+  Status status;
+  if (run->operation == CompactionOperation::kRelocate) {
+    status = co_await split_and_commit(run);
+  } else {
+    status = co_await merge_and_commit(run);
+  }
   std::erase(running_, run);
   run->store->set_compacting(run->inputs, false);
   if (!status.ok()) status = compaction_failure(*run->store, status.error());
@@ -330,7 +401,7 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
     outputs.clear();
   }
   run->store->remove_sstables(run->inputs);
-  for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_);
+  for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_, runtime_.clock.wall_millis());
   run->record.merged_partitions = std::move(merged->merged_partitions);
   for (const SSTablePtr& input : run->inputs) bytes_compacted_ += input->info().uncompressed_bytes;
   compressed_bytes_compacted_ += run->record.bytes_in;

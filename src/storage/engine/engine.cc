@@ -181,7 +181,9 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
       highest_flushed_segment_ = std::max(highest_flushed_segment_, to.segment);
     }
   }
-  return update_indexes(*store);
+  TRY(update_indexes(*store));
+  if (started_ && has_to_split({store})) relocate_in_background();
+  return {};
 }
 
 // An index that is made while the node runs is built next, when its table has rows.
@@ -353,7 +355,7 @@ Result<SizeEstimate> EngineImpl::estimate_size(const Uuid& table, const KeyRange
   if (!store) return out;
   for (const LiveSSTable& live : store->sstables) {
     // Every shard has those; the first one counts them.
-    if (live.foreign && shard_ != 0) continue;
+    if (live.shared && shard_ != 0) continue;
     const SSTableInfo& info = live.sstable->info();
     if (range.end.compare(DecoratedKey::of(info.first_key)) < 0) continue;
     if (range.start.compare(DecoratedKey::of(info.last_key)) > 0) continue;

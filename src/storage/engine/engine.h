@@ -18,6 +18,7 @@
 #include "read/unfiltered_sink.h"
 #include "runtime/runtime.h"
 #include "storage/engine/maintenance.h"
+#include "storage/engine/relocation.h"
 #include "storage/engine/truncation.h"
 #include "storage/options.h"
 
@@ -79,6 +80,8 @@ class Engine {
 
   // The same tables, for all that is not a request.
   virtual Maintenance& maintenance() = 0;
+  // For the engine of another shard, which splits what all have.
+  virtual Relocations& relocations() = 0;
 };
 
 }  // namespace cassandra_like

@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, build_index.cc.
+// auto_compact.cc, relocate.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -33,7 +33,7 @@ struct LoggedMutation {
   CommitLogPosition end;  // of its record
 };
 
-class EngineImpl final : public Engine, public Maintenance {
+class EngineImpl final : public Engine, public Maintenance, public Relocations {
  public:
   EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
   ~EngineImpl() override;
@@ -55,9 +55,12 @@ class EngineImpl final : public Engine, public Maintenance {
                                                int64_t deadline) override;
   Task<Status> sync_commitlog() override { return log_.sync(); }
   Maintenance& maintenance() override { return *this; }
+  Relocations& relocations() override { return *this; }
 
   Task<Status> flush(TableSelection selection) override;
   Task<Status> compact(TableSelection selection) override;
+  Task<Status> relocate() override;
+  void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
   std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const override;
   std::vector<RunningCompaction> running_compactions() const override;
@@ -73,6 +76,10 @@ class EngineImpl final : public Engine, public Maintenance {
   Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const override;
   EngineStatistics statistics() const override;
   std::vector<SSTableInfo> sstables(const Uuid& table) const override;
+
+  Result<std::string> output_id(const SharedSSTable& shared) override;
+  Status prepare(const SharedSSTable& shared, const std::string& output_id) override;
+  void end(const SharedSSTable& shared, bool committed) override;
 
  private:
   struct UuidHash {
@@ -188,6 +195,7 @@ class EngineImpl final : public Engine, public Maintenance {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
+  std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);
@@ -225,18 +233,23 @@ class EngineImpl final : public Engine, public Maintenance {
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
   SSTableMerge make_merge(CompactionRun* run);
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
   Task<Status> pause_compaction(CompactionRun* run);
   static RunningCompaction described(const CompactionRun& run);
   static uint64_t bytes_done(const CompactionRun& run);
   Status may_go_on(const CompactionRun& run) const;
-  // Compactions of the table and of its indexes end; what is returned keeps others from beginning.
-  using CompactionGuards = std::vector<std::pair<TableStorePtr, std::unique_ptr<AsyncMutex::Guard>>>;
+  // Compactions of the table and of its indexes end; what is returned keeps others from beginning, and other shards from
+  // giving it a part of a split SSTable.
+  class CompactionGuard;
+  using CompactionGuards = std::vector<std::unique_ptr<CompactionGuard>>;
   Task<CompactionGuards> end_compactions(TableStorePtr store);
   Task<Status> settle(TableStorePtr store);
   Task<Status> end_transaction(SSTableTransaction* transaction);
   bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
   bool may_purge(const CompactionRun& run) const;
   bool may_purge(const TableStore& store) const;
+  bool has_foreign_segments() const;
+  bool is_compactable(const LiveSSTable& live) const;
   static int64_t oldest_outside(const TableStore& store, const DecoratedKey& key);
   Error compaction_failure(const TableStore& store, const Error& cause);
   CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
@@ -263,7 +276,26 @@ class EngineImpl final : public Engine, public Maintenance {
                                            const std::vector<uint64_t>& inputs) const;
   bool are_still_droppable(const CompactionRun& run) const;
   bool prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task, CompactionRun* run);
+  std::optional<uint64_t> room_for_compaction(const std::string& path) const;
   bool fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task);
+
+  // Relocating.
+  struct Relocation {
+    SharedSSTable shared;
+    TableStorePtr store;
+    SSTablePtr part;  // null: no keys
+  };
+  TableStorePtr find(const SharedSSTable& shared) const;
+  static SSTablePtr find_live(const TableStore& store, const SSTableDescriptor& descriptor);
+  bool has_to_split(const LiveSSTable& live) const;
+  bool has_to_split(const Stores& tables) const;
+  Task<Status> relocate_all(TableStorePtr store);
+  Task<Status> relocate_one(TableStorePtr store, SSTablePtr sstable);
+  Task<void> run_relocations();
+  Task<Status> split_and_commit(CompactionRun* run);
+  Task<Status> hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids);
+  Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);
+  Task<Status> on_every_engine(std::function<Status(unsigned, Engine&)> work);
 
   ShardRuntime& runtime_;
   unsigned shard_;
@@ -303,6 +335,8 @@ class EngineImpl final : public Engine, public Maintenance {
   CompactionThroughput compaction_throughput_;
   std::vector<CompactionRun*> running_;
   bool asks_every_minute_ = false;
+  std::vector<Relocation> relocations_;  // that wait for the commit of another shard
+  bool relocating_ = false, relocation_waits_ = false;
   uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
   Gate gate_;

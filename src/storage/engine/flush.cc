@@ -172,13 +172,14 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   Status synced = co_await sync_paths(store);
   if (!synced.ok()) co_return disk_failure(synced.error(), "Failed to sync the directories of a table");
   TablePtr table = memtable->table();
-  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), ids_.next());
+  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), next_id(*store));
   SSTableWriterOptions options;
   options.stats = memtable->stats();
   options.static_columns = memtable->columns(true);
   options.regular_columns = memtable->columns(false);
   options.estimated_partitions = memtable->partitions().size();
   options.host_id = options_.host_id;
+  options.owner = self_;
   DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
   options.row_index_granularity = options_.column_index_bytes;
@@ -204,7 +205,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
     LOG_INFO("Completed flushing {}: {} partitions, {} of memory to {} ({}) in {} ms", table->qualified_name(),
              info->partitions, memory_text(memtable->memory_used()), descriptor.file("Data.db"),
              memory_text(info->data_bytes), (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
-    store->add_sstable(std::move(sstable).value(), self_);
+    store->add_sstable(std::move(sstable).value(), self_, runtime_.clock.wall_millis());
     store->compaction.note_flush(info->data_bytes);
     ask_for_compaction(store);
   }

@@ -30,8 +30,13 @@ class Maintenance {
   virtual ~Maintenance() = default;
   // Writes the memtables to SSTables.
   virtual Task<Status> flush(TableSelection selection) = 0;
-  // Merges all SSTables of a table into one per data directory. Shadowed data goes; tombstones stay.
+  // Merges all SSTables of a table that are this shard's alone into one per data directory.
   virtual Task<Status> compact(TableSelection selection) = 0;
+  // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
+  // error, after all have been tried.
+  virtual Task<Status> relocate() = 0;
+  // The same, beside requests, until nothing is left: what failed is tried again every minute. Once all shards serve.
+  virtual void relocate_in_background() = 0;
   // Switches automatic compaction of tables and of their indexes on or off, until ALTER says otherwise or the node ends.
   virtual void set_auto_compaction(const TableSelection& selection, bool on) = 0;
   // In the order of the tables' directories.

@@ -415,7 +415,7 @@ Status EngineImpl::read_range(const TableStore& store, const ReadCommand& comman
   statistics.sstables += store.sstables.size();
   statistics.memtables += 1 + store.flushing.size();
   bool shared =
-      std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.foreign; });
+      std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.shared; });
   while (!feed.stopped() && !feed.paused()) {
     ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
     if (partition == nullptr) break;

@@ -164,7 +164,7 @@ bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& 
   if (writer) logged_by = SSTableOwner{writer->shard, writer->shards};
   for (const LiveSSTable& live : store.sstables) {
     const SSTableInfo& info = live.sstable->info();
-    if (live.owner != logged_by || info.originating_host != options_.host_id) continue;
+    if (live.writer != logged_by || info.originating_host != options_.host_id) continue;
     for (const auto& [from, to] : info.commit_log_intervals) {
       if (from < end && end <= to) return true;
     }

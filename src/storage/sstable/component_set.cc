@@ -2,7 +2,6 @@
 #include "storage/sstable/component_set.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -90,12 +89,25 @@ Status ComponentSet::read_checksums() {
   if (!has(components::kChecksums)) return {};
   ASSIGN_OR_RETURN(Bytes content, read_file(*disk_, path(components::kChecksums)));
   auto checksums = parse_checksums(content);
-  if (checksums) {
+  ASSIGN_OR_RETURN(const bool is_of_another, checksums ? is_of_another_sstable(*checksums) : Result<bool>(false));
+  if (is_of_another) {
+    LOG_WARN("{} is of an SSTable that Cassandra has removed: the other components are read without being compared",
+             path(components::kChecksums));
+  } else if (checksums) {
     checksums_ = std::move(*checksums);
   } else {
     LOG_WARN("{} is damaged: the other components are read without being compared", path(components::kChecksums));
   }
   return {};
+}
+
+// The number of the SSTable was given again.
+Result<bool> ComponentSet::is_of_another_sstable(const ComponentChecksums& checksums) const {
+  const std::optional<RecordedOwner> recorded = recorded_owner(checksums);
+  if (!recorded || !has(components::kDigest)) return false;
+  ASSIGN_OR_RETURN(Bytes content, read_file(*disk_, path(components::kDigest)));
+  const std::optional<uint32_t> digest = parse_digest(content);
+  return digest && *digest != recorded->digest;
 }
 
 bool ComponentSet::has(std::string_view component) const {
@@ -106,13 +118,8 @@ Result<std::optional<uint32_t>> ComponentSet::data_digest() const {
   std::optional<uint32_t> digest;
   if (!has(components::kDigest)) return digest;
   ASSIGN_OR_RETURN(Bytes content, read(components::kDigest));
-  const char* end = content.data() + content.find_last_not_of('\n') + 1;
-  uint32_t value = 0;
-  auto [parsed, error] = std::from_chars(content.data(), end, value);
-  if (error != std::errc() || parsed != end) {
-    return corrupt(fmt::format("{} at 0: no checksum", path(components::kDigest)));
-  }
-  digest = value;
+  digest = parse_digest(content);
+  if (!digest) return corrupt(fmt::format("{} at 0: no checksum", path(components::kDigest)));
   return digest;
 }
 

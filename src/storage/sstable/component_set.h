@@ -41,6 +41,7 @@ class ComponentSet {
   Status check_toc() const;
   Status check_needed() const;
   Status read_checksums();
+  Result<bool> is_of_another_sstable(const ComponentChecksums& checksums) const;
   Status check(std::string_view component, BytesView content) const;
 
   Disk* disk_;

@@ -19,6 +19,7 @@
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
 #include "storage/commit_log_position.h"
+#include "storage/sstable/sstable_ids.h"
 
 namespace cassandra_like {
 
@@ -62,6 +63,7 @@ struct SSTableInfo {
   double droppable_tombstones = 0;
   int level = 0;
   int64_t repaired_at = 0;
+  std::optional<Uuid> pending_repair;
   Bytes first_key, last_key;
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
   Uuid originating_host;
@@ -87,7 +89,9 @@ struct SSTableWriterOptions {
   uint32_t row_index_granularity = 16384;  // column_index_size, bytes
   int level = 0;
   int64_t repaired_at = 0;
+  std::optional<Uuid> pending_repair;
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
+  SSTableOwner owner;                                                      // recorded where the id does not tell
 };
 
 // Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are

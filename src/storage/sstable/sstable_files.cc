@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "storage/sstable/checksums.h"
 #include "storage/sstable/sstable_version.h"
 #include "storage/sstable/transaction_log.h"
 
@@ -140,11 +141,47 @@ Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& 
     if (std::find(gone.begin(), gone.end(), prefix) != gone.end()) continue;
     SSTableOnDisk& files = found[prefix];
     files.descriptor = parsed->descriptor;
+    if (parsed->component == components::kData) files.modified_millis = entry.modified_millis;
     files.components.emplace_back(parsed->component);
   }
   std::vector<SSTableOnDisk> out;
   for (auto& [prefix, files] : found) out.push_back(std::move(files));
   return out;
+}
+
+namespace {
+
+// Empty: it cannot be read.
+Bytes read_small(Disk& disk, const std::string& path) {
+  auto file = disk.open(path);
+  if (!file.ok()) return {};
+  Bytes content((*file)->size(), '\0');
+  if (!content.empty() && !(*file)->read(0, content).ok()) return {};
+  return content;
+}
+
+}  // namespace
+
+std::optional<SSTableOwner> writer_of(Disk& disk, const SSTableOnDisk& files) {
+  if (auto owner = sstable_owner(files.descriptor.id)) return owner;
+  if (!sequence_number(files.descriptor.id) || !files.has(components::kChecksums)) return std::nullopt;
+  const auto checksums = parse_checksums(read_small(disk, files.descriptor.file(components::kChecksums)));
+  const auto recorded = checksums ? recorded_owner(*checksums) : std::nullopt;
+  if (!recorded || parse_digest(read_small(disk, files.descriptor.file(components::kDigest))) != recorded->digest) {
+    return std::nullopt;
+  }
+  return recorded->owner;
+}
+
+Status note_sequence_numbers(Disk& disk, const std::string& directory, SSTableSequence* sequence) {
+  for (const std::string& path : {directory, directory + "/backups"}) {
+    if (!disk.exists(path)) continue;
+    ASSIGN_OR_RETURN(auto entries, disk.list(path));
+    for (const DirectoryEntry& entry : entries) {
+      if (auto parsed = parse_name(path, entry.name)) sequence->note(parsed->descriptor.id);
+    }
+  }
+  return {};
 }
 
 Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory) {

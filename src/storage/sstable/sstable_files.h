@@ -36,6 +36,7 @@ inline constexpr std::array kAll{kToc,    kData,       kPartitions,      kRows, 
 struct SSTableOnDisk {
   SSTableDescriptor descriptor;
   std::vector<std::string> components;  // "Data.db", in the order of their names
+  int64_t modified_millis = 0;          // of Data.db
 
   bool has(std::string_view component) const;
   // A crash came while this node wrote or removed the SSTable: nobody has used it, or nobody will.
@@ -47,6 +48,11 @@ struct SSTableOnDisk {
 // Lists the SSTables of all formats and versions, in the order of their names, without those that the log of a transaction
 // voids. Nothing is removed.
 Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& directory);
+
+// The shard that wrote it, as its id or its Checksums.crc32 says; nullopt: Cassandra.
+std::optional<SSTableOwner> writer_of(Disk& disk, const SSTableOnDisk& files);
+// Tells the sequence what numbers a table's directory and its backups/ have.
+Status note_sequence_numbers(Disk& disk, const std::string& directory, SSTableSequence* sequence);
 
 bool is_supported_format(const SSTableDescriptor& descriptor);
 // kInvalid: which file it is, and how Cassandra makes one of it that can be read.

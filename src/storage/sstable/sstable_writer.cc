@@ -207,6 +207,7 @@ Statistics SSTableFileWriter::gather_statistics() {
   }
   s.level = options_.level;
   s.repaired_at = options_.repaired_at;
+  s.pending_repair = options_.pending_repair;
   for (const ColumnPtr& c : table_->clustering) s.clustering_types.push_back(c->type->class_name());
   s.commit_log_intervals = options_.commit_log_intervals;
   if (!options_.host_id.is_nil()) s.host_id = options_.host_id;
@@ -230,6 +231,7 @@ Bytes SSTableFileWriter::checksums_of(const SmallComponents& small) const {
     // Statistics.db has checksums of its own, and Cassandra changes it in place.
     if (component != components::kStatistics) checksums.emplace(component, crc32(content));
   }
+  if (sequence_number(descriptor_.id)) record_owner(checksums, {options_.owner, data_->digest()});
   return serialize_checksums(checksums);
 }
 

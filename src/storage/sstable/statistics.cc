@@ -482,6 +482,7 @@ SSTableInfo make_sstable_info(const SSTableDescriptor& descriptor, const Statist
   info.droppable_tombstones = info.droppable_before(kMaxDeletionTime);
   info.level = statistics.level;
   info.repaired_at = statistics.repaired_at;
+  info.pending_repair = statistics.pending_repair;
   info.first_key = statistics.first_key;
   info.last_key = statistics.last_key;
   info.commit_log_intervals = statistics.commit_log_intervals;

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "absl/functional/function_ref.h"
+#include "base/log.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_ids.h"
 #include "storage/sstable/transaction_log.h"
 
 namespace cassandra_like {
@@ -18,10 +20,6 @@ namespace {
 constexpr std::string_view kDataEnding = "-Data.db";
 
 Error refuse(std::string message) { return Error(ErrorCode::kConfigError, std::move(message)); }
-
-bool is_sequence_number(const std::string& id) {
-  return std::all_of(id.begin(), id.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 using Visit = absl::FunctionRef<Status(const std::string& directory, const std::vector<DirectoryEntry>& files)>;
 
@@ -70,7 +68,8 @@ Result<LogCopies> find_transaction_logs(Disk& disk, const std::vector<std::strin
 
 class FileCheck {
  public:
-  FileCheck(Disk& disk, const DirectoryCheck& check) : disk_(disk), check_(check) {}
+  explicit FileCheck(Disk& disk) : disk_(disk) {}
+  const FoundIds& found() const { return found_; }
 
   // Before the files: what a log voids need not be readable.
   Status check_transactions(const std::vector<std::string>& data_directories) {
@@ -108,30 +107,48 @@ class FileCheck {
                       "keyspaces to a directory of data_file_directories, and remove the key",
                       path));
     }
-    if (is_sequence_number(descriptor->id) && !check_.uuid_identifiers) {
+    const std::optional<uint32_t> number = sequence_number(descriptor->id);
+    if (number && *number > kLastSequenceNumber) {
       return refuse(
-          fmt::format("{} has a sequence number: the Cassandra that wrote it refuses this directory once this "
-                      "node has written SSTables with uuids there: set uuid_sstable_identifiers_enabled: true, "
-                      "here and in Cassandra's configuration",
+          fmt::format("{} has a number after which there are too few for other SSTables: give all its files a "
+                      "smaller one that no other SSTable of the table has",
                       path));
     }
+    found_.numbers |= number.has_value();
+    found_.uuids |= SSTableDescriptor::uuid_of(descriptor->id).has_value();
     return {};
   }
 
   Disk& disk_;
-  const DirectoryCheck& check_;
+  FoundIds found_;
   std::set<std::string> void_;  // "da-<id>-bti-"
   bool is_used_ = true;
 };
 
 }  // namespace
 
-Status check_data_directories(Disk& disk, const DirectoryCheck& check) {
-  FileCheck files(disk, check);
+Result<FoundIds> check_data_directories(Disk& disk, const DirectoryCheck& check) {
+  FileCheck files(disk);
   TRY(files.check_transactions(check.data_directories));
   for (const std::string& directory : check.data_directories) TRY(files.visit(directory, true));
-  return files.visit(check.local_system_directory, false);
+  TRY(files.visit(check.local_system_directory, false));
+  return files.found();
 }
+
+namespace {
+
+Status remove_unfinished(Disk& disk, const std::string& directory) {
+  ASSIGN_OR_RETURN(const auto found, find_sstables(disk, directory));
+  for (const SSTableOnDisk& files : found) {
+    if (!sequence_number(files.descriptor.id) || !files.is_unfinished()) continue;
+    LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
+             files.components.size(), files.descriptor.file(components::kData));
+    TRY(remove_sstable(disk, files.descriptor));
+  }
+  return {};
+}
+
+}  // namespace
 
 Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories) {
   CO_ASSIGN_OR_RETURN(const LogCopies logs, find_transaction_logs(*disk, data_directories));
@@ -139,6 +156,12 @@ Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_direc
     CO_ASSIGN_OR_RETURN(TransactionLog log, TransactionLog::read(*disk, copies));
     Status finished = co_await log.finish(disk);
     if (!finished.ok()) co_return finished;
+  }
+  for (const std::string& data_directory : data_directories) {
+    CO_TRY(visit_table_directories(*disk, data_directory,
+                                   [disk](const std::string& directory, const std::vector<DirectoryEntry>&) {
+                                     return remove_unfinished(*disk, directory);
+                                   }));
   }
   co_return Status();
 }

@@ -12,18 +12,21 @@ struct DirectoryCheck {
   std::vector<std::string> data_directories;
   // local_system_data_file_directory, which this node does not use; or empty.
   std::string local_system_directory;
-  // uuid_sstable_identifiers_enabled: the Cassandra of this configuration takes back what this node writes.
-  bool uuid_identifiers = false;
+};
+
+// The ids that the SSTables have.
+struct FoundIds {
+  bool uuids = false;
+  bool numbers = false;
 };
 
 // kConfigError naming the first file that forbids it, and what to do: an SSTable of a format that this node cannot read,
-// the log of a transaction that does not fit the files that it names, an SSTable with a sequence number as its id while Cassandra is
-// configured to refuse others, an SSTable in a directory that is not used. Only names of files are read,
-// and the logs.
-Status check_data_directories(Disk& disk, const DirectoryCheck& check);
+// the log of a transaction that does not fit the files that it names, a number as an id that leaves none for others, an SSTable
+// in a directory that is not used. Only names of files are read, and the logs.
+Result<FoundIds> check_data_directories(Disk& disk, const DirectoryCheck& check);
 
-// Ends the transactions that a crash, of this program or of Cassandra, has left (LogTransaction.removeUnfinishedLeftovers):
-// before any table is opened. kCorruption naming a log that does not fit the files that it names.
+// Ends the transactions that a crash, of this program or of Cassandra, has left (LogTransaction.removeUnfinishedLeftovers),
+// and removes unfinished SSTables whose names do not tell who would do it: before any table is opened. kCorruption naming a log that does not fit the files that it names.
 Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories);
 
 }  // namespace cassandra_like

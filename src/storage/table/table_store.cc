@@ -22,16 +22,10 @@ TableStore::TableStore(TablePtr t, std::string dir, CommitLogPosition lower)
 
 namespace {
 
-bool is_of_other_shard(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
-  auto owner = sstable_owner(descriptor.id);
-  return owner && owner->shards == self.shards && owner->shard != self.shard;
-}
-
 // Every SSTable has one shard that may write and remove its files at the start: its owner, or the first shard for those
-// that all shards open.
-bool is_in_charge(const SSTableDescriptor& descriptor, const SSTableOwner& self) {
-  auto owner = sstable_owner(descriptor.id);
-  return owner == self || (self.shard == 0 && !(owner && owner->shards == self.shards));
+// that several shards open.
+bool is_in_charge(const std::optional<unsigned>& owner, const SSTableOwner& self) {
+  return owner.value_or(0) == self.shard;
 }
 
 // An SSTable without TOC.txt, whether or not it was Cassandra that lost it. Another shard may be removing the rest of an
@@ -53,6 +47,13 @@ Status adopt(Disk& disk, const SSTable& sstable, const SSTableOnDisk& files, boo
   return write_toc(disk, files);
 }
 
+Result<bool> is_gone_since(Disk& disk, const SSTableOnDisk& files) {
+  ASSIGN_OR_RETURN(auto again, find_sstables(disk, files.descriptor.directory));
+  return std::none_of(again.begin(), again.end(), [&](const SSTableOnDisk& now) {
+    return now.descriptor == files.descriptor && !now.is_unfinished() && now.components == files.components;
+  });
+}
+
 // "unbuilt-0-of-2"
 const std::string kUnbuilt = "unbuilt-";
 
@@ -64,22 +65,37 @@ std::string unbuilt_path(const std::string& directory, const SSTableOwner& self)
 
 }  // namespace
 
+// The key of an index's partition does not tell the shard.
+bool TableStore::has_one_key(const SSTable& sstable) const {
+  return !table->is_index && sstable.info().first_key == sstable.info().last_key;
+}
+
+bool TableStore::may_have_keys_of(const SSTable& sstable, const SSTableOwner& self) const {
+  return !has_one_key(sstable) || shard_of(murmur3_token(sstable.info().first_key), self.shards) == self.shard;
+}
+
 Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
                         ChunkCache* cache) {
   const SSTableDescriptor& descriptor = files.descriptor;
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
+  // One that is written now: what an earlier run left has gone (finish_transactions).
+  const bool is_numbered = sequence_number(descriptor.id).has_value();
+  if (is_numbered && files.is_unfinished()) return {};
+  const std::optional<SSTableOwner> writer = writer_of(disk, files);
+  const std::optional<unsigned> owner = owning_shard(writer, self.shards);
   // One of another shard may be unfinished because it is being written.
-  if (is_of_other_shard(descriptor, self)) return {};
+  if (owner && *owner != self.shard) return {};
+  const bool in_charge = is_in_charge(owner, self);
   if (files.is_only_checksums()) {
-    return is_in_charge(descriptor, self) ? disk.remove(descriptor.file(components::kChecksums)) : Status();
+    return in_charge ? disk.remove(descriptor.file(components::kChecksums)) : Status();
   }
   if (files.is_unfinished()) {
-    if (!is_in_charge(descriptor, self)) return {};
+    if (!in_charge) return {};
     LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
              files.components.size(), descriptor.file(components::kData));
     return remove_sstable(disk, descriptor);
   }
-  if (table->is_index && !sstable_owner(descriptor.id)) {
+  if (table->is_index && !writer) {
     // Cassandra orders an index by the indexed type, not by token.
     LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file(components::kData));
     needs_rebuild = true;
@@ -89,11 +105,16 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   if (!lost_toc && !files.has(components::kToc)) return {};
   auto sstable = SSTable::open(disk, descriptor, table, cache);
   Status status = sstable.ok() ? Status() : Status(sstable.error());
-  if (status.ok() && lost_toc) status = adopt(disk, **sstable, files, is_in_charge(descriptor, self));
+  if (status.ok() && lost_toc) status = adopt(disk, **sstable, files, in_charge);
   if (status.ok()) {
-    add_sstable(std::move(sstable).value(), self);
+    if (!may_have_keys_of(**sstable, self)) return {};
+    const bool shared = !owner && !has_one_key(**sstable);
+    insert({std::move(sstable).value(), writer, shared, files.modified_millis});
     return {};
   }
+  // The owner, of which its name does not tell, may have removed it since the directory was read.
+  ASSIGN_OR_RETURN(const bool is_gone, is_gone_since(disk, files));
+  if (is_numbered && is_gone) return {};
   if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
     return Error(
         status.error().code(),
@@ -158,6 +179,7 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
       continue;
     }
     if (table->is_index && paths.size() == 1) TRY(find_unbuilt(disk, self));
+    TRY(note_sequence_numbers(disk, path, &sequence));
     ASSIGN_OR_RETURN(auto found, find_sstables(disk, path));
     for (const SSTableOnDisk& files : found) TRY(load(disk, files, self, policy, cache));
   }
@@ -182,12 +204,15 @@ std::shared_ptr<Memtable> TableStore::switch_memtable(const CommitLogPosition& a
 
 void TableStore::forget_flushed(const std::shared_ptr<Memtable>& gone) { std::erase(flushing, gone); }
 
-void TableStore::add_sstable(SSTablePtr sstable, const SSTableOwner& self) {
-  auto owner = sstable_owner(sstable->info().descriptor.id);
-  auto older = [&](const LiveSSTable& o) { return o.sstable->info().max_timestamp < sstable->info().max_timestamp; };
-  auto at = std::find_if(sstables.begin(), sstables.end(), older);
-  bool foreign = owner != self;
-  sstables.insert(at, {std::move(sstable), owner, foreign});
+void TableStore::add_sstable(SSTablePtr sstable, const SSTableOwner& self, int64_t created_millis) {
+  insert({std::move(sstable), self, false, created_millis});
+}
+
+void TableStore::insert(LiveSSTable live) {
+  const int64_t newest = live.sstable->info().max_timestamp;
+  auto at = std::find_if(sstables.begin(), sstables.end(),
+                         [newest](const LiveSSTable& o) { return o.sstable->info().max_timestamp < newest; });
+  sstables.insert(at, std::move(live));
   // Reads stop at the first SSTable that is too old to matter.
   DCHECK(std::is_sorted(sstables.begin(), sstables.end(), [](const LiveSSTable& a, const LiveSSTable& b) {
     return a.sstable->info().max_timestamp > b.sstable->info().max_timestamp;

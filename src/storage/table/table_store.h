@@ -25,10 +25,11 @@ struct IndexStore;
 
 struct LiveSSTable {
   SSTablePtr sstable;
-  std::optional<SSTableOwner> owner;  // nullopt: Cassandra
-  bool foreign = false;               // shared with other shards; only this shard's keys count
-  bool compacting = false;            // an input of a compaction under way
-  bool suspect = false;               // a compaction found it damaged: it is not read by another
+  std::optional<SSTableOwner> writer;  // whose commit log its intervals are of; nullopt: Cassandra's
+  bool shared = false;                 // with other shards; only this shard's keys count
+  int64_t created_millis = 0;          // when Data.db was written
+  bool compacting = false;             // an input of a compaction under way
+  bool suspect = false;                // a compaction found it damaged: it is not read by another
 };
 
 // Counters of the reads of one table.
@@ -55,7 +56,8 @@ class TableStore {
 
   // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.
   std::shared_ptr<Memtable> switch_memtable(const CommitLogPosition& at);
-  void add_sstable(SSTablePtr sstable, const SSTableOwner& self);
+  // One that this shard wrote.
+  void add_sstable(SSTablePtr sstable, const SSTableOwner& self, int64_t created_millis);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
   // The inputs that `message` names are not compacted again by themselves; all of them when it names none.
   void suspect(const std::vector<SSTablePtr>& inputs, const std::string& message);
@@ -86,6 +88,7 @@ class TableStore {
   bool is_replayed_whole = false;
   unsigned compaction_interrupts = 0;  // how many operations want compactions of the table to end
   LogTable log;
+  SSTableSequence sequence;  // of ids that are numbers
   std::shared_ptr<Memtable> memtable;
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
   std::vector<LiveSSTable> sstables;                // newest max_timestamp first
@@ -98,8 +101,14 @@ class TableStore {
   TableCounters counters;
   TableCompaction compaction;
   AsyncMutex flush_mutex, compaction_mutex;
+  // Entered while this shard's part of a split SSTable waits for the commit of all. Closed while the table is truncated or
+  // dropped.
+  std::unique_ptr<Gate> relocations = std::make_unique<Gate>();
 
  private:
+  void insert(LiveSSTable live);
+  bool has_one_key(const SSTable& sstable) const;
+  bool may_have_keys_of(const SSTable& sstable, const SSTableOwner& self) const;
   Status find_unbuilt(Disk& disk, const SSTableOwner& self);
   Status load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
               ChunkCache* cache);

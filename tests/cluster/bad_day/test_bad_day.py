@@ -91,19 +91,6 @@ def test_sstables_of_another_format_refuse_the_start_and_stay(make_node, policy,
     assert tree(node.home) == before
 
 
-@pytest.mark.parametrize("setting, words", [
-    ({}, "da-3-bti-Data.db has a sequence number: the Cassandra that wrote it refuses this directory"),
-    ({"storage_compatibility_mode": "NONE"}, "da-3-bti-Data.db has a sequence number"),
-    ({"uuid_sstable_identifiers_enabled": "false"}, "uuid_sstable_identifiers_enabled: SSTables with sequence numbers are not written yet"),
-])
-def test_a_directory_that_cassandra_would_refuse_afterwards_stays(make_node, setting, words):
-    node = make_node(**setting)
-    lay(node, DA_NUMBERED)
-    before = tree(node.home)
-    assert words in refusal(node)
-    assert tree(node.home) == before
-
-
 # --- descriptors
 
 

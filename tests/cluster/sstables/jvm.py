@@ -19,17 +19,19 @@ EXPORTS = ["java.base/jdk.internal.misc", "java.base/jdk.internal.ref", "java.ba
 
 
 class Jvm:
-    """`home` gets the configuration and the log, `data` is the data directory to be read, `settings` are keys more."""
+    """`home` gets the configuration and the log, `data` is the data directory to be read, `settings` are keys more. A setting of None
+    is Cassandra's default."""
     def __init__(self, home, data, address, settings):
         self.home, self.address, self.process = pathlib.Path(home), address, None
         self.home.mkdir(parents=True)
-        (self.home / "cassandra.yaml").write_text(json.dumps({
+        values = {
             "cluster_name": "Test Cluster", "num_tokens": 16, "partitioner": "org.apache.cassandra.dht.Murmur3Partitioner",
             "seed_provider": [{"class_name": "org.apache.cassandra.locator.SimpleSeedProvider", "parameters": [{"seeds": address}]}],
             "listen_address": address, "rpc_address": address, "endpoint_snitch": "SimpleSnitch",
             "commitlog_sync": "periodic", "commitlog_sync_period": "10s", "data_file_directories": [str(data)],
             **{f"{name}_directory": str(self.home / name) for name in ("commitlog", "saved_caches", "hints", "cdc_raw")},
-            **settings, "uuid_sstable_identifiers_enabled": True, "memtable_allocation_type": "heap_buffers"}))
+            "uuid_sstable_identifiers_enabled": True, "memtable_allocation_type": "heap_buffers", **settings}
+        (self.home / "cassandra.yaml").write_text(json.dumps({key: value for key, value in values.items() if value is not None}))
         (self.home / "logback.xml").write_text(f"""<configuration>
 <appender name="F" class="ch.qos.logback.core.FileAppender"><file>{self.home}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date %F:%L - %msg%n</pattern></encoder></appender>

@@ -2,6 +2,7 @@
 import json
 import shutil
 import sys
+import time
 
 import pytest
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
@@ -143,3 +144,107 @@ def test_cassandra_starts_on_the_directory_and_answers_the_same_and_back_again(n
     node.start()
     assert contents(node.address) == after
     assert len(found_by_index(node.address, 140)) == len(node.found) + 1
+    await_owners(node)
+    assert contents(node.address) == after
+    assert len(found_by_index(node.address, 140)) == len(node.found) + 1
+    compact_to_one_of_each_shard(node)
+    assert contents(node.address) == after
+    assert "Relocate sstables to correct disk" in node.nodetool("compactionhistory").stdout
+    node.restart()
+    assert contents(node.address) == after
+
+
+def await_owners(node):
+    """Every SSTable of Cassandra has become one of each shard."""
+    from_cassandra = set(data_files(node))
+    began = time.time()
+    while left := [file for file in from_cassandra & set(data_files(node)) if partitions_of(file) > 1]:
+        assert time.time() - began < 20, left
+        time.sleep(0.05)
+    print(f"{len(from_cassandra)} SSTables have owners after {time.time() - began:.1f} s")
+
+
+def partitions_of(data_file):
+    """At least: an SSTable of one partition has an owner as it is. 0: it is not there any more."""
+    try:
+        if data_file.name.endswith("-bti-Data.db"):
+            index = data_file.with_name(data_file.name.replace("Data.db", "Partitions.db")).read_bytes()
+            return int.from_bytes(index[-16:-8], "big")
+        index = data_file.with_name(data_file.name.replace("Data.db", "Index.db")).read_bytes()
+    except FileNotFoundError:
+        return 0
+    at = 2 + int.from_bytes(index[:2], "big")
+    position, at = vint(index, at)
+    size, at = vint(index, at)
+    assert position == 0
+    return 1 if at + size == len(index) else 2
+
+
+def vint(data, at):
+    """VIntCoding: the value at `at`, and where the next one is."""
+    more = 8 - (data[at] ^ 0xFF).bit_length()
+    return int.from_bytes(bytes([data[at] & 0xFF >> more]) + data[at + 1:at + 1 + more], "big"), at + 1 + more
+
+
+def compact_to_one_of_each_shard(node):
+    node.nodetool("compact", KEYSPACE)
+    by_table = {}
+    for file in data_files(node):
+        by_table.setdefault(table_of(file), []).append(file)
+    for (keyspace, table), files in by_table.items():
+        assert keyspace != KEYSPACE or len(files) <= node.shards, (table, files)
+
+
+def ids_of(node):
+    return {file.name.split("-")[1] for file in data_files(node)}
+
+
+NUMBERS = {"uuid_sstable_identifiers_enabled": False}
+
+
+def test_numbers_as_ids_move_both_ways():
+    """With Cassandra's default, uuid_sstable_identifiers_enabled: false; and Cassandra with nothing but its defaults."""
+    node = Node("127.0.0.48", settings={"uuid_sstable_identifiers_enabled": "false"})
+    node.version = "da-bti"
+    running = []
+
+    def cassandra(name, settings):
+        jvm = Jvm(node.home / name, node.home / name / "data", node.address, {**settings, **NUMBERS})
+        running.append(jvm)
+        shutil.copytree(node.home / "data", jvm.home / "data")
+        jvm.start()
+        return jvm
+
+    try:
+        node.start()
+        fill(node)
+        before = contents(node.address)
+        assert node.stop() == 0
+        assert all(number.isdigit() for number in ids_of(node))
+        by_default = cassandra("default", {})
+        assert contents(by_default.address) == before
+        by_default.stop()
+        with_bti = cassandra("bti", SETTINGS["da-bti"])
+        cluster, session = connect(with_bti.address)
+        for i in range(100):
+            session.execute(f"INSERT INTO {KEYSPACE}.several_files (id, v) VALUES ({2000 + i}, 'from Cassandra')")
+        cluster.shutdown()
+        after = contents(with_bti.address)
+        with_bti.stop()
+        for directory in ("data", "commitlog"):
+            shutil.rmtree(node.home / directory)
+            shutil.copytree(with_bti.home / directory, node.home / directory)
+        node.start()
+        assert contents(node.address) == after
+        await_owners(node)
+        compact_to_one_of_each_shard(node)
+        assert contents(node.address) == after
+        assert node.stop() == 0
+        assert all(number.isdigit() for number in ids_of(node))
+        again = cassandra("again", SETTINGS["da-bti"])
+        assert contents(again.address) == after
+        again.stop()
+    finally:
+        for jvm in running:
+            jvm.destroy()
+        node.destroy()

@@ -1,0 +1,271 @@
+// Splitting SSTables that several shards read: those of Cassandra, and of this node with another number of shards.
+//
+// One shard splits a file, for all: which one, the file's id says. It writes an SSTable for each shard that has keys in it, without
+// purging anything, and all shards read from their parts from then on (relocation.h). In Cassandra's words this is
+// relocatesstables: data goes where it belongs.
+//
+// Invariants:
+// - One transaction for one file: at a commit all parts appear and the file goes. So the disk needs room for a file more, and a
+//   failure leaves the file as it was.
+// - A file is split only when no segment of another owner's log is there: what they hold must not come back, and the parts
+//   cannot say what is in them. Until then, and while any file is shared, nobody purges what it may hide.
+// - TRUNCATE and DROP wait for a commit, or end the split before it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+#include "base/log.h"
+#include "base/memory_text.h"
+#include "storage/compaction/split_sstable.h"
+#include "storage/engine/engine_impl.h"
+#include "storage/sstable/sstable_files.h"
+
+namespace cassandra_like {
+
+namespace {
+
+constexpr Duration kRetryAfter = std::chrono::minutes(1);
+
+Error not_now(std::string why) { return Error(ErrorCode::kClosed, std::move(why)); }
+
+}  // namespace
+
+TableStorePtr EngineImpl::find(const SharedSSTable& shared) const {
+  TableStorePtr store = find(shared.table);
+  if (store == nullptr || shared.index.empty()) return store;
+  for (const auto& index : store->indexes) {
+    if (index->metadata.name == shared.index) return index->store;
+  }
+  return nullptr;
+}
+
+SSTablePtr EngineImpl::find_live(const TableStore& store, const SSTableDescriptor& descriptor) {
+  for (const LiveSSTable& live : store.sstables) {
+    if (live.sstable->info().descriptor == descriptor) return live.sstable;
+  }
+  return nullptr;
+}
+
+bool EngineImpl::has_to_split(const LiveSSTable& live) const {
+  return live.shared && !live.suspect && crc32(live.sstable->info().descriptor.id) % shard_count_ == shard_;
+}
+
+bool EngineImpl::has_to_split(const Stores& tables) const {
+  const Stores stores = with_indexes(tables);
+  return std::any_of(stores.begin(), stores.end(), [this](const TableStorePtr& store) {
+    return std::any_of(store->sstables.begin(), store->sstables.end(),
+                       [this](const LiveSSTable& live) { return has_to_split(live); });
+  });
+}
+
+void EngineImpl::relocate_in_background() {
+  if (!relocating_ && !refusing_ && has_to_split(select(TableSelection()))) spawn(run_relocations());
+}
+
+Task<void> EngineImpl::run_relocations() {
+  if (!gate_.enter()) co_return;
+  relocating_ = true;
+  // The caller may be in the middle of a change.
+  co_await runtime_.executor.yield();
+  Status ignored = co_await relocate();  // what failed was logged
+  relocating_ = false;
+  if (has_to_split(select(TableSelection())) && !refusing_ && !std::exchange(relocation_waits_, true)) {
+    runtime_.executor.schedule(kRetryAfter, [this, alive = alive_] {
+      if (!*alive) return;
+      relocation_waits_ = false;
+      relocate_in_background();
+    });
+  }
+  gate_.leave();
+}
+
+Task<Status> EngineImpl::relocate() {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  Status first;
+  for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {
+    Status relocated = co_await relocate_all(store);
+    if (!relocated.ok() && first.ok()) first = std::move(relocated);
+  }
+  gate_.leave();
+  co_return first;
+}
+
+Task<Status> EngineImpl::relocate_all(TableStorePtr store) {
+  std::vector<SSTablePtr> shared;
+  for (const LiveSSTable& live : store->sstables) {
+    if (has_to_split(live)) shared.push_back(live.sstable);
+  }
+  Status first;
+  for (const SSTablePtr& sstable : shared) {
+    Status relocated = co_await relocate_one(store, sstable);
+    if (!relocated.ok() && first.ok()) first = std::move(relocated);
+  }
+  co_return first;
+}
+
+Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
+  co_await compactor_slots_.enter();
+  CompactorSlots::Guard slot(compactor_slots_);
+  co_await store->compaction_mutex.lock();
+  AsyncMutex::Guard guard(store->compaction_mutex);
+  const SSTableInfo& info = sstable->info();
+  if (find_live(*store, info.descriptor) != sstable) co_return Status();  // the table was truncated
+  if (has_foreign_segments()) co_return not_now("Segments of another commit log are there");
+  CompactionRun run;
+  run.store = store;
+  run.path = info.descriptor.directory;
+  run.inputs = {sstable};
+  run.operation = CompactionOperation::kRelocate;
+  CO_TRY(may_go_on(run));
+  const std::optional<uint64_t> room = room_for_compaction(run.path);
+  if (room && *room < info.total_bytes) {
+    ++compactions_aborted_;
+    LOG_WARN(
+        "Not enough space to split {} among the shards: {} needed, {} available; until there is, it is not compacted",
+        info.descriptor.file(components::kData), memory_text(info.total_bytes), memory_text(*room));
+    co_return not_now("The disk is full");
+  }
+  ++compactions_pending_;
+  Status status = co_await run_compaction(&run);
+  --compactions_pending_;
+  ++compactions_completed_;
+  if (!status.ok() && status.error().code() == ErrorCode::kCorruption) {
+    store->suspect(run.inputs, status.error().message());
+  }
+  co_return status;
+}
+
+Task<Status> EngineImpl::on_every_engine(std::function<Status(unsigned, Engine&)> work) {
+  if (options_.on_every_engine) return options_.on_every_engine(std::move(work));
+  if (shard_count_ == 1) return work(0, *this);
+  return Status(invalid("No way to the engines of the other shards"));
+}
+
+Task<Result<std::vector<std::string>>> EngineImpl::ask_for_ids(SharedSSTable shared) {
+  std::vector<std::string> ids(shard_count_);
+  auto* out = &ids;
+  std::function<Status(unsigned, Engine&)> ask = [shared, out](unsigned shard, Engine& engine) -> Status {
+    ASSIGN_OR_RETURN((*out)[shard], engine.relocations().output_id(shared));
+    return {};
+  };
+  Status asked = co_await on_every_engine(std::move(ask));
+  if (!asked.ok()) co_return std::move(asked.error());
+  co_return ids;
+}
+
+Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
+  // Files of an attempt that failed hold the same: without a log that voids them, they must not outlive their source.
+  if (!run->store->unfinished.empty()) co_return not_now("Files of an earlier compaction are there");
+  // Nor may segments come back that the intervals of the file are of.
+  Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
+  if (!synced.ok()) co_return synced;
+  const SSTablePtr input = run->inputs[0];
+  SharedSSTable shared{run->store->table->id, "", input->info().descriptor};
+  if (const TableStorePtr base = find(shared.table); base != nullptr && base != run->store) {
+    for (const auto& index : base->indexes) {
+      if (index->store == run->store) shared.index = index->metadata.name;
+    }
+  }
+  Result<std::vector<std::string>> ids = co_await ask_for_ids(shared);
+  if (!ids.ok()) co_return std::move(ids.error());
+
+  SSTableSplit split;
+  split.table = run->store->table;
+  split.input = input;
+  split.transaction = run->transaction.get();
+  for (const std::string& id : *ids) {
+    split.outputs.push_back(SSTableDescriptor::of(options_.sstable_version, run->path, id));
+  }
+  split.owner_of = [shards = shard_count_, is_index = split.table->is_index](const DecoratedKey& key, const Row* row) {
+    if (!is_index) return shard_of(key.token, shards);
+    // An entry is where the row is that it points to.
+    return row == nullptr ? SSTableSplit::kNobody : shard_of(murmur3_token(row->clustering.values[0]), shards);
+  };
+  split.pause = [this, run] { return pause_compaction(run); };
+  split.host_id = options_.host_id;
+  split.row_index_granularity = options_.column_index_bytes;
+  Result<SSTableSplitResult> parts = co_await split_sstable(&runtime_, &split, &run->progress);
+  if (!parts.ok()) co_return std::move(parts.error());
+
+  size_t written = 0;
+  for (size_t shard = 0; shard < parts->size(); ++shard) {
+    const std::optional<SSTableInfo>& part = (*parts)[shard];
+    if (!part) (*ids)[shard].clear();
+    written += part ? 1 : 0;
+    run->record.bytes_out += part ? part->data_bytes : 0;
+  }
+  run->record.merged_partitions = {{1, static_cast<int64_t>(run->progress.partitions_read)}};
+  Status handed_over = co_await hand_over(run, std::move(shared), std::move(*ids));
+  if (!handed_over.ok()) co_return handed_over;
+  bytes_compacted_ += input->info().uncompressed_bytes;
+  compressed_bytes_compacted_ += run->record.bytes_in;
+  LOG_INFO("Split {} of {} into {} sstables: {} to {} in {} ms", input->info().descriptor.file(components::kData),
+           run->store->table->qualified_name(), written, memory_text(run->record.bytes_in),
+           memory_text(run->record.bytes_out), (runtime_.clock.monotonic_nanos() - run->begun) / 1'000'000);
+  co_return Status();
+}
+
+Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids) {
+  std::function<Status(unsigned, Engine&)> prepare = [shared, ids](unsigned shard, Engine& engine) {
+    return engine.relocations().prepare(shared, ids[shard]);
+  };
+  Status status = co_await on_every_engine(std::move(prepare));
+  if (status.ok()) {
+    std::vector<SSTableDescriptor> obsolete{shared.descriptor};
+    status = co_await run->transaction->commit(std::move(obsolete));
+  }
+  std::function<Status(unsigned, Engine&)> end = [shared, committed = status.ok()](unsigned, Engine& engine) {
+    engine.relocations().end(shared, committed);
+    return Status();
+  };
+  // An engine that has stopped reads nothing any more.
+  Status ignored = co_await on_every_engine(std::move(end));
+  co_return status;
+}
+
+Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
+  const TableStorePtr store = find(shared);
+  if (refusing_ || store == nullptr || find_live(*store, shared.descriptor) == nullptr) {
+    return not_now(fmt::format("{} is not used any more, or not yet", shared.descriptor.file(components::kData)));
+  }
+  return next_id(*store);
+}
+
+Status EngineImpl::prepare(const SharedSSTable& shared, const std::string& output_id) {
+  const TableStorePtr store = find(shared);
+  if (refusing_ || store == nullptr || store->dropped || find_live(*store, shared.descriptor) == nullptr) {
+    return not_now(fmt::format("{} is not used any more", shared.descriptor.file(components::kData)));
+  }
+  Relocation relocation{shared, store, nullptr};
+  if (!output_id.empty()) {
+    const auto part = SSTableDescriptor::of(options_.sstable_version, shared.descriptor.directory, output_id);
+    ASSIGN_OR_RETURN(relocation.part, open_written_sstable(runtime_.disk, part, store->table, &chunk_cache_));
+  }
+  if (!store->relocations->enter()) return not_now("The table is truncated or dropped");
+  relocations_.push_back(std::move(relocation));
+  return {};
+}
+
+void EngineImpl::end(const SharedSSTable& shared, bool committed) {
+  auto found = std::find_if(relocations_.begin(), relocations_.end(),
+                            [&](const Relocation& r) { return r.shared.descriptor == shared.descriptor; });
+  if (found == relocations_.end()) return;
+  const Relocation relocation = std::move(*found);
+  relocations_.erase(found);
+  TableStore& store = *relocation.store;
+  const SSTablePtr input = find_live(store, shared.descriptor);
+  if (committed && input != nullptr) {
+    store.remove_sstables({input});
+    if (relocation.part != nullptr) store.add_sstable(relocation.part, self_, runtime_.clock.wall_millis());
+    ask_for_compaction(relocation.store);
+  } else if (committed && relocation.part != nullptr) {
+    // An index does not wait for this when it goes.
+    store.leftovers.push_back(relocation.part->info().descriptor);
+    Status removed = store.remove_leftovers(runtime_.disk);
+    if (!removed.ok()) LOG_WARN("{}", removed.error().message());
+  }
+  store.relocations->leave();
+}
+
+}  // namespace cassandra_like
