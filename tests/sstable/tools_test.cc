@@ -68,12 +68,15 @@ TEST(CassandrasTools, SeeWhatOurWriterWrote) {
   }
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");
-  TemporaryDirectory directory;
-  // Blocks and chunks of other sizes than Cassandra's.
-  SSTablePtr ours =
-      rewritten(world, fixture, directory.path(), {700, {{"class", "ZstdCompressor"}, {"chunk_length_in_kb", "8"}}});
-  EXPECT_EQ(sstabledump(ours->info().descriptor.file("Data.db"), directory.path()),
-            nlohmann::json::parse(fixture.dump));
+  for (const SSTableVersion* version : {&SSTableVersion::da(), &SSTableVersion::nb(), &SSTableVersion::oa()}) {
+    TemporaryDirectory directory;
+    // Blocks and chunks of other sizes than Cassandra's.
+    const StringPairs compression{{"class", "ZstdCompressor"}, {"chunk_length_in_kb", "8"}};
+    SSTablePtr ours = rewritten(world, fixture, directory.path(), {700, compression, version});
+    EXPECT_EQ(sstabledump(ours->info().descriptor.file("Data.db"), directory.path()),
+              nlohmann::json::parse(fixture.dump))
+        << version->letters;
+  }
 }
 
 }  // namespace
