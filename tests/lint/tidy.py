@@ -31,6 +31,11 @@ def changed_files():
     return {str(ROOT / name) for name in git("diff", "--name-only", *base)}
 
 
+def included(file):
+    """The files of a batch: it names them below the project's folder."""
+    return [str(ROOT / name) for name in re.findall(r'#include "([^"]+)"', pathlib.Path(file).read_text())]
+
+
 def batches():
     """Source file, folder and command of each compilation of src/ and tools/."""
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
@@ -58,8 +63,7 @@ def main():
     wanted = list(batches())
     if "--all" not in sys.argv:
         changed = changed_files()
-        wanted = [batch for batch in wanted
-                  if changed.intersection([batch[0], *re.findall(r'#include "([^"]+)"', pathlib.Path(batch[0]).read_text())])]
+        wanted = [batch for batch in wanted if changed.intersection([batch[0], *included(batch[0])])]
     passed = failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for findings in pool.map(read, wanted):
