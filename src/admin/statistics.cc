@@ -104,7 +104,7 @@ Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vecto
     const auto written = SSTableDescriptor::of(context->node.engine_options.sstable_version, "", "");
     auto hop = run_on<std::vector<TableReport>>(context->here(), context->node.runtime->shard(i).executor,
                                                 [coordinator, written, reports = std::move(reports)]() mutable {
-                                                  return add_shard(coordinator, std::move(reports), std::move(written));
+                                                  return add_shard(coordinator, std::move(reports), written);
                                                 });
     reports = co_await hop;
   }
