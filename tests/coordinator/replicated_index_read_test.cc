@@ -24,7 +24,7 @@ class ReplicatedIndexRead : public testing::Test {
   // From now on `sent` gets each read that this node is sent: whether it names the index, and the columns of its conditions.
   void record_reads(size_t node) {
     for (const Verb verb : {Verb::kReadReq, Verb::kRangeReq}) {
-      cluster.node(node).answers(verb, [this, node, answer = cluster.answering(node)](InboundMessage message) {
+      cluster.node(node).answers(verb, [this, answer = cluster.answering(node)](InboundMessage message) {
         auto find = [this](const Uuid&) { return cluster.table("i"); };
         auto request = decode_read_request(message.payload, message.version, find);
         CHECK(request.ok());

@@ -122,7 +122,8 @@ TEST_F(MembershipTest, RowsOfPeersAreWhole) {
   for (ApplicationState missing : {ApplicationState::kDc, ApplicationState::kRack, ApplicationState::kReleaseVersion,
                                    ApplicationState::kSchema, ApplicationState::kNativeAddressAndPort}) {
     static int n = 10;
-    LocalStates states = normal_states(++n, {n * 100});
+    ++n;
+    LocalStates states = normal_states(n, {n * 100});
     std::erase_if(states, [&](const auto& entry) { return entry.first == missing; });
     meet(n, states);
     EXPECT_EQ(membership.peer_row(node(n)), std::nullopt) << application_state_name(missing);

@@ -461,7 +461,10 @@ TEST_P(RangeReadTest, TablesMayChangeBetween) {
   sink.change = [&] {
     for (unsigned shard = 0; shard < node.shards(); ++shard) {
       node.runtime(shard).executor.post([&, shard] {
-        spawn([](Engine* engine) -> Task<void> { co_await engine->maintenance().flush({}); }(&node.on(shard).engine()));
+        spawn([](Engine* engine) -> Task<void> {
+          Status flushed = co_await engine->maintenance().flush({});
+          EXPECT_TRUE(flushed.ok());
+        }(&node.on(shard).engine()));
       });
     }
   };
