@@ -52,7 +52,7 @@ TEST(Arena, WhatIsTakenFromAnotherInTurnsLiesTogether) {
     auto* here = static_cast<char*>(a.allocate(100, 4));
     b.allocate(100, 4);
     std::memset(here, i, 100);
-    adjacent += here == last + 100 ? 1 : 0;
+    adjacent += last != nullptr && here == last + 100 ? 1 : 0;
     last = here;
   }
   EXPECT_GT(adjacent, 900u);
