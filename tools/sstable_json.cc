@@ -66,7 +66,7 @@ void SSTableJson::key(BytesView key) {
   json_.compact_objects = true;
   json_.compact_arrays = true;
   json_.start_array();
-  const Type& type = *table_->partition_key_type();
+  const Type& type = *table_.partition_key_type();
   if (type.kind() == TypeKind::kComposite) {
     Reader in(key);
     for (size_t i = 0; !in.at_end() && i < type.elements().size(); ++i) {
@@ -251,9 +251,9 @@ void SSTableJson::clustering(const ClusteringPrefix& prefix) {
   json_.compact_objects = true;
   json_.start_array();
   json_.compact_arrays = true;
-  for (size_t i = 0; i < table_->clustering.size(); ++i) {
+  for (size_t i = 0; i < table_.clustering.size(); ++i) {
     if (i < prefix.values.size()) {
-      json_.raw(value_json(*table_->clustering[i]->type, prefix.values[i]));
+      json_.raw(value_json(*table_.clustering[i]->type, prefix.values[i]));
     } else {
       json_.string("*");
     }

@@ -18,8 +18,9 @@ struct DumpOptions {
 
 class SSTableJson {
  public:
-  SSTableJson(std::string* out, TablePtr table, const DumpOptions& options)
-      : json_(out, !options.lines), table_(std::move(table)), options_(options) {}
+  // The table outlives it.
+  SSTableJson(std::string* out, const TableMetadata& table, const DumpOptions& options)
+      : json_(out, !options.lines), table_(table), options_(options) {}
 
   void start_array() { json_.start_array(); }
   void end_array() { json_.end_array(); }
@@ -41,7 +42,7 @@ class SSTableJson {
   void cell(const Cell& cell, const Liveness& liveness);
 
   JacksonWriter json_;
-  TablePtr table_;
+  const TableMetadata& table_;
   DumpOptions options_;
 };
 

@@ -28,7 +28,7 @@ class Dump {
       : context_(context),
         line_(line),
         data_(data),
-        json_(&text_, data.table(), {line.has('t'), line.has('l') && !line.has('e'), context.now_millis / 1000}) {
+        json_(&text_, *data.table(), {line.has('t'), line.has('l') && !line.has('e'), context.now_millis / 1000}) {
     if (const auto it = line.options.find('x'); it != line.options.end())
       excluded_ = {it->second.begin(), it->second.end()};
   }
