@@ -146,8 +146,7 @@ int dump_usage(const ToolContext& context, const std::string& error) {
   return 1;
 }
 
-Status dump(const ToolContext& context, const CommandLine& line, const SSTableDescriptor& descriptor) {
-  ASSIGN_OR_RETURN(const SSTableFile file, SSTableFile::open(context.disk, descriptor));
+Status dump(const ToolContext& context, const CommandLine& line, const SSTableFile& file) {
   ASSIGN_OR_RETURN(const auto data, SSTableData::open(context.disk, file));
   Dump dump(context, line, *data);
   return dump.run();
@@ -178,7 +177,9 @@ int run_sstabledump(const std::vector<std::string>& arguments, const ToolContext
   }
   const auto descriptor = descriptor_of(path);
   if (!descriptor.ok()) return fail(context, "java.lang.IllegalArgumentException", descriptor.error().message());
-  const Status status = dump(context, line, *descriptor);
+  const auto file = SSTableFile::open(context.disk, *descriptor);
+  if (!file.ok()) return fail(context, "java.io.IOException", file.error().message());
+  const Status status = dump(context, line, *file);
   if (status.ok()) return 0;
   if (status.error().code() == ErrorCode::kInvalid) {
     return fail(context, "org.apache.cassandra.serializers.MarshalException", status.error().message());

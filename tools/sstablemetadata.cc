@@ -139,7 +139,7 @@ class Viewer {
   Viewer(const ToolContext& context, const Colors& colors, int32_t gc_grace, const TimeUnit& unit)
       : context_(context), colors_(colors), gc_grace_(gc_grace), unit_(unit) {}
 
-  Status print(const SSTableDescriptor& descriptor);
+  Status print(const SSTableFile& file);
 
  private:
   void field(const std::string& name, const Text& value, const Text& comment = std::nullopt) {
@@ -167,9 +167,8 @@ class Viewer {
   TimeUnit unit_;  // of the timestamp in the header alone, as in Cassandra
 };
 
-Status Viewer::print(const SSTableDescriptor& descriptor) {
-  ASSIGN_OR_RETURN(const SSTableFile file, SSTableFile::open(context_.disk, descriptor));
-  const std::string data = descriptor.file("Data.db");
+Status Viewer::print(const SSTableFile& file) {
+  const std::string data = file.descriptor.file("Data.db");
   field("SSTable", data.substr(0, data.size() - std::string_view("-Data.db").size()));
   field("Partitioner", file.statistics.partitioner);
   field("Bloom Filter FP chance", double_to_text(file.statistics.bloom_filter_fp_chance));
@@ -346,7 +345,9 @@ int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolCon
     }
     const auto descriptor = descriptor_of(path);
     if (!descriptor.ok()) return fail(context, "java.lang.IllegalArgumentException", descriptor.error().message());
-    const Status status = viewer.print(*descriptor);
+    const auto file = SSTableFile::open(context.disk, *descriptor);
+    if (!file.ok()) return fail(context, "java.io.IOException", file.error().message());
+    const Status status = viewer.print(*file);
     if (!status.ok())
       return fail(context, "org.apache.cassandra.io.sstable.CorruptSSTableException", status.error().message());
   }

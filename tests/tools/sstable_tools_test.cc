@@ -6,6 +6,7 @@
 #include <zstd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -104,6 +105,37 @@ TEST_F(SSTableTools, PrintWhatCassandrasPrint) {
     ++compared;
   }
   EXPECT_GT(compared, 300u);
+}
+
+TEST_F(SSTableTools, NameAFileThatTheyCannotRead) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(testing::TempDir()) / "sstable_tools_test";
+  fs::remove_all(directory);
+  fs::create_directories(directory);
+  const std::string unknown = directory / "mc-1-big-Data.db";
+  std::ofstream(unknown) << "x";
+  for (const auto& file : fs::directory_iterator(kFixtures + "/oa_plain")) {
+    fs::copy_file(file, directory / file.path().filename());
+  }
+  std::string damaged;
+  for (const auto& file : fs::directory_iterator(directory)) {
+    if (file.path().filename().string().starts_with("oa") && file.path().string().ends_with("-Data.db"))
+      damaged = file.path();
+  }
+  std::fstream data(damaged, std::ios::in | std::ios::out | std::ios::binary);
+  data.seekp(5000).put('\x7F').put('\x7F').put('\x7F');
+  data.close();
+
+  for (const char* tool : {"sstabledump", "sstablemetadata"}) {
+    const Answer answer = run({tool, unknown});
+    EXPECT_EQ(answer.exit, 1);
+    EXPECT_NE(answer.err.find("mc-1-big"), answer.err.npos) << answer.err;
+  }
+  const Answer answer = run({"sstabledump", damaged});
+  EXPECT_EQ(answer.exit, 1);
+  EXPECT_NE(answer.err.find(damaged), answer.err.npos) << answer.err;
+  EXPECT_EQ(run({"sstablemetadata", damaged}).exit, 0);
+  fs::remove_all(directory);
 }
 
 TEST_F(SSTableTools, RefuseAScanByName) {
