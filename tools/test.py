@@ -207,7 +207,7 @@ def only(totals, names):
     targets = [folders[name] for name in names if name in folders] + ["simulate"] * ("simulate" in names)
     if targets and not build("dev", *targets):
         return False
-    if suites.keys() & set(names) and not build("release", "cassandra-like", "nodetool"):
+    if suites.keys() & set(names) and not build("release", "cassandra-like", "nodetool", "sstabledump", "sstablemetadata"):
         return False
     if "lint" in names:
         lint(totals)

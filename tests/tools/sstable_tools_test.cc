@@ -1,0 +1,148 @@
+// Our sstabledump and sstablemetadata on the SSTables of tests/sstable/data, against what Cassandra 5.0.9's print about them:
+// data/sstable_tools.json.zst, which oracle/record_sstable_tools writes.
+#include "sstable_tools.h"
+
+#include <gtest/gtest.h>
+#include <zstd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/linux/linux_runtime.h"
+
+namespace cassandra_like::sstable_tools {
+namespace {
+
+constexpr int64_t kNowMillis = 1900000000000;  // the oracle's clock
+const std::string kFixtures = SOURCE_DIR "/tests/sstable/data";
+
+struct Answer {
+  int exit = 0;
+  std::string out, err;
+};
+
+nlohmann::json recorded_answers() {
+  std::ifstream file(SOURCE_DIR "/tests/tools/data/sstable_tools.json.zst", std::ios::binary);
+  std::stringstream compressed;
+  compressed << file.rdbuf();
+  const std::string bytes = compressed.str();
+  std::string text;
+  std::string buffer(size_t{1} << 20, '\0');
+  ZSTD_DCtx* context = ZSTD_createDCtx();
+  ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, 27);
+  ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+  while (in.pos < in.size) {
+    ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
+    if (ZSTD_isError(ZSTD_decompressStream(context, &out, &in)) != 0) break;
+    text.append(buffer.data(), out.pos);
+    // The rest, once all input is taken.
+    while (in.pos == in.size && out.pos == out.size) {
+      out.pos = 0;
+      ZSTD_decompressStream(context, &out, &in);
+      text.append(buffer.data(), out.pos);
+    }
+  }
+  ZSTD_freeDCtx(context);
+  return nlohmann::json::parse(text);
+}
+
+std::string without_directory(std::string text) {
+  for (size_t at; (at = text.find(kFixtures)) != text.npos;) text.replace(at, kFixtures.size(), "@");
+  return text;
+}
+
+class SSTableTools : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("TZ", "UTC", 1);
+    tzset();
+  }
+
+  Answer run(std::vector<std::string> command) {
+    std::ostringstream out, err;
+    const ToolContext context{runtime_->shard(0).disk, kNowMillis, kFixtures, out, err};
+    const std::string tool = command[0];
+    command.erase(command.begin());
+    Answer answer;
+    answer.exit = tool == "sstabledump" ? run_sstabledump(command, context) : run_sstablemetadata(command, context);
+    answer.out = without_directory(out.str());
+    answer.err = without_directory(err.str());
+    return answer;
+  }
+
+  std::unique_ptr<LinuxRuntime> runtime_ = LinuxRuntime::create(1);
+};
+
+// The first line that differs, with its number.
+std::string difference(const std::string& ours, const std::string& theirs) {
+  std::istringstream a(ours), b(theirs);
+  std::string x, y;
+  for (int line = 1;; ++line) {
+    const bool has_x = static_cast<bool>(std::getline(a, x)), has_y = static_cast<bool>(std::getline(b, y));
+    if (!has_x && !has_y) return "the last line's end";
+    if (has_x != has_y || x != y) {
+      return "line " + std::to_string(line) + "\n  ours:      " + x.substr(0, 500) +
+             "\n  Cassandra: " + y.substr(0, 500);
+    }
+  }
+}
+
+TEST_F(SSTableTools, PrintWhatCassandrasPrint) {
+  size_t compared = 0;
+  for (const auto& recorded : recorded_answers()) {
+    const auto command = recorded["command"].get<std::vector<std::string>>();
+    std::string line;
+    for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
+    const bool is_scan = command[0] == "sstablemetadata" && command[1 % command.size()] == "-s";
+    if (is_scan) continue;
+    const Answer answer = run(command);
+    EXPECT_EQ(answer.exit, recorded["exit"]) << line << "\n" << answer.err;
+    EXPECT_TRUE(answer.out == recorded["out"]) << line << ": " << difference(answer.out, recorded["out"]);
+    EXPECT_EQ(answer.err, recorded["err"]) << line;
+    ++compared;
+  }
+  EXPECT_GT(compared, 300u);
+}
+
+TEST_F(SSTableTools, NameAFileThatTheyCannotRead) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::path(testing::TempDir()) / "sstable_tools_test";
+  fs::remove_all(directory);
+  fs::create_directories(directory);
+  const std::string unknown = directory / "mc-1-big-Data.db";
+  std::ofstream(unknown) << "x";
+  for (const auto& file : fs::directory_iterator(kFixtures + "/oa_plain")) {
+    fs::copy_file(file, directory / file.path().filename());
+  }
+  std::string damaged;
+  for (const auto& file : fs::directory_iterator(directory)) {
+    if (file.path().filename().string().starts_with("oa") && file.path().string().ends_with("-Data.db"))
+      damaged = file.path();
+  }
+  std::fstream data(damaged, std::ios::in | std::ios::out | std::ios::binary);
+  data.seekp(5000).put('\x7F').put('\x7F').put('\x7F');
+  data.close();
+
+  for (const char* tool : {"sstabledump", "sstablemetadata"}) {
+    const Answer answer = run({tool, unknown});
+    EXPECT_EQ(answer.exit, 1);
+    EXPECT_NE(answer.err.find("mc-1-big"), answer.err.npos) << answer.err;
+  }
+  const Answer answer = run({"sstabledump", damaged});
+  EXPECT_EQ(answer.exit, 1);
+  EXPECT_NE(answer.err.find(damaged), answer.err.npos) << answer.err;
+  EXPECT_EQ(run({"sstablemetadata", damaged}).exit, 0);
+  fs::remove_all(directory);
+}
+
+TEST_F(SSTableTools, RefuseAScanByName) {
+  const Answer answer = run({"sstablemetadata", "-s", "simple/da-3h5p_07l7_1nf6m2w65tcvh3vp00-bti-Data.db"});
+  EXPECT_EQ(answer.exit, 1);
+  EXPECT_EQ(answer.err, "sstablemetadata: -s,--scan is not supported yet\n");
+}
+
+}  // namespace
+}  // namespace cassandra_like::sstable_tools

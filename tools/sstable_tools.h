@@ -1,0 +1,28 @@
+// Cassandra's offline tools: programs that look at SSTables without a node (org.apache.cassandra.tools). They take the
+// options of Cassandra 5.0.9, print its text and exit with its codes. A stack trace there is one line here.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "runtime/disk.h"
+
+namespace cassandra_like::sstable_tools {
+
+struct ToolContext {
+  Disk& disk;
+  int64_t now_millis;     // since 1970; what has expired, and what may be dropped
+  std::string directory;  // that relative names are in
+  std::ostream& out;
+  std::ostream& err;
+};
+
+// Each returns the exit code; arguments are without the program's name.
+int run_sstabledump(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolContext& context);
+
+// Prints an exception as the JVM does one that nobody catches, without where it was thrown. Returns the exit code.
+int fail(const ToolContext& context, const std::string& exception, const std::string& message);
+
+}  // namespace cassandra_like::sstable_tools
