@@ -208,11 +208,16 @@ void Gossiper::on_ack2(const InetAddressAndPort& from, GossipDigestAck2 ack2, in
   last_message_millis_ = created_millis;
 }
 
-void Gossiper::on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, GossipTime now) {
+void Gossiper::on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, int64_t created_millis,
+                           GossipTime now) {
   now_ = now;
   StatePtr known = find(from);
   if (!is_enabled_ || !known || !hears(from)) return;
-  if (!shutdown.state) {
+  // Version 12 does not say which life has ended. A node that has started again is told by its clock: a generation is the second
+  // of its start. A shutdown that is taken for it would never end.
+  if (!shutdown.state && created_millis / kMillisPerSecond < known->heart_beat.generation) {
+    LOG_DEBUG("Ignoring shutdown message from {} because it is from before its start", from.to_string());
+  } else if (!shutdown.state) {
     mark_as_shutdown(from);
   } else if (known->heart_beat.generation <= shutdown.state->heart_beat.generation) {
     mark_as_shutdown(from, std::move(*shutdown.state));

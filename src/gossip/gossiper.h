@@ -118,7 +118,7 @@ class Gossiper {
   void on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn, int64_t created_millis, GossipTime now);
   void on_ack(const InetAddressAndPort& from, GossipDigestAck ack, int64_t created_millis, GossipTime now);
   void on_ack2(const InetAddressAndPort& from, GossipDigestAck2 ack2, int64_t created_millis, GossipTime now);
-  void on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, GossipTime now);
+  void on_shutdown(const InetAddressAndPort& from, GossipShutdown shutdown, int64_t created_millis, GossipTime now);
   void on_echo_answered(const InetAddressAndPort& from, GossipTime now);
   void on_echo_failed(const InetAddressAndPort& from);
   GossipOutput take_output() { return std::exchange(output_, {}); }

@@ -190,7 +190,7 @@ void MembershipServiceImpl::receive(GossipMessage message) {
     gossiper_.on_ack2(from, std::move(*ack2), created, time());
   }
   if (auto* shutdown = std::get_if<GossipShutdown>(&message.body)) {
-    gossiper_.on_shutdown(from, std::move(*shutdown), time());
+    gossiper_.on_shutdown(from, std::move(*shutdown), created, time());
   }
   flush();
   if (shadow_answer_ != nullptr && !gossiper_.is_in_shadow_round()) std::exchange(shadow_answer_, nullptr)->set(true);

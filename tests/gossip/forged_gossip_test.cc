@@ -114,7 +114,7 @@ void hear_lies(uint64_t seed) {
         gossiper.on_ack(from, {liar.digests(), liar.states()}, now.millis, now);
         break;
       case 2:
-        gossiper.on_shutdown(from, {liar.below(2) == 0 ? std::nullopt : std::optional(liar.state())}, now);
+        gossiper.on_shutdown(from, {liar.below(2) == 0 ? std::nullopt : std::optional(liar.state())}, now.millis, now);
         break;
       case 3:
         gossiper.on_echo_failed(from);

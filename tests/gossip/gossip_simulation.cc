@@ -238,7 +238,7 @@ void GossipSimulation::receive(int to, const Packet& packet) {
       gossiper.on_ack2(from, *decode_ack2(packet.payload), packet.created_ms, now);
       break;
     case Kind::kShutdown:
-      gossiper.on_shutdown(from, *decode_shutdown(packet.payload, config_.messaging_version), now);
+      gossiper.on_shutdown(from, *decode_shutdown(packet.payload, config_.messaging_version), packet.created_ms, now);
       break;
     case Kind::kEcho:
       ++cost_.messages;

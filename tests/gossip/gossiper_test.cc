@@ -283,7 +283,9 @@ TEST(Gossiper, AShutdownOfVersion12IsToldInTheNameOfTheNode) {
   Rig rig;
   rig.start();
   rig.meet(3, at(1));
-  rig.gossiper.on_shutdown(node(3), {}, at(2));
+  rig.gossiper.on_shutdown(node(3), {}, at(-5).millis, at(2));
+  EXPECT_TRUE(rig.gossiper.is_alive(node(3)));  // it is of an earlier life
+  rig.gossiper.on_shutdown(node(3), {}, at(2).millis, at(2));
   EXPECT_THAT(rig.told(), ElementsAre("dead 3", "change 3 STATUS_WITH_PORT=shutdown,true"));
   EXPECT_EQ(rig.known(3).status(), "shutdown");
   EXPECT_FALSE(rig.known(3).is_rpc_ready());
@@ -296,11 +298,11 @@ TEST(Gossiper, AShutdownOfVersion13BringsTheWholeState) {
   rig.meet(3, at(1));
   const LocalStates stopped = {{ApplicationState::kRpcReady, "false"},
                                {ApplicationState::kStatusWithPort, "shutdown,true"}};
-  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(-5), 80, stopped)}, at(2));
+  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(-5), 80, stopped)}, at(2).millis, at(2));
   EXPECT_TRUE(rig.gossiper.is_alive(node(3)));  // it is of an earlier life
-  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(0), 80, {})}, at(2));
+  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(0), 80, {})}, at(2).millis, at(2));
   EXPECT_TRUE(rig.gossiper.is_alive(node(3)));  // it does not say that it stops
-  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(0), 80, stopped)}, at(2));
+  rig.gossiper.on_shutdown(node(3), {state_of(generation_at(0), 80, stopped)}, at(2).millis, at(2));
   EXPECT_THAT(rig.told(), ElementsAre("dead 3", "change 3 STATUS_WITH_PORT=shutdown,true"));
   EXPECT_EQ(rig.known(3).states.size(), 2u);
 }
@@ -308,7 +310,7 @@ TEST(Gossiper, AShutdownOfVersion13BringsTheWholeState) {
 TEST(Gossiper, AShutdownOfANodeThatIsNotKnownIsIgnored) {
   Rig rig;
   rig.start();
-  rig.gossiper.on_shutdown(node(3), {}, at(2));
+  rig.gossiper.on_shutdown(node(3), {}, at(2).millis, at(2));
   EXPECT_THAT(rig.told(), IsEmpty());
 }
 

@@ -61,7 +61,7 @@ struct MembershipTest : ::testing::Test {
     gossiper.on_echo_answered(node(n), at(1));
   }
   void meet(int n) { meet(n, normal_states(n, {n * 100})); }
-  void die(int n) { gossiper.on_shutdown(node(n), {}, at(2)); }
+  void die(int n) { gossiper.on_shutdown(node(n), {}, at(2).millis, at(2)); }
 
   std::vector<std::string> events() {
     std::vector<std::string> out;
@@ -142,7 +142,7 @@ TEST_F(MembershipTest, AChangeOfLivenessAloneSharesTheRing) {
   const auto ring_before = membership.topology()->ring();
   events();
   gossiper.on_shutdown(node(3), {state_of(generation_at(0), 5, {{ApplicationState::kStatusWithPort, "shutdown,true"}})},
-                       at(2));
+                       at(2).millis, at(2));
   EXPECT_THAT(ring(), ElementsAre("1 normal 100 alive", "3 normal 300 dead"));
   events();
   EXPECT_TRUE(changes.liveness);
