@@ -44,7 +44,7 @@ class PlayedMembership : public MembershipService {
     gossiper_.on_ack2(node(2), {{{node(2), member(2)}, {node(3), member(3)}}}, kNow.millis, kNow);
     gossiper_.on_echo_answered(node(2), kNow);
     gossiper_.on_echo_answered(node(3), kNow);
-    gossiper_.on_shutdown(node(3), {}, kNow.millis, kNow);
+    gossiper_.on_shutdown(node(3), {}, (kGeneration + int64_t{4}) * 1000, kNow);
     gossiper_.detector().report(node(2), kNow.nanos);
     gossiper_.detector().interpret(node(2), kNow.nanos + 2'000'000'000);
   }
