@@ -88,7 +88,7 @@ def test_an_unusable_directory_and_a_port_in_use(node, tmp_path):
 
 COMMANDS = """status info version ring describecluster gossipinfo statusgossip netstats flush compactionstats compactionhistory
 statusautocompaction tablestats proxyhistograms tpstats clientstats listsnapshots getlogginglevels statusbinary help""".split()
-# Of all keyspaces it rewrites every SSTable, and takes as long as the disk's syncs.
+# A compaction of all keyspaces rewrites every SSTable, and takes as long as the disk syncs.
 COMMANDS.append("compact system_auth")
 
 
