@@ -1,4 +1,4 @@
-// Runs the same work on several shards of a node, or on all, and brings the results back in their order.
+// Work that is done at the same time: the same on several shards of a node, or several tasks on one.
 #pragma once
 
 #include <functional>
@@ -62,6 +62,29 @@ inline Status first_error(std::vector<Status> statuses) {
     if (!status.ok()) return std::move(status);
   }
   return {};
+}
+
+namespace gather_internal {
+struct Together {
+  std::vector<Status> results;
+  size_t missing = 0;
+  Promise<bool> done;
+};
+inline Task<void> run_one(Task<Status> task, Together* state, size_t place) {
+  Status status = co_await task;
+  state->results[place] = std::move(status);
+  if (--state->missing == 0) state->done.set(true);
+}
+}  // namespace gather_internal
+
+// Starts every task on the caller's shard before it waits for one. Ends when all have ended, with the first error of them.
+inline Task<Status> run_together(std::vector<Task<Status>> tasks) {
+  gather_internal::Together state;
+  state.results.resize(tasks.size());
+  state.missing = tasks.size();
+  for (size_t i = 0; i < tasks.size(); ++i) spawn(gather_internal::run_one(std::move(tasks[i]), &state, i));
+  if (!tasks.empty()) co_await state.done;
+  co_return first_error(std::move(state.results));
 }
 
 }  // namespace cassandra_like

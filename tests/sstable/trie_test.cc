@@ -26,7 +26,7 @@ class Tries : public testing::Test {
     for (const auto& [key, payload] : entries) trie.add(key, static_cast<uint8_t>(payload.size()), payload);
     EXPECT_EQ(trie.count(), entries.size());
     uint64_t root = trie.complete();
-    EXPECT_TRUE(world_.run(file->finish()).ok());
+    EXPECT_TRUE(world_.run(file->sync()).ok());
     return {must(read_file(world_.disk(), path)), root};
   }
 

@@ -19,7 +19,7 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr size_t kSyncThreads = 2;
+constexpr size_t kSyncThreads = 8;
 constexpr size_t kComputingThreads = 2;
 constexpr int kNicenessOfComputations = 10;
 

@@ -1,4 +1,4 @@
-// The real world: one thread a shard that waits in epoll, sockets, files, two threads that wait for syncs, two for what
+// The real world: one thread a shard that waits in epoll, sockets, files, up to eight threads that wait for syncs, two for what
 // takes long, and one that serves HTTP with Boost.Asio.
 #pragma once
 

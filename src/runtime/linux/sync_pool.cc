@@ -42,6 +42,7 @@ void SyncPool::run_idle(absl::AnyInvocable<void()> work) {
 }
 
 void SyncPool::start_thread() {
+  if (waiting_ >= jobs_.size() + idle_jobs_.size()) return;
   if (threads_.size() < most_threads_) threads_.emplace_back([this] { thread_body(); });
 }
 
@@ -50,7 +51,9 @@ void SyncPool::thread_body() {
   if (niceness_ != 0) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), niceness_);
   std::unique_lock lock(mutex_);
   for (;;) {
+    ++waiting_;
     ready_.wait(lock, [this] { return stopping_ || !jobs_.empty() || !idle_jobs_.empty(); });
+    --waiting_;
     if (stopping_) return;
     if (jobs_.empty() || idle_jobs_.size() > kMostIdleJobs) {
       absl::AnyInvocable<void()> work = std::move(idle_jobs_.front());

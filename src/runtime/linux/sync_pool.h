@@ -4,7 +4,7 @@
 // the kernel frees one by one when the last reference to a removed file goes (some milliseconds for a commit log segment).
 // The other computes what takes long (Blocking). Its threads have a lower priority than the shards.
 //
-// Threads start with the first job and end in stop(), which lets the running jobs end and drops the others.
+// A thread starts when a job finds none that waits, and ends in stop(). stop() lets the running jobs end and drops the others.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,7 @@ class SyncPool {
   };
 
   void submit(Job job);
-  // With the mutex held.
+  // With the mutex held, after a job was added.
   void start_thread();
   void thread_body();
 
@@ -50,6 +50,7 @@ class SyncPool {
   std::deque<Job> jobs_;
   std::deque<absl::AnyInvocable<void()>> idle_jobs_;
   std::vector<std::thread> threads_;
+  size_t waiting_ = 0;  // threads without a job
   bool stopping_ = false;
 };
 

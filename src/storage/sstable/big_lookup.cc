@@ -88,19 +88,19 @@ Status BigLookup::open(const ComponentSet& components, const TableMetadata& tabl
   if (index_.empty()) return corrupt(0);
   const std::string fault = read_summary(components);
   if (fault.empty()) return {};
-  LOG_WARN("{}: {}; it is built anew in memory from {}", components.path(components::kSummary), fault,
-           components::kPrimaryIndex);
+  LOG_WARN("{}; it is built anew in memory from {}", fault, components::kPrimaryIndex);
   return build_summary(table);
 }
 
 std::string BigLookup::read_summary(const ComponentSet& components) {
-  if (!components.has(components::kSummary)) return "the index summary is missing";
+  const std::string path = components.path(components::kSummary);
+  if (!components.has(components::kSummary)) return path + ": the index summary is missing";
   auto content = components.read(components::kSummary);
   if (!content.ok()) return content.error().message();
   summary_ = IndexSummary::parse(std::move(*content));
-  if (!summary_) return "a malformed index summary";
-  if (!summary_->is_full()) return "a summary that Cassandra has thinned out";
-  return count_keys() ? "" : "the index summary does not match the index";
+  if (!summary_) return path + ": a malformed index summary";
+  if (!summary_->is_full()) return path + ": a summary that Cassandra has thinned out";
+  return count_keys() ? "" : path + ": the index summary does not match the index";
 }
 
 bool BigLookup::count_keys() {

@@ -55,10 +55,4 @@ Status DataWriter::write_plain(BytesView chunk) {
   return file_->append(chunk);
 }
 
-Task<Status> DataWriter::finish() {
-  CO_TRY(write_chunks(true));
-  Status synced = co_await file_->sync();
-  co_return synced;
-}
-
 }  // namespace cassandra_like

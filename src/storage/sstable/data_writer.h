@@ -22,8 +22,9 @@ class DataWriter {
   // Bytes in the file, or about to be.
   uint64_t file_bytes() const { return file_->size() + buffer_.size(); }
 
-  // Writes what is left and syncs.
-  Task<Status> finish();
+  // Writes the rest of the buffer.
+  Status finish() { return write_chunks(true); }
+  Task<Status> sync() { return file_->sync(); }
 
   bool compressed() const { return compressor_ != nullptr; }
   // After finish(): the contents of CompressionInfo.db or of CRC.db.

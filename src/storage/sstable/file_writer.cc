@@ -18,11 +18,10 @@ void FileWriter::flush() {
   buffer_.clear();
 }
 
-Task<Status> FileWriter::finish() {
+Task<Status> FileWriter::sync() {
   flush();
-  if (!status_.ok()) co_return status_;
-  Status synced = co_await file_->sync();
-  co_return synced;
+  if (!status_.ok()) return status_;
+  return file_->sync();
 }
 
 }  // namespace cassandra_like

@@ -1,6 +1,6 @@
 // A file that is written from its start to its end through a buffer.
 //
-// Errors are kept: after one, everything written is dropped, and status() and finish() report it. So a codec writes
+// Errors are kept: after one, everything written is dropped, and status() and sync() report it. So a codec writes
 // without asking and its caller asks once.
 #pragma once
 
@@ -26,8 +26,8 @@ class FileWriter {
   // The checksum of all that was flushed.
   uint32_t checksum() const { return crc_; }
   void flush();
-  // Flushes and syncs.
-  Task<Status> finish();
+  // Flushes now; completes when the file is on the disk.
+  Task<Status> sync();
 
  private:
   static constexpr size_t kBufferBytes = 64 * 1024;

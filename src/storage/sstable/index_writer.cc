@@ -40,12 +40,15 @@ class TrieIndexWriter final : public IndexWriter {
 
   Status status() const override { return rows_->status().ok() ? partitions_->status() : rows_->status(); }
 
-  Task<Status> finish() override {
+  Status finish() override {
     partition_index_.finish();
-    Status status = co_await rows_->finish();
-    CO_TRY(std::move(status));
-    status = co_await partitions_->finish();
-    co_return status;
+    rows_->flush();
+    partitions_->flush();
+    return status();
+  }
+  void add_syncs(std::vector<Task<Status>>* syncs) override {
+    syncs->push_back(rows_->sync());
+    syncs->push_back(partitions_->sync());
   }
 
   uint64_t bytes() const override { return rows_->position() + partitions_->position(); }
@@ -96,7 +99,11 @@ class BigIndexWriter final : public IndexWriter {
   }
 
   Status status() const override { return index_->status(); }
-  Task<Status> finish() override { return index_->finish(); }
+  Status finish() override {
+    index_->flush();
+    return status();
+  }
+  void add_syncs(std::vector<Task<Status>>* syncs) override { syncs->push_back(index_->sync()); }
   uint64_t bytes() const override { return index_->position(); }
   void add_checksums(ComponentChecksums* checksums) const override {
     checksums->emplace(components::kPrimaryIndex, index_->checksum());

@@ -57,8 +57,10 @@ class IndexWriter {
   virtual uint32_t blocks() const = 0;  // of the partition
   virtual void end_partition(const WrittenPartition& partition) = 0;
   virtual Status status() const = 0;
-  // Writes what is left and syncs.
-  virtual Task<Status> finish() = 0;
+  // Writes the rest of the buffers.
+  virtual Status finish() = 0;
+  // Syncs of the files; after finish().
+  virtual void add_syncs(std::vector<Task<Status>>* syncs) = 0;
   // After finish().
   virtual uint64_t bytes() const = 0;
   virtual void add_checksums(ComponentChecksums* checksums) const = 0;

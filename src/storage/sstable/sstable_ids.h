@@ -3,8 +3,10 @@
 // Ids are time-based uuids or, with `uuid_sstable_identifiers_enabled: false`, numbers (UUIDBasedSSTableId,
 // SequenceBasedSSTableId). A number is above all that the table's directories and their backups/ had at the start; those of one
 // shard are congruent to it modulo the number of shards, so shards need not ask each other. Who wrote an SSTable with a number
-// is in its Checksums.crc32 (checksums.h). Our uuids have as node: 0xC3 'L' 'K' (the multicast bit is set, as it is in every node that is no
-// network card's), shard count, shard, and a byte that is 0. A file with another id came from Cassandra.
+// is in its Checksums.crc32 (checksums.h).
+//
+// Our uuids have as node: 0xC3 'L' 'K', shard count, shard, and a byte that is 0. The multicast bit is set, as in every node
+// that is no network card's. A file with another id came from Cassandra.
 //
 // A file of a node with another number of shards may still have the keys of one shard only: where four shards were, each of
 // two has the keys of two of them, and a single shard has all keys. All other files are shared: every shard opens them and sees

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "runtime/gather.h"
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/data_writer.h"
@@ -57,7 +58,7 @@ class SSTableFileWriter : public SSTableWriter {
   void end_block();
   Statistics gather_statistics();
   Bytes checksums_of(const SmallComponents& small) const;
-  Task<Status> write_file(std::string_view component, Bytes content);
+  Result<std::unique_ptr<WriteFile>> write_file(std::string_view component, BytesView content);
   SSTableInfo info(const Statistics& statistics) const;
 
   Disk& disk_;
@@ -235,22 +236,17 @@ Bytes SSTableFileWriter::checksums_of(const SmallComponents& small) const {
   return serialize_checksums(checksums);
 }
 
-Task<Status> SSTableFileWriter::write_file(std::string_view component, Bytes content) {
+Result<std::unique_ptr<WriteFile>> SSTableFileWriter::write_file(std::string_view component, BytesView content) {
   small_bytes_ += content.size();
-  auto file = disk_.create(descriptor_.file(component));
-  if (!file.ok()) co_return std::move(file.error());
-  std::unique_ptr<WriteFile> out = std::move(*file);
-  CO_TRY(out->append(content));
-  Status synced = co_await out->sync();
-  co_return synced;
+  ASSIGN_OR_RETURN(auto file, disk_.create(descriptor_.file(component)));
+  TRY(file->append(content));
+  return file;
 }
 
 Task<Result<SSTableInfo>> SSTableFileWriter::finish() {
   CHECK(!in_partition_ && statistics_.partitions() > 0);
-  Status status = co_await data_->finish();
-  CO_TRY(std::move(status));
-  status = co_await index_->finish();
-  CO_TRY(std::move(status));
+  CO_TRY(data_->finish());
+  CO_TRY(index_->finish());
 
   Statistics statistics = gather_statistics();
   SmallComponents small;
@@ -260,14 +256,21 @@ Task<Result<SSTableInfo>> SSTableFileWriter::finish() {
   small.emplace_back(components::kDigest, fmt::format("{}", data_->digest()));
   if (!filter_.always_present()) small.emplace_back(components::kFilter, filter_.serialize());
   small.emplace_back(components::kChecksums, checksums_of(small));
-  for (auto& [component, content] : small) {
-    status = co_await write_file(component, std::move(content));
-    CO_TRY(std::move(status));
-  }
-  status = co_await disk_.sync_directory(descriptor_.directory);
-  CO_TRY(std::move(status));
 
-  status = co_await disk_.sync_file(descriptor_.file(components::kUnfinished));
+  // All at once: a disk makes one journal entry of many syncs that wait together.
+  std::vector<std::unique_ptr<WriteFile>> files;
+  std::vector<Task<Status>> syncs;
+  syncs.push_back(data_->sync());
+  index_->add_syncs(&syncs);
+  for (const auto& [component, content] : small) {
+    auto file = write_file(component, content);
+    if (!file.ok()) co_return std::move(file.error());
+    syncs.push_back((*file)->sync());
+    files.push_back(std::move(*file));
+  }
+  syncs.push_back(disk_.sync_file(descriptor_.file(components::kUnfinished)));
+  syncs.push_back(disk_.sync_directory(descriptor_.directory));
+  Status status = co_await run_together(std::move(syncs));
   CO_TRY(std::move(status));
   CO_TRY(disk_.rename(descriptor_.file(components::kUnfinished), descriptor_.file(components::kToc)));
   status = co_await disk_.sync_directory(descriptor_.directory);
