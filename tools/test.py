@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Installs, builds and tests: tools/test [--quick | --drivers | --sanitized | --only NAME... | --changed [BASE]].
+"""Installs, builds and tests: tools/test [--quick | --all | --drivers | --only NAME... | --changed [BASE]].
 
-  (nothing)       lint, clang-tidy, unit tests, simulation and client suites on the release programs
+  (nothing)       lint, unit tests, simulation and the short client suites on the release programs
   --quick         lint and unit tests
+  --all           also clang-tidy, all client suites, and the unit tests and 20 seeds under address and undefined sanitizers
   --drivers       the client suites (tests/drivers/*/run, tests/cluster/*/run), and every one of them: a skipped one has failed
-  --sanitized     everything, and the unit tests and 20 seeds under address and undefined behaviour sanitizers
   --only NAME...  tests by name: a folder of tests/ (cql: build/dev/cql_test), lint, tidy, simulate, or a suite (cluster/cqlsh)
   --changed       what --only would name for the files that differ from BASE: where HEAD left the branch main, or HEAD itself
 
@@ -32,7 +32,13 @@ SIMULATION_SEEDS = 200
 SANITIZED_SEEDS = 20
 SUITE_TIMEOUT_SECONDS = 900
 PROGRAMS_AT_ONCE = 2
-SUITES = sorted([*ROOT.glob("tests/drivers/*/run"), *ROOT.glob("tests/cluster/*/run")])
+SUITES = {"/".join(path.parts[-3:-1]): path
+          for path in sorted([*ROOT.glob("tests/drivers/*/run"), *ROOT.glob("tests/cluster/*/run")])}
+# A minute in all.
+SHORT_SUITES = [f"cluster/{name}" for name in ("bad_day", "cqlsh", "nodes", "operations", "paging", "schema", "seeds")]
+# Two at once. They have addresses of their own and look at no times; all others run alone.
+SUITES_AT_ONCE = ([name for name in SUITES if name.startswith("drivers/")],
+                  ["cluster/ccm", "cluster/crash", "cluster/sstables"])
 
 
 class Totals:
@@ -125,17 +131,25 @@ def simulation(totals, preset, seeds):
         totals.add_output(f"simulate ({seeds} seeds, nodes: {nodes})", code, output, began)
 
 
-def client_suite(totals, path, may_skip):
+def client_suite(totals, name, may_skip):
     began = time.time()
+    path = SUITES[name]
     environment = dict(os.environ, CASSANDRA_LIKE_BUILD=str(ROOT / "build/release"))
     if path.parent.name not in ("differential", "paging"):
         environment.pop("CASSANDRA_HOST", None)  # the other suites would take it for the node to test
     code, output = run([path], env=environment)
-    totals.add_output(suite_name(path), code, output, began, may_skip)
+    totals.add_output(name, code, output, began, may_skip)
 
 
-def suite_name(path):
-    return "/".join(path.parts[-3:-1])
+def client_suites(totals, names, may_skip):
+    def one_after_the_other(some):
+        for name in some:
+            client_suite(totals, name, may_skip)
+
+    together = [[name for name in lane if name in names] for lane in SUITES_AT_ONCE]
+    one_after_the_other([name for name in names if not any(name in lane for lane in together)])
+    with concurrent.futures.ThreadPoolExecutor(len(together)) as pool:
+        list(pool.map(one_after_the_other, together))
 
 
 # --- single tests, and the tests of what has changed
@@ -173,11 +187,11 @@ def names_of_changed(paths):
     names, prefixes = {"lint"}, set()
     for path in paths:
         parts = path.split("/")
-        suite = ROOT / "/".join(parts[:3]) / "run"
+        suite = "/".join(parts[1:3])
         if path.endswith((".md", ".editorconfig")):
             continue
-        if suite in SUITES:
-            names.add(suite_name(suite))
+        if parts[0] == "tests" and suite in SUITES:
+            names.add(suite)
         elif parts[0] == "src" and len(parts) > 2:
             above = {folder.split("/")[0] for folder, lower in rules.items()
                      if parts[1] in {one.split("/")[0] for one in lower}}
@@ -200,14 +214,13 @@ def names_of_changed(paths):
 
 def only(totals, names):
     folders = test_folders()
-    suites = {suite_name(path): path for path in SUITES}
-    unknown = [name for name in names if name not in {*folders, *suites, "lint", "tidy", "simulate"}]
+    unknown = [name for name in names if name not in {*folders, *SUITES, "lint", "tidy", "simulate"}]
     if unknown:
-        sys.exit(f"tools/test: no test has the name {unknown[0]}; there are lint, tidy, simulate, {', '.join([*folders, *suites])}")
+        sys.exit(f"tools/test: no test has the name {unknown[0]}; there are lint, tidy, simulate, {', '.join([*folders, *SUITES])}")
     targets = [folders[name] for name in names if name in folders] + ["simulate"] * ("simulate" in names)
     if targets and not build("dev", *targets):
         return False
-    if suites.keys() & set(names) and not build("release", "cassandra-like", "nodetool", "sstabledump", "sstablemetadata"):
+    if SUITES.keys() & set(names) and not build("release", "cassandra-like", "nodetool", "sstabledump", "sstablemetadata"):
         return False
     if "lint" in names:
         lint(totals)
@@ -216,9 +229,7 @@ def only(totals, names):
     unit_tests(totals, [ROOT / "build/dev" / folders[name] for name in names if name in folders])
     if "simulate" in names:
         simulation(totals, "dev", SANITIZED_SEEDS)
-    for name in names:
-        if name in suites:
-            client_suite(totals, suites[name], may_skip=True)
+    client_suites(totals, [name for name in names if name in SUITES], may_skip=True)
     return True
 
 
@@ -228,15 +239,13 @@ def whole(totals, arguments):
     if not arguments.drivers:
         lint(totals)
         unit_tests(totals, [ROOT / "build/release" / program for program in test_folders().values()])
-        if not arguments.quick:
+        if arguments.all:
             script(totals, "tidy", "tests/lint/tidy.py", "--all")
+        if not arguments.quick:
             simulation(totals, "release", SIMULATION_SEEDS)
     if not arguments.quick:
-        for path in SUITES:
-            client_suite(totals, path, may_skip=not arguments.drivers)
-    if arguments.sanitized:
-        return sanitized(totals)
-    return True
+        client_suites(totals, SUITES if arguments.all or arguments.drivers else SHORT_SUITES, may_skip=not arguments.drivers)
+    return sanitized(totals) if arguments.all else True
 
 
 def sanitized(totals):
@@ -252,8 +261,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--quick", action="store_true", help="lint and the unit tests")
+    choice.add_argument("--all", action="store_true", help="everything, as in CI")
     choice.add_argument("--drivers", action="store_true", help="the client suites")
-    choice.add_argument("--sanitized", action="store_true", help="everything, and once more under sanitizers")
     choice.add_argument("--only", nargs="+", metavar="NAME", help="tests by name")
     choice.add_argument("--changed", nargs="?", const="", metavar="BASE", help="tests of the files that differ from BASE")
     arguments = parser.parse_args()

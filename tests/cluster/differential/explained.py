@@ -319,13 +319,15 @@ def not_counted_behind_an_expired_marker(d):
 
 
 def has_index_entries_without_clusterings(d):
-    """An index on a column of the partition key has entries of partitions that were written only static columns, and is asked with a condition on a clustering column."""
+    """An index on a column of the partition key has entries of partitions that were written only static columns. It is asked with a condition on a clustering column, or where a range was
+    deleted: the clustering without values is then compared, or becomes the bound of a range tombstone, which ByteBufferCloner copies."""
     kinds = columns_of(d)
     indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((.*)\) USING")]
     written = [text for s in d.on_table(d.before) if s.kind == "write" for text in texts_of(s)]
     by_index = any(kinds.get(column) == "partition" and d.asks(rf"\bWHERE\b.*{re.escape(column)} =") for column in indexed)
     by_clustering = any(kind == "clustering" and d.asks(rf"\bWHERE\b.*{re.escape(column)}") for column, kind in kinds.items())
-    return by_index and by_clustering and any(kind == "static" and column in text for column, kind in kinds.items() for text in written)
+    by_range = any(re.search(r"\bDELETE FROM\b.*[<>]", text) for text in written)
+    return by_index and (by_clustering or by_range) and any(kind == "static" and column in text for column, kind in kinds.items() for text in written)
 
 
 def ended_by_deleted_elements(d):
@@ -409,7 +411,7 @@ RULES = [
     Rule("reads of rows of two versions of a table", "", READ_FAILED, holds=has_two_versions),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
-    Rule("conditions on clusterings and an index on the partition key", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
+    Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
     Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
