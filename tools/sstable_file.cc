@@ -85,7 +85,7 @@ Result<SSTableFile> SSTableFile::open(Disk& disk, const SSTableDescriptor& descr
   if (!components.has(components::kCompressionInfo)) return file;
   ASSIGN_OR_RETURN(const Bytes info, components.read(components::kCompressionInfo));
   ASSIGN_OR_RETURN(const auto data, disk.open(components.path(components::kData)));
-  const auto compression = CompressionInfo::parse(info, data->size());
+  const auto compression = CompressionInfo::parse(info, data->size(), *file.version);
   if (!compression) {
     return Error(ErrorCode::kCorruption, components.path(components::kCompressionInfo) + " is malformed");
   }
@@ -103,7 +103,7 @@ Result<std::unique_ptr<SSTableData>> SSTableData::open(Disk& disk, const SSTable
     ASSIGN_OR_RETURN(self->data_, DataFile::open_plain(disk, path, std::move(crcs)));
   } else {
     ASSIGN_OR_RETURN(const Bytes info, components.read(components::kCompressionInfo));
-    ASSIGN_OR_RETURN(self->data_, DataFile::open_compressed(disk, path, info, nullptr));
+    ASSIGN_OR_RETURN(self->data_, DataFile::open_compressed(disk, path, info, *file.version, nullptr));
   }
   ASSIGN_OR_RETURN(self->lookup_, PartitionLookup::open(components, *table, *file.version));
   self->header_ = header_of(file, table);

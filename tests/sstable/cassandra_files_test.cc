@@ -1,5 +1,5 @@
-// SSTables that Cassandra 5.0.9 wrote: our reader sees in them what its sstabledump sees, and our writer writes the same
-// bytes again.
+// SSTables that Cassandra wrote: our reader sees in them what sstabledump of 5.0.9 sees. Our writer writes the same bytes again
+// where it writes that version, and the same rows in a version of today where Cassandra 3 wrote it.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -50,7 +50,9 @@ TEST_P(CassandraFiles, EachPartitionIsFoundByItsKey) {
   EXPECT_EQ(sstable->false_positives(), 0u);
 }
 
-TEST_P(CassandraFiles, WriterWritesTheSameBytes) {
+class FilesOfVersionsThatWeWrite : public CassandraFiles {};
+
+TEST_P(FilesOfVersionsThatWeWrite, WriterWritesTheSameBytes) {
   // Other zlib and zstd libraries compress the same data otherwise, and data without its dropped columns is different.
   std::vector<std::string> different;
   if (GetParam() == "deflate" || GetParam() == "zstd")
@@ -73,8 +75,30 @@ TEST_P(CassandraFiles, WriterWritesTheSameBytes) {
   EXPECT_EQ(seen, nlohmann::json::parse(fixture_.dump));
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, CassandraFiles, testing::ValuesIn(fixture_names()),
-                         [](const auto& info) { return info.param; });
+class FilesOfCassandra3 : public CassandraFiles {};
+
+TEST_P(FilesOfCassandra3, AreWrittenInAVersionOfToday) {
+  for (const SSTableVersion* version : {&SSTableVersion::nb(), &SSTableVersion::da()}) {
+    TemporaryDirectory directory;
+    SSTablePtr ours = rewritten(world_, fixture_, directory.path(), {.version = version});
+    EXPECT_TRUE(ours->verify().ok());
+    EXPECT_EQ(must(dump_json(*ours, fixture_.table)), nlohmann::json::parse(fixture_.dump));
+  }
+}
+
+// Those of Cassandra 3 are named after their version: "me_simple".
+std::vector<std::string> fixtures(bool of_cassandra_3) {
+  std::vector<std::string> names = fixture_names();
+  std::erase_if(names, [&](const std::string& name) {
+    return (name.size() > 2 && name[0] == 'm' && name[2] == '_') != of_cassandra_3;
+  });
+  return names;
+}
+
+constexpr auto kName = [](const auto& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(Fixtures, CassandraFiles, testing::ValuesIn(fixture_names()), kName);
+INSTANTIATE_TEST_SUITE_P(Fixtures, FilesOfVersionsThatWeWrite, testing::ValuesIn(fixtures(false)), kName);
+INSTANTIATE_TEST_SUITE_P(Fixtures, FilesOfCassandra3, testing::ValuesIn(fixtures(true)), kName);
 
 // The figures that sstablemetadata prints of the fixture "wide".
 TEST(SSTableInfo, IsWhatStatisticsAndFilesSay) {

@@ -32,13 +32,13 @@ TEST(Descriptors, NamesAreCassandras) {
 TEST(Descriptors, OtherFormatsAreRefusedByName) {
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "simple");
-  auto opened = SSTable::open(world.disk(), {"/d", "me", "big", "1"}, fixture.table);
+  auto opened = SSTable::open(world.disk(), {"/d", "lb", "big", "1"}, fixture.table);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), ErrorCode::kInvalid);
   EXPECT_EQ(
       opened.error().message(),
-      "/d/me-1-big-Data.db is of format me-big, which is not supported yet: let Cassandra 5.0 rewrite all SSTables "
-      "(nodetool upgradesstables)");
+      "/d/lb-1-big-Data.db is of format lb-big, which is not supported yet: let a Cassandra that reads it rewrite all "
+      "SSTables (nodetool upgradesstables)");
 }
 
 TEST(Directories, UnfinishedSSTablesAreToldFromThoseThatLostSomething) {

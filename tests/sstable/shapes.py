@@ -171,3 +171,23 @@ class Filler:
     def fill(self, case):
         case.fill(self.run, case.name)
         self.drain()
+
+
+def normalized(dump, dropped=()):
+    """Without what depends on the clock or on the file, and without dropped columns."""
+    for partition in dump:
+        partition.pop("table kind", None)
+        partition["partition"].pop("position", None)
+        rows = []
+        for row in partition["rows"]:
+            row.pop("position", None)
+            row.get("liveness_info", {}).pop("expired", None)
+            if "cells" in row:
+                row["cells"] = [c for c in row["cells"] if c["name"] not in dropped]
+                for cell in row["cells"]:
+                    cell.pop("expired", None)
+                    if type(cell.get("value")) == int and abs(cell["value"]) >= 2**63: cell["value"] = str(cell["value"])
+                if not row["cells"] and "liveness_info" not in row and "deletion_info" not in row: continue
+            rows.append(row)
+        partition["rows"] = rows
+    return dump

@@ -79,7 +79,7 @@ BloomFilter::BloomFilter(uint64_t keys, double false_positive_chance) {
   bits_.assign((bits + 63) / 64 * 8, '\0');
 }
 
-std::optional<BloomFilter> BloomFilter::parse(BytesView file) {
+std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
   BloomFilter filter;
   if (file.empty()) return filter;
   Reader in(file);
@@ -88,6 +88,12 @@ std::optional<BloomFilter> BloomFilter::parse(BytesView file) {
   if (hashes <= 0 || hashes > 64 || words == 0 || in.remaining() < words * 8) return std::nullopt;
   filter.hash_count_ = hashes;
   filter.bits_ = Bytes(in.take(words * 8));
+  if (is_old) {
+    for (size_t word = 0; word < filter.bits_.size(); word += 8) {
+      std::reverse(filter.bits_.begin() + static_cast<std::ptrdiff_t>(word),
+                   filter.bits_.begin() + static_cast<std::ptrdiff_t>(word) + 8);
+    }
+  }
   return filter;
 }
 

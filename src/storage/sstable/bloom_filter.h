@@ -1,6 +1,8 @@
 // Which partition keys an SSTable may hold: Filter.db (utils.BloomFilter, utils.BloomFilterSerializer of 5.0).
 //
 //   file := hash count:i32, number of 8-byte words:i32, the words' bytes; bit i is bit i%8 of byte i/8.
+//
+// In SSTables of Cassandra 3 each word is big-endian: bit i is bit i%64 of word i/64.
 #pragma once
 
 #include <array>
@@ -16,8 +18,8 @@ class BloomFilter {
   // For a number of keys and a chance of false positives. A chance of 1: a filter that lets everything through and
   // has no file.
   BloomFilter(uint64_t keys, double false_positive_chance);
-  // nullopt when malformed.
-  static std::optional<BloomFilter> parse(BytesView file);
+  // is_old: of Cassandra 3. nullopt when malformed.
+  static std::optional<BloomFilter> parse(BytesView file, bool is_old);
 
   bool always_present() const { return hash_count_ == 0; }
   // The hash is murmur3_128 of the key.

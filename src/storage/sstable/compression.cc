@@ -227,7 +227,8 @@ Bytes CompressionInfo::serialize() const {
   return out;
 }
 
-std::optional<CompressionInfo> CompressionInfo::parse(BytesView file, uint64_t file_length) {
+std::optional<CompressionInfo> CompressionInfo::parse(BytesView file, uint64_t file_length,
+                                                      const SSTableVersion& version) {
   Reader in(file);
   CompressionInfo info;
   info.params.class_name = in.take(in.u16());
@@ -237,7 +238,7 @@ std::optional<CompressionInfo> CompressionInfo::parse(BytesView file, uint64_t f
     info.params.options[name] = in.take(in.u16());
   }
   info.params.chunk_length = in.u32();
-  info.params.max_compressed_length = in.u32();
+  if (version.has_max_compressed_length) info.params.max_compressed_length = in.u32();
   info.data_length = in.be<uint64_t>();
   uint64_t chunks = in.u32();
   uint64_t length = info.params.chunk_length;

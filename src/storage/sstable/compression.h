@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/schema.h"
+#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
 
@@ -47,7 +48,7 @@ struct CompressionInfo {
 
   Bytes serialize() const;
   // nullopt when malformed; file_length is that of Data.db.
-  static std::optional<CompressionInfo> parse(BytesView file, uint64_t file_length);
+  static std::optional<CompressionInfo> parse(BytesView file, uint64_t file_length, const SSTableVersion& version);
 };
 
 }  // namespace cassandra_like

@@ -40,10 +40,10 @@ Result<std::unique_ptr<DataFile>> DataFile::open_plain(Disk& disk, const std::st
 }
 
 Result<std::unique_ptr<DataFile>> DataFile::open_compressed(Disk& disk, const std::string& path, BytesView info,
-                                                            ChunkCache* cache) {
+                                                            const SSTableVersion& version, ChunkCache* cache) {
   std::unique_ptr<DataFile> data(new DataFile());
   ASSIGN_OR_RETURN(data->file_, disk.open(path));
-  auto parsed = CompressionInfo::parse(info, data->file_->size());
+  auto parsed = CompressionInfo::parse(info, data->file_->size(), version);
   if (!parsed) return Error(ErrorCode::kCorruption, fmt::format("The CompressionInfo.db of {} is malformed", path));
   data->info_ = std::move(*parsed);
   data->size_ = data->info_.data_length;

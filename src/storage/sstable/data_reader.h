@@ -30,7 +30,7 @@ class DataFile {
  public:
   // info: the contents of CompressionInfo.db. cache: or null.
   static Result<std::unique_ptr<DataFile>> open_compressed(Disk& disk, const std::string& path, BytesView info,
-                                                           ChunkCache* cache);
+                                                           const SSTableVersion& version, ChunkCache* cache);
   // crcs: the contents of CRC.db. A plain file is mapped, not cached.
   static Result<std::unique_ptr<DataFile>> open_plain(Disk& disk, const std::string& path, Bytes crcs);
 

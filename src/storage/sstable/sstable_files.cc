@@ -116,8 +116,8 @@ bool is_supported_format(const SSTableDescriptor& descriptor) { return descripto
 
 Error unsupported_format(const SSTableDescriptor& descriptor) {
   return invalid(
-      fmt::format("{} is of format {}-{}, which is not supported yet: let Cassandra 5.0 rewrite all SSTables (nodetool "
-                  "upgradesstables)",
+      fmt::format("{} is of format {}-{}, which is not supported yet: let a Cassandra that reads it rewrite all SSTables "
+                  "(nodetool upgradesstables)",
                   descriptor.file(components::kData), descriptor.version, descriptor.format));
 }
 

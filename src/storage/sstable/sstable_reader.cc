@@ -119,7 +119,7 @@ Status OpenSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkC
   const std::string path = components.path(components::kData);
   if (components.has(components::kCompressionInfo)) {
     ASSIGN_OR_RETURN(Bytes info, components.read(components::kCompressionInfo));
-    ASSIGN_OR_RETURN(data_, DataFile::open_compressed(disk, path, info, cache));
+    ASSIGN_OR_RETURN(data_, DataFile::open_compressed(disk, path, info, *version_, cache));
   } else {
     ASSIGN_OR_RETURN(Bytes crcs, components.read(components::kCrc));
     ASSIGN_OR_RETURN(data_, DataFile::open_plain(disk, path, std::move(crcs)));
@@ -142,7 +142,7 @@ Status OpenSSTable::open_filter(const ComponentSet& components) {
       LOG_WARN("{}: not used, reads of keys that are not in the SSTable take longer", read.error().message());
     }
   }
-  filter_ = BloomFilter::parse(content);
+  filter_ = BloomFilter::parse(content, version_->has_old_bf_format);
   if (!filter_) return corrupt_file(components.path(components::kFilter), 0, "a malformed bloom filter");
   return {};
 }

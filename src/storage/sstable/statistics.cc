@@ -274,6 +274,7 @@ bool Statistics::parse_min_max(Reader& in, const SSTableVersion& version) {
   if (!version.has_improved_min_max) {
     covered_start = read_legacy_bound(in);
     covered_end = read_legacy_bound(in);
+    if (!version.has_accurate_min_max) covered_start = covered_end = Bytes(4, '\0');  // of no values: all clusterings
     return !in.failed();
   }
   clustering_types = read_names(in);
@@ -295,7 +296,7 @@ bool Statistics::parse_stats(Reader& in, const SSTableVersion& version) {
   if (!EstimatedHistogram::skip(in)) return false;
   partition_sizes.assign(start, middle);
   cells_per_partition.assign(middle, in.position());
-  read_position(in);
+  const CommitLogPosition last_position = read_position(in);
   min_timestamp = in.i64();
   max_timestamp = in.i64();
   min_local_deletion_time = read_deletion_time(in, version);
@@ -310,18 +311,22 @@ bool Statistics::parse_stats(Reader& in, const SSTableVersion& version) {
   has_legacy_counter_shards = in.u8() != 0;
   cells = in.be<uint64_t>();
   rows = in.be<uint64_t>();
-  read_position(in);
-  for (uint32_t n = in.u32(); n > 0 && !in.failed(); --n) {
-    CommitLogPosition first = read_position(in);
-    commit_log_intervals.emplace_back(first, read_position(in));
+  const CommitLogPosition first_position = version.has_commit_log_lower_bound ? read_position(in) : CommitLogPosition();
+  if (!version.has_commit_log_intervals) {
+    commit_log_intervals.emplace_back(first_position, last_position);
+  } else {
+    for (uint32_t n = in.u32(); n > 0 && !in.failed(); --n) {
+      CommitLogPosition first = read_position(in);
+      commit_log_intervals.emplace_back(first, read_position(in));
+    }
   }
   auto read_uuid = [&]() -> std::optional<Uuid> {
     if (in.u8() == 0) return std::nullopt;
     BytesView bytes = in.take(16);
     return bytes.size() == 16 ? std::optional(Uuid::from_bytes(bytes)) : std::nullopt;
   };
-  pending_repair = read_uuid();
-  is_transient = in.u8() != 0;
+  if (version.has_pending_repair) pending_repair = read_uuid();
+  if (version.has_is_transient) is_transient = in.u8() != 0;
   if (version.has_originating_host_id) host_id = read_uuid();
   // Where it is not written down, there are surely none only if nothing was deleted.
   has_partition_deletions =
@@ -386,14 +391,17 @@ Bytes Statistics::serialize(const SSTableVersion& version) const {
 Result<Statistics> Statistics::parse(BytesView file, const SSTableVersion& version) {
   auto corrupt = [](const char* what) { return Error(ErrorCode::kCorruption, what); };
   Reader in(file);
+  const size_t checksum_bytes = version.has_metadata_checksum ? 4 : 0;
+  const auto checksum_is = [&](uint32_t crc) { return checksum_bytes == 0 || in.u32() == crc; };
   BytesView count_bytes = in.take(4);
   if (in.failed()) return corrupt("too short");
   uint32_t count = load_be<uint32_t>(count_bytes.data());
   uint32_t crc = crc32(count_bytes);
-  if (in.u32() != crc) return corrupt("the checksum of the number of components does not match");
+  if (!checksum_is(crc)) return corrupt("the checksum of the number of components does not match");
   if (count > 64) return corrupt("too many components");
   BytesView toc_bytes = in.take(8 * size_t{count});
-  if (in.u32() != crc32(toc_bytes, crc) || in.failed()) return corrupt("the checksum of the contents does not match");
+  if (!checksum_is(crc32(toc_bytes, crc))) return corrupt("the checksum of the contents does not match");
+  if (in.failed()) return corrupt("too short");
 
   Statistics statistics;
   bool seen[4] = {};
@@ -402,9 +410,13 @@ Result<Statistics> Statistics::parse(BytesView file, const SSTableVersion& versi
     uint32_t type = toc.u32();
     uint64_t start = toc.u32();
     uint64_t end = i + 1 < count ? load_be<uint32_t>(toc.position() + 4) : file.size();
-    if (end > file.size() || start > end || end - start < 4) return corrupt("a component lies outside of the file");
-    BytesView component = file.substr(start, end - start - 4);
-    if (crc32(component) != load_be<uint32_t>(file.data() + end - 4)) return corrupt("a checksum does not match");
+    if (end > file.size() || start > end || end - start < checksum_bytes) {
+      return corrupt("a component lies outside of the file");
+    }
+    BytesView component = file.substr(start, end - start - checksum_bytes);
+    if (checksum_bytes > 0 && crc32(component) != load_be<uint32_t>(file.data() + end - 4)) {
+      return corrupt("a checksum does not match");
+    }
     Reader body(component);
     bool ok = true;
     if (type == kValidation) {

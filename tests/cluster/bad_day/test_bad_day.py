@@ -59,7 +59,7 @@ def put(client, first, end, size=10):
 
 # --- directories that Cassandra wrote
 
-ME = [f"{table}/me-1-big-{component}"
+LB = [f"{table}/lb-1-big-{component}"
       for table in ("system/local-7ad54392bcdd35a684174e047860b377", "system_schema/tables-afddfb9dbc1e30688056eed6c302ba09",
                     "shop/orders-e81535a0e6b111f181c4eb789883ce23")
       for component in ("CompressionInfo.db", "Data.db", "Digest.crc32", "Filter.db", "Index.db", "Statistics.db", "Summary.db", "TOC.txt")]
@@ -80,13 +80,13 @@ def tree(home):
 
 
 @pytest.mark.parametrize("policy", ["", "ignore", "best_effort", "stop", "stop_paranoid", "die"])
-@pytest.mark.parametrize("names", [ME, ME + DA_NUMBERED], ids=["me", "me and da"])
+@pytest.mark.parametrize("names", [LB, LB + DA_NUMBERED], ids=["lb", "lb and da"])
 def test_sstables_of_another_format_refuse_the_start_and_stay(make_node, policy, names):
     node = make_node(**({"disk_failure_policy": policy} if policy else {}), uuid_sstable_identifiers_enabled="true")
     lay(node, names)
     before = tree(node.home)
     message = refusal(node)
-    assert message.startswith(f"{node.home}/data/") and "me-1-big-Data.db is of format me-big, which is not supported yet" in message
+    assert message.startswith(f"{node.home}/data/") and "lb-1-big-Data.db is of format lb-big, which is not supported yet" in message
     assert "nodetool upgradesstables" in message
     assert tree(node.home) == before
 
