@@ -23,8 +23,10 @@ TEST(SSTableVersions, HaveTheFactsOfCassandras) {
   }
   EXPECT_FALSE(SSTableVersion::find("big", "na")->has_originating_host_id);
   const SSTableVersion& me = *SSTableVersion::find("big", "me");
-  EXPECT_TRUE(me.has_originating_host_id && me.has_accurate_min_max && me.has_commit_log_intervals && me.has_old_bf_format);
-  EXPECT_FALSE(me.has_metadata_checksum || me.has_max_compressed_length || me.has_pending_repair || me.has_is_transient);
+  EXPECT_TRUE(me.has_originating_host_id && me.has_accurate_min_max && me.has_commit_log_intervals &&
+              me.has_old_bf_format);
+  EXPECT_FALSE(me.has_metadata_checksum || me.has_max_compressed_length || me.has_pending_repair ||
+               me.has_is_transient);
   EXPECT_FALSE(SSTableVersion::find("big", "mc")->has_accurate_min_max);
   EXPECT_FALSE(SSTableVersion::find("big", "mb")->has_commit_log_intervals);
   EXPECT_FALSE(SSTableVersion::find("big", "ma")->has_commit_log_lower_bound);

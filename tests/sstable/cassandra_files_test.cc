@@ -86,7 +86,7 @@ TEST_P(FilesOfCassandra3, AreWrittenInAVersionOfToday) {
   }
 }
 
-// Those of Cassandra 3 are named after their version: "me_simple".
+// Fixtures of Cassandra 3 are named after their version: "me_simple".
 std::vector<std::string> fixtures(bool of_cassandra_3) {
   std::vector<std::string> names = fixture_names();
   std::erase_if(names, [&](const std::string& name) {

@@ -115,10 +115,10 @@ SSTableDescriptor SSTableDescriptor::of(const SSTableVersion* version, std::stri
 bool is_supported_format(const SSTableDescriptor& descriptor) { return descriptor.known_version() != nullptr; }
 
 Error unsupported_format(const SSTableDescriptor& descriptor) {
-  return invalid(
-      fmt::format("{} is of format {}-{}, which is not supported yet: let a Cassandra that reads it rewrite all SSTables "
-                  "(nodetool upgradesstables)",
-                  descriptor.file(components::kData), descriptor.version, descriptor.format));
+  return invalid(fmt::format(
+      "{} is of format {}-{}, which is not supported yet: let a Cassandra that reads it rewrite all SSTables "
+      "(nodetool upgradesstables)",
+      descriptor.file(components::kData), descriptor.version, descriptor.format));
 }
 
 bool SSTableOnDisk::has(std::string_view component) const {
