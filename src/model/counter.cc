@@ -15,6 +15,11 @@ constexpr size_t kShardSize = kIdSize + 8 + 8;
 constexpr BytesView kUpdateId("\0\0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", kIdSize);
 constexpr int16_t kGlobalFlag = std::numeric_limits<int16_t>::min();
 
+// As a Java long: a sum that is too large begins again at the least.
+int64_t wrapping_sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 // The whole context when it is too short for what it says, so that nothing is read past its end.
 size_t header_size(BytesView context) {
   if (context.size() < 2) return context.size();
@@ -96,8 +101,8 @@ std::pair<bool, bool> merge_shards(BytesView a, BytesView b, F shard) {
       left_has_all = right_has_all = false;
       char sum[kShardSize];
       std::memcpy(sum, left.id().data(), kIdSize);
-      store_be(sum + kIdSize, left.clock() + right.clock());
-      store_be(sum + kIdSize + 8, left.count() + right.count());
+      store_be(sum + kIdSize, wrapping_sum(left.clock(), right.clock()));
+      store_be(sum + kIdSize + 8, wrapping_sum(left.count(), right.count()));
       shard(ShardKind::kLocal, BytesView(sum, kShardSize));
     } else {
       if (winner == Winner::kLeft) right_has_all = false;
@@ -142,7 +147,7 @@ bool is_counter_update(BytesView context) {
 
 Bytes add_to_counter(BytesView context, const Uuid& id, int64_t delta, int64_t clock) {
   if (context.empty()) return make_counter_context(id, clock, delta);
-  Bytes own = make_counter_context(id, clock, counter_count(context, id) + delta);
+  Bytes own = make_counter_context(id, clock, wrapping_sum(counter_count(context, id), delta));
   Arena arena(256);
   return Bytes(merge_counter_contexts(context, own, arena));
 }

@@ -1,6 +1,8 @@
 // Counter contexts merge as Cassandra 5.0.9's.
 #include "model/counter.h"
 
+#include <limits>
+
 #include "gtest/gtest.h"
 #include "model_testing.h"
 
@@ -57,6 +59,16 @@ TEST(CounterTest, AddsToTheShardOfThisNode) {
   EXPECT_EQ(counter_clock(more, counter_id(2)), 101);
   EXPECT_EQ(counter_clock(more, counter_id(3)), 0);
   EXPECT_EQ(counter_count(more, counter_id(3)), 0);
+}
+
+// As Java's longs do.
+TEST(CounterTest, SumsThatAreTooLargeBeginAgain) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  Arena arena;
+  Bytes most = make_counter_update(kMost), one = make_counter_update(1);
+  EXPECT_EQ(counter_total(merge_counter_contexts(most, one, arena)), kLeast);
+  Bytes mine = add_to_counter(make_counter_context(counter_id(1), 1, kMost), counter_id(1), 1, 2);
+  EXPECT_EQ(counter_total(mine), kLeast);
 }
 
 TEST(CounterTest, KnowsIncrementsOnTheirWay) {
