@@ -15,7 +15,7 @@ constexpr size_t kShardSize = kIdSize + 8 + 8;
 constexpr BytesView kUpdateId("\0\0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0", kIdSize);
 constexpr int16_t kGlobalFlag = std::numeric_limits<int16_t>::min();
 
-// As a Java long: a sum that is too large begins again at the least.
+// The sum of two Java longs: one that is too large begins again at the least.
 int64_t wrapping_sum(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }

@@ -157,7 +157,8 @@ void hear_lies(uint64_t seed) {
 }
 
 TEST(ForgedGossip, LeavesTheNodeWhatItIs) {
-  for (uint64_t seed = 1; seed <= (test::kIsSanitized ? 20 : 500) && !::testing::Test::HasFatalFailure(); ++seed) hear_lies(seed);
+  for (uint64_t seed = 1; seed <= (test::kIsSanitized ? 20 : 500) && !::testing::Test::HasFatalFailure(); ++seed)
+    hear_lies(seed);
 }
 
 }  // namespace

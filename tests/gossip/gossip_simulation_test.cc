@@ -268,7 +268,8 @@ void live_through_faults(uint64_t seed) {
 }
 
 TEST(GossipSimulation, AgreesAfterAnyFaults) {
-  for (uint64_t seed = 1; seed <= (test::kIsSanitized ? 3 : 60) && !::testing::Test::HasFailure(); ++seed) live_through_faults(seed);
+  for (uint64_t seed = 1; seed <= (test::kIsSanitized ? 3 : 60) && !::testing::Test::HasFailure(); ++seed)
+    live_through_faults(seed);
 }
 
 TEST(GossipSimulation, OneSeedIsOneRun) {

@@ -61,7 +61,7 @@ TEST(CounterTest, AddsToTheShardOfThisNode) {
   EXPECT_EQ(counter_count(more, counter_id(3)), 0);
 }
 
-// As Java's longs do.
+// Java's longs do that.
 TEST(CounterTest, SumsThatAreTooLargeBeginAgain) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
   Arena arena;
