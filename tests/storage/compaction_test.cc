@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
+#include "tests/support/sanitized.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -241,7 +242,7 @@ class CompactionFaults : public testing::TestWithParam<std::tuple<SimFaults::Fau
 TEST_P(CompactionFaults, NothingIsLostAndNothingComesBackWhereverItFails) {
   const auto [fault, log] = GetParam();
   int failures = 0;
-  for (uint64_t operations = 0;; ++operations) {
+  for (uint64_t operations = 0;; operations += test::kIsSanitized ? 11 : 1) {
     for (uint64_t seed = 1; seed <= 3; ++seed) {
       Course course(operations * 3 + seed, operations, fault, log);
       ASSERT_EQ(course.run(), "") << "operation " << operations << ", seed " << seed;

@@ -4,6 +4,7 @@
 #include "fixture.h"
 #include "model/counter.h"
 #include "storage/sstable/sstable_version.h"
+#include "tests/support/sanitized.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -204,7 +205,7 @@ TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {
 // Wherever an error of the disk stops a flush, a compaction or a truncation.
 TEST(Truncation, WhatAFailureLeftDoesNotComeBack) {
   int failed = 0;
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (uint64_t seed = 1; seed <= (test::kIsSanitized ? 20 : 300); ++seed) {
     Node node(seed);
     auto t = node.table("t");
     for (int round = 0; round < 2; ++round) {

@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
+#include "tests/support/sanitized.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -406,7 +407,7 @@ TEST_P(RelocateFaults, NothingIsLostAndNothingComesBackWhereverItFails) {
   EngineOptions options;
   options.sequence_ids = sequence_ids;
   int failures = 0;
-  for (uint64_t operations = 0;; ++operations) {
+  for (uint64_t operations = 0;; operations += test::kIsSanitized ? 23 : 1) {
     Relocating r(2, operations + 1, options);
     r.write();
     const Lines expected = r.rows();
