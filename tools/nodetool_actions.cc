@@ -1,4 +1,4 @@
-// The commands that change something: flush, drain, compact, snapshots, logging levels, the native transport, stop.
+// The commands that change something: flush, drain, snapshots, logging levels, the native transport, stop.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -67,20 +67,6 @@ void run_flush(Session& s) { s.post("/v1/flush", s.keyspace_and_tables()); }
 void run_drain(Session& s) { s.post("/v1/drain"); }
 void run_replaybatchlog(Session& s) { s.post("/v1/replay_batchlog"); }
 void run_refreshsizeestimates(Session& s) { s.post("/v1/refresh_size_estimates"); }
-
-void run_compact(Session& s) {
-  const bool tokens = s.has("-st") || s.has("-et"), partition = s.has("--partition");
-  if (s.has("--user-defined")) {
-    throw Failure{Failure::kPlain, "nodetool: compact --user-defined is not supported yet", 2};
-  }
-  if (s.has("-s") && (tokens || partition)) failed("Invalid option combination: Can not use split-output here");
-  Parameters parameters = s.keyspace_and_tables();
-  if (s.has("-s")) parameters.emplace_back("split_output", "true");
-  if (s.has("-st")) parameters.emplace_back("start_token", s.option("-st"));
-  if (s.has("-et")) parameters.emplace_back("end_token", s.option("-et"));
-  if (partition) parameters.emplace_back("partition", s.option("--partition"));
-  s.post("/v1/compact", parameters);
-}
 
 void run_snapshot(Session& s) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();

@@ -69,9 +69,13 @@ Task<Answer> set_handoff(AdminContextPtr context, Parameters parameters);
 Task<Answer> tables(AdminContextPtr context, Parameters parameters);
 Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> flush(AdminContextPtr context, Parameters parameters);
-Task<Answer> compact(AdminContextPtr context, Parameters parameters);
 Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters);
+// upkeep_commands.cc
+Task<Answer> sstables(AdminContextPtr context, Parameters parameters);
+Task<Answer> compact(AdminContextPtr context, Parameters parameters);
+Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters);
+Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> pools(AdminContextPtr context, Parameters parameters);

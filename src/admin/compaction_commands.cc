@@ -68,24 +68,15 @@ std::optional<uint32_t> whole(const std::string& text) {
   return value;
 }
 
+constexpr std::array kOwn{CompactionOperation::kCompaction, CompactionOperation::kMajor,
+                          CompactionOperation::kTombstones, CompactionOperation::kRelocate,
+                          CompactionOperation::kUpgrade,    CompactionOperation::kGarbageCollect};
+
 // Members of Cassandra's OperationType that `nodetool stop` may name and this node never runs.
-constexpr std::array kOthers{"VALIDATION",
-                             "CLEANUP",
-                             "SCRUB",
-                             "UPGRADE_SSTABLES",
-                             "INDEX_BUILD",
-                             "VERIFY",
-                             "ANTICOMPACTION",
-                             "VIEW_BUILD",
-                             "INDEX_SUMMARY",
-                             "P0",
-                             "GARBAGE_COLLECT",
-                             "FLUSH",
-                             "WRITE",
-                             "STREAM",
-                             "KEY_CACHE_SAVE",
-                             "ROW_CACHE_SAVE",
-                             "COUNTER_CACHE_SAVE"};
+constexpr std::array kOthers{
+    "VALIDATION",        "CLEANUP", "SCRUB", "INDEX_BUILD", "VERIFY", "ANTICOMPACTION", "VIEW_BUILD",
+    "INDEX_SUMMARY",     "P0",      "FLUSH", "WRITE",       "STREAM", "KEY_CACHE_SAVE", "ROW_CACHE_SAVE",
+    "COUNTER_CACHE_SAVE"};
 
 Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const RunningCompaction&)> which) {
   auto stop = [which](Maintenance& maintenance) { return maintenance.stop_compactions(which); };
@@ -146,23 +137,12 @@ Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
   }
   const std::string& type = parameters.get("type");
   if (std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end()) return not_supported("stop " + type);
-  if (type != "UNKNOWN" && type != "COMPACTION" && type != "MAJOR_COMPACTION" && type != "TOMBSTONE_COMPACTION" &&
-      type != "RELOCATE") {
-    return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);
-  }
-  return stop_where(std::move(context), [type](const RunningCompaction& c) {
-    switch (c.operation) {
-      case CompactionOperation::kMajor:
-        return type == "MAJOR_COMPACTION";
-      case CompactionOperation::kTombstones:
-        return type == "TOMBSTONE_COMPACTION";
-      case CompactionOperation::kRelocate:
-        return type == "RELOCATE";
-      case CompactionOperation::kCompaction:
-        break;
-    }
-    return type == "COMPACTION";
-  });
+  const bool is_known = type == "UNKNOWN" || std::any_of(kOwn.begin(), kOwn.end(), [&type](CompactionOperation own) {
+                          return operation_constant(own) == type;
+                        });
+  if (!is_known) return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);
+  return stop_where(std::move(context),
+                    [type](const RunningCompaction& c) { return operation_constant(c.operation) == type; });
 }
 
 }  // namespace cassandra_like::admin

@@ -1,8 +1,8 @@
-// tables, table_histograms, flush, compact.
+// tables, table_histograms, flush, auto_compaction.
 #include <cmath>
 #include <map>
 
-#include "admin/api.h"
+#include "admin/selection.h"
 #include "admin/statistics.h"
 #include "runtime/gather.h"
 
@@ -113,63 +113,6 @@ Json histograms_json(const TableReport& report) {
           {"cell_count", of_sstables(s.cells_per_partition)}};
 }
 
-using Selections = std::vector<TableSelection>;
-
-// The tables that `keyspace` and `table…` name, or why there are none.
-std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections) {
-  const std::string& keyspace = parameters.get("keyspace");
-  std::vector<std::string> names = parameters.all("table");
-  if (keyspace.empty()) {
-    if (!names.empty()) return refuse(400, "A table needs its keyspace");
-    selections.push_back({});
-    return std::nullopt;
-  }
-  KeyspacePtr found = schema.keyspace(keyspace);
-  if (found == nullptr || found->is_virtual) return refuse(400, "Keyspace [" + keyspace + "] does not exist.");
-  for (const std::string& name : names) {
-    if (found->table(name) == nullptr) {
-      return refuse(404, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
-    }
-    selections.push_back({keyspace, name});
-  }
-  if (names.empty()) selections.push_back({keyspace, {}});
-  return std::nullopt;
-}
-
-using Operation = Task<Status> (*)(Maintenance&, const TableSelection&);
-using Method = Task<Status> (Maintenance::*)(TableSelection);
-
-template <Method method>
-Task<Status> call(Maintenance& maintenance, const TableSelection& selection) {
-  return (maintenance.*method)(selection);
-}
-
-Task<Status> enable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
-  maintenance.set_auto_compaction(selection, true);
-  return Status();
-}
-
-Task<Status> disable_auto_compaction(Maintenance& maintenance, const TableSelection& selection) {
-  maintenance.set_auto_compaction(selection, false);
-  return Status();
-}
-
-Task<Answer> on_selection(AdminContextPtr context, Parameters parameters, Operation operation) {
-  Selections selections;
-  if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
-  for (const TableSelection& selection : selections) {
-    if (context->stopped) break;
-    auto* node = &context->node;
-    std::function<Task<Status>(unsigned)> work = [node, selection, operation](unsigned shard) {
-      return operation(node->replicas[shard]->engine().maintenance(), selection);
-    };
-    Task<std::vector<Status>> task = gather<Status>(*node->runtime, context->here(), std::move(work));
-    Status status = first_error(co_await task);
-    if (!status.ok()) co_return failure(status.error());
-  }
-  co_return Answer{};
-}
-
 }  // namespace
 
 Task<Answer> tables(AdminContextPtr context, Parameters) {
@@ -208,14 +151,8 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
 }
 
 Task<Answer> flush(AdminContextPtr context, Parameters parameters) {
-  return on_selection(std::move(context), std::move(parameters), &call<&Maintenance::flush>);
-}
-
-Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
-  if (parameters.is_true("split_output")) return not_supported("compact --split-output");
-  if (parameters.has("start_token") || parameters.has("end_token")) return not_supported("compact of a token range");
-  if (parameters.has("partition")) return not_supported("compact --partition");
-  return on_selection(std::move(context), std::move(parameters), &call<&Maintenance::compact>);
+  TableWork work = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.flush(tables); };
+  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
 }
 
 // Hidden tables of indexes are tables here, as in Cassandra. A table is switched on all shards alike: the first one tells.
@@ -245,8 +182,12 @@ Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
 
 Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters) {
   if (!parameters.has("enabled")) return refuse(400, "enabled is true or false");
-  return on_selection(std::move(context), parameters,
-                      parameters.is_true("enabled") ? &enable_auto_compaction : &disable_auto_compaction);
+  const bool enabled = parameters.is_true("enabled");
+  TableWork work = [enabled](Maintenance& maintenance, const TableSelection& tables) {
+    maintenance.set_auto_compaction(tables, enabled);
+    return Task<Status>(Status());
+  };
+  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
 }
 
 }  // namespace cassandra_like::admin

@@ -13,8 +13,9 @@
 namespace cassandra_like {
 
 // The kinds of Cassandra's OperationType that this engine has.
-enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones, kRelocate };
-std::string operation_text(CompactionOperation operation);  // OperationType.toString
+enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones, kRelocate, kUpgrade, kGarbageCollect };
+std::string operation_text(CompactionOperation operation);      // OperationType.toString
+std::string operation_constant(CompactionOperation operation);  // OperationType.name
 
 // A compaction that has ended, as system.compaction_history keeps it.
 struct CompactionRecord {

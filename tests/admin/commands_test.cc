@@ -213,8 +213,104 @@ TEST_F(Commands, FlushAndCompactRefuseWhatIsNotThere) {
   Reply unknown = post("/v1/compact", "keyspace=system_auth&table=nosuch");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_EQ(unknown.json, error("Unknown keyspace/cf pair (system_auth.nosuch)"));
-  EXPECT_EQ(post("/v1/compact", "partition=1").status, 501);
-  EXPECT_EQ(post("/v1/compact", "split_output=true").json, error("compact --split-output is not supported yet"));
+}
+
+TEST_F(Commands, SSTablesOfAKey) {
+  make_shop();
+  EXPECT_EQ(get("/v1/sstables", "keyspace=shop&table=orders&key=1").json,
+            Json::parse(R"({"leveled": false, "sstables": []})"));
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  const Json found = get("/v1/sstables", "keyspace=shop&table=orders&key=1").json["sstables"];
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0]["file"].get<std::string>(), testing::EndsWith("-Data.db"));
+  EXPECT_EQ(found[0]["level"], 0);
+  EXPECT_EQ(get("/v1/sstables", "keyspace=shop&table=orders&key=00000001&hex=true").json["sstables"], found);
+  EXPECT_EQ(get("/v1/sstables", "keyspace=shop&table=orders&key=77").json["sstables"], Json::array());
+  Reply odd = get("/v1/sstables", "keyspace=shop&table=orders&key=0&hex=true");
+  EXPECT_EQ(odd.status, 400);
+  EXPECT_EQ(odd.json, error("An hex string representing bytes must have an even length"));
+  EXPECT_EQ(get("/v1/sstables", "keyspace=shop&table=orders&key=zz&hex=true").json, error("Non-hex characters in zz"));
+  EXPECT_EQ(get("/v1/sstables", "keyspace=shop&table=nosuch&key=1").json,
+            error("ColumnFamilyStore for shop/nosuch not found."));
+}
+
+// Two SSTables on each of the two shards.
+TEST_F(Commands, CompactOfAPartOfATable) {
+  make_shop();
+  auto count = [this] { return find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"].get<int>(); };
+  auto files_of = [this](int key) {
+    std::vector<std::string> out;
+    const std::string query = "keyspace=shop&table=orders&key=" + std::to_string(key);
+    for (const Json& each : get("/v1/sstables", query).json["sstables"]) out.push_back(each["file"]);
+    return out;
+  };
+  for (const char* item : {"pear", "plum"}) {
+    for (int i = 0; i < 10; ++i) {
+      cql("INSERT INTO shop.orders (id, item) VALUES (" + std::to_string(i) + ", '" + item + "')");
+    }
+    EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  }
+  ASSERT_EQ(count(), 4);
+  const std::string orders = "keyspace=shop&table=orders";
+  EXPECT_EQ(post("/v1/compact", orders + "&start_token=5&end_token=").json,
+            error("Invalid token for Murmur3Partitioner. Got  but expected a long value (unsigned 8 bytes integer)."));
+  EXPECT_EQ(post("/v1/compact", orders + "&start_token=x&end_token=5").status, 500);
+  EXPECT_EQ(post("/v1/compact", orders + "&start_token=5&end_token=5").status, 200);
+  EXPECT_EQ(post("/v1/compact", orders + "&partition=x").json["error"].get<std::string>().substr(0, 55),
+            "Unable to parse partition key 'x' for table shop.orders");
+  EXPECT_EQ(post("/v1/compact", "file=nosuch").json,
+            error("Invalid sstable file nosuch: the name doesn't look like a supported sstable file name"));
+  EXPECT_EQ(post("/v1/compact", "file=da-3-bti-Data.db").status, 200);
+  EXPECT_EQ(post("/v1/compact", "file=/data/shop/orders/da-3-bti-Data.db").status, 200);
+  EXPECT_EQ(count(), 4);
+
+  EXPECT_EQ(post("/v1/compact", orders + "&partition=1").status, 200);
+  EXPECT_EQ(count(), 3);
+  EXPECT_EQ(files_of(1).size(), 1u);
+  int other = 2;
+  while (files_of(other).size() == 1) ++other;
+  const std::vector<std::string> files = files_of(other);
+  EXPECT_EQ(post("/v1/compact", "file=" + files[0] + "&file=" + files[1]).status, 200);
+  EXPECT_EQ(count(), 2);
+  const std::vector<std::string> before = files_of(1);
+  EXPECT_EQ(post("/v1/compact", orders + "&start_token=-9223372036854775808&end_token=9223372036854775807").status,
+            200);
+  EXPECT_NE(files_of(1), before);
+  EXPECT_EQ(post("/v1/compact", orders + "&split_output=true").status, 200);
+  EXPECT_EQ(count(), 2);
+  std::map<std::string, int> kinds;
+  for (const Json& each : get("/v1/compaction_history").json["compactions"]) {
+    ++kinds[each["properties"]["compaction_type"]];
+  }
+  EXPECT_EQ(kinds, (std::map<std::string, int>{{"Compaction", 1}, {"Major compaction", 5}}));
+}
+
+TEST_F(Commands, SSTablesAreWrittenAnew) {
+  make_shop();
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  auto file = [this] {
+    const Json found = get("/v1/sstables", "keyspace=shop&table=orders&key=1").json["sstables"];
+    return found.empty() ? std::string() : found[0]["file"].get<std::string>();
+  };
+  const std::string first = file();
+  EXPECT_EQ(post("/v1/upgrade_sstables").status, 200);
+  EXPECT_EQ(post("/v1/upgrade_sstables", "keyspace=shop&include_all=true&max_timestamp=0").status, 200);
+  EXPECT_EQ(file(), first);
+  EXPECT_EQ(post("/v1/upgrade_sstables", "keyspace=shop&table=orders&include_all=true").status, 200);
+  const std::string second = file();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&granularity=CELL").status, 200);
+  EXPECT_NE(file(), second);
+  EXPECT_EQ(cql("SELECT count(*) FROM shop.orders"), (Rows{{"10"}}));
+  EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&granularity=cell").json,
+            error("No enum constant org.apache.cassandra.schema.CompactionParams.TombstoneOption.cell"));
+  EXPECT_EQ(post("/v1/garbage_collect", "granularity=NONE").status, 501);
+  EXPECT_EQ(post("/v1/upgrade_sstables", "max_timestamp=x").status, 400);
+  EXPECT_EQ(post("/v1/upgrade_sstables", "keyspace=nosuch").status, 400);
+  EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&table=nosuch").status, 404);
+  for (const char* type : {"UPGRADE_SSTABLES", "GARBAGE_COLLECT"}) {
+    EXPECT_EQ(post("/v1/compactions/stop", std::string("type=") + type).json, Json::parse(R"({"stopped": 0})"));
+  }
 }
 
 TEST_F(Commands, CompactMergesEachShardsTables) {

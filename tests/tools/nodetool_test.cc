@@ -99,6 +99,41 @@ TEST(NodetoolCommandLineTest, ACommandThatIsNotThereSaysSo) {
   EXPECT_EQ(r.err, "nodetool: repair is not supported yet\n");
 }
 
+// Standard error and exit code are Cassandra's.
+TEST(NodetoolUpkeepTest, RefusesInCassandrasWords) {
+  auto refusal = [](const std::vector<std::string>& words, const Json& answers = Json::object()) {
+    const Outcome r = run(words, answers);
+    return std::pair(r.exit_code, r.err);
+  };
+  using Refusal = std::pair<int, std::string>;
+  EXPECT_EQ(refusal({"compact", "-st", "1", "-et", "9", "-s", "shop", "orders"}),
+            Refusal(2, "error: Invalid option combination: Can not use split-output here\n"));
+  EXPECT_EQ(refusal({"compact", "-s", "--user-defined", "da-3-bti-Data.db"}),
+            Refusal(2, "error: Invalid option combination: Can not use split-output here\n"));
+  EXPECT_EQ(refusal({"compact", "--partition", "1", "--user-defined", "da-3-bti-Data.db"}),
+            Refusal(2, "error: Invalid option combination: Can not provide tokens when using user-defined\n"));
+  const std::string unknown = "ColumnFamilyStore for shop/nosuch not found.";
+  EXPECT_EQ(refusal({"getsstables", "shop", "nosuch", "1"},
+                    {{"GET /v1/sstables?keyspace=shop&table=nosuch&key=1", {{"status", 404}, {"error", unknown}}}}),
+            Refusal(1, unknown + "\n"));
+}
+
+TEST(NodetoolUpkeepTest, CompactSendsWhatItIsGiven) {
+  EXPECT_EQ(run({"compact", "-st", "5", "shop"},
+                {{"POST /v1/compact?keyspace=shop&start_token=5&end_token=", Json::object()}})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"compact", "--partition", "a:b", "shop", "pair"},
+                {{"POST /v1/compact?keyspace=shop&table=pair&partition=a:b", Json::object()}})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"compact", "--user-defined", "/d/a-Data.db,b-Data.db,", "c-Data.db"},
+                {{"POST /v1/compact?file=/d/a-Data.db&file=b-Data.db&file=&file=c-Data.db", Json::object()}})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"compact", "--user-defined"}, {{"POST /v1/compact?file=", Json::object()}}).exit_code, 0);
+}
+
 TEST(NodetoolSeedsTest, OfAConfigurationThatCannotBeRead) {
   const Outcome r = run({"reloadseeds"}, {{"POST /v1/seeds/reload", {{"seeds", nullptr}}}});
   EXPECT_EQ(r.out, "Failed to reload the seed node list.\n");
@@ -135,7 +170,7 @@ TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
 
 TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
   EXPECT_EQ(commands().size(), 149u);
-  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 62);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 65);
   EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/dcheck.h"
 #include "read/merge.h"
+#include "storage/compaction/garbage.h"
 #include "storage/compaction/rewrite_options.h"
 #include "storage/compaction/slice.h"
 
@@ -34,7 +35,8 @@ class SSTableMerger {
 
  private:
   Task<Status> merge_all(MergedScanner* merged);
-  Task<Status> write_partition(MergedPartition* partition, Purger* purger);
+  Task<Status> write_without_garbage(MergedPartition* partition, Purger* purger);
+  Task<Status> write_partition(PartitionReader* partition, Purger* purger);
   Task<Status> begin_partition(const PartitionReader* partition, DeletionTime deletion, const Row* static_row);
   Task<Status> begin_output();
   Task<Status> end_output();
@@ -102,9 +104,20 @@ Task<Status> SSTableMerger::begin_partition(const PartitionReader* partition, De
   co_return writer_->begin_partition(partition->key(), deletion, *static_row);
 }
 
-// Without a purger everything stays.
-Task<Status> SSTableMerger::write_partition(MergedPartition* partition, Purger* purger) {
+Task<Status> SSTableMerger::write_without_garbage(MergedPartition* partition, Purger* purger) {
+  std::vector<std::unique_ptr<PartitionReader>> sources;
+  if (merge_.shadows) {
+    CO_ASSIGN_OR_RETURN(sources, merge_.shadows(partition->key()));
+  }
   partition->pause_after(kCoveredTogether);
+  if (sources.empty()) co_return co_await write_partition(partition, purger);
+  MergedPartition newer(std::move(sources), false);
+  GarbageSkipper left(*partition, newer, merge_.table->is_counter(), merge_.shadows_cells);
+  co_return co_await write_partition(&left, purger);
+}
+
+// The reader may be paused. Without a purger everything stays.
+Task<Status> SSTableMerger::write_partition(PartitionReader* partition, Purger* purger) {
   DeletionTime deletion = partition->partition_deletion();
   Row static_row = partition->static_row();
   if (purger != nullptr) {
@@ -150,7 +163,7 @@ Task<Status> SSTableMerger::merge_all(MergedScanner* merged) {
     ++result.merged_partitions[static_cast<int32_t>(sources)];
     progress_.partitions_read += sources;
     if (merge_.must_write && writer_ == nullptr && result.outputs.empty()) last_key_.assign(partition->key().key);
-    Status written = co_await write_partition(&merged->partition(), &purger);
+    Status written = co_await write_without_garbage(&merged->partition(), &purger);
     if (!written.ok()) co_return written;
     Status paused = co_await pause_if_due();
     if (!paused.ok()) co_return paused;
@@ -167,6 +180,7 @@ Task<Status> SSTableMerger::keep_last() {
   }
   DCHECK(!sources.empty());
   MergedPartition partition(std::move(sources), false);
+  partition.pause_after(kCoveredTogether);
   co_return co_await write_partition(&partition, nullptr);
 }
 

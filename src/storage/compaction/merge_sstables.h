@@ -20,6 +20,10 @@ struct SSTableMerge {
   std::vector<SSTablePtr> inputs;
   SSTableTransaction* transaction = nullptr;
   PurgeRules purge;
+  // Gives the data of other SSTables for a partition: the merge leaves out what it deletes (garbage.h) and, with shadows_cells,
+  // what it overwrites. Unset: there is none.
+  std::function<Result<std::vector<std::unique_ptr<PartitionReader>>>(const DecoratedKey&)> shadows;
+  bool shadows_cells = false;
   // The name of one more output.
   std::function<SSTableDescriptor()> next_output;
   // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.

@@ -12,6 +12,7 @@ SSTableWriterOptions rewrite_options(const TablePtr& table, std::span<const SSTa
   options.stats.min_ttl = std::numeric_limits<int32_t>::max();
   options.estimated_partitions = 0;
   options.repaired_at = inputs[0]->info().repaired_at;
+  options.pending_repair = inputs[0]->info().pending_repair;
   for (const SSTablePtr& input : inputs) {
     const SSTableInfo& info = input->info();
     options.stats.min_timestamp = std::min(options.stats.min_timestamp, info.min_timestamp);
@@ -20,6 +21,7 @@ SSTableWriterOptions rewrite_options(const TablePtr& table, std::span<const SSTa
     options.stats.min_ttl = std::min(options.stats.min_ttl, info.min_ttl);
     options.estimated_partitions += info.partitions;
     options.repaired_at = std::min(options.repaired_at, info.repaired_at);
+    if (info.pending_repair != options.pending_repair) options.pending_repair.reset();
   }
   // EncodingStats.merge does the same: the epochs stand for values that do not occur.
   if (options.stats.min_local_deletion_time == kNoDeletionTime) {

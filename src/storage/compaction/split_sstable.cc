@@ -17,7 +17,6 @@ class SSTableSplitter {
     options_.host_id = split.host_id;
     options_.row_index_granularity = split.row_index_granularity;
     options_.level = split.input->info().level;
-    options_.pending_repair = split.input->info().pending_repair;
     // More than enough for each would be a large filter for all.
     options_.estimated_partitions = options_.estimated_partitions / split.outputs.size() + 1;
     outputs_.resize(split.outputs.size());

@@ -20,29 +20,100 @@
 
 namespace cassandra_like {
 
-std::string operation_text(CompactionOperation operation) {
+namespace {
+
+struct OperationType {
+  std::string_view constant, text;
+};
+
+constexpr OperationType type_of(CompactionOperation operation) {
   switch (operation) {
     case CompactionOperation::kMajor:
-      return "Major compaction";
+      return {"MAJOR_COMPACTION", "Major compaction"};
     case CompactionOperation::kTombstones:
-      return "Tombstone Compaction";
+      return {"TOMBSTONE_COMPACTION", "Tombstone Compaction"};
     case CompactionOperation::kRelocate:
-      return "Relocate sstables to correct disk";
+      return {"RELOCATE", "Relocate sstables to correct disk"};
+    case CompactionOperation::kUpgrade:
+      return {"UPGRADE_SSTABLES", "Upgrade sstables"};
+    case CompactionOperation::kGarbageCollect:
+      return {"GARBAGE_COLLECT", "Remove deleted data"};
     case CompactionOperation::kCompaction:
       break;
   }
-  return "Compaction";
+  return {"COMPACTION", "Compaction"};
 }
 
-Task<Status> EngineImpl::compact(TableSelection selection) {
-  for (TableStorePtr& store : with_indexes(select(selection))) {
-    Status compacted = co_await compact_store(store);
-    if (!compacted.ok()) co_return compacted;
+}  // namespace
+
+std::string operation_text(CompactionOperation operation) { return std::string(type_of(operation).text); }
+std::string operation_constant(CompactionOperation operation) { return std::string(type_of(operation).constant); }
+
+Task<Status> EngineImpl::compact(TableSelection selection, CompactionScope scope) {
+  Plan plan = [this, scope = std::move(scope)](const TableStorePtr& store) {
+    return scope.wants || scope.split_output ? plan_by_strategy(store, scope) : plan_major(store);
+  };
+  return run_on_all(with_indexes(select(selection)), std::move(plan));
+}
+
+// All SSTables of a data directory, into one.
+std::vector<EngineImpl::CompactionRun> EngineImpl::plan_major(const TableStorePtr& store) const {
+  std::vector<CompactionRun> runs;
+  for (const std::string& path : store->paths) {
+    CompactionRun run;
+    run.store = store;
+    run.path = path;
+    run.operation = CompactionOperation::kMajor;
+    for (const LiveSSTable& live : store->sstables) {
+      if (is_compactable(live) && live.sstable->info().descriptor.directory == path) run.inputs.push_back(live.sstable);
+    }
+    if (!run.inputs.empty()) runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+// CompactionStrategyManager.getUserDefinedTasks and getMaximalTasks: each group of SSTables by itself.
+std::vector<EngineImpl::CompactionRun> EngineImpl::plan_by_strategy(const TableStorePtr& store,
+                                                                    const CompactionScope& scope) const {
+  std::vector<CompactionRun> runs;
+  for (uint32_t group : groups_of(*store)) {
+    CompactionSight sight;
+    look_at(*store, group, &sight);
+    std::vector<CompactionTask> tasks;
+    if (scope.wants) {
+      std::vector<uint64_t> wanted;
+      for (const CompactionCandidate& candidate : sight.candidates) {
+        if (candidate.group != group || candidate.shared) continue;
+        if (scope.wants(*store->table, *sight.sstables[candidate.id])) wanted.push_back(candidate.id);
+      }
+      if (!wanted.empty()) tasks.push_back(store->compaction.strategy->user_defined(sight.view, std::move(wanted)));
+    } else {
+      tasks = store->compaction.strategy->major(sight.view, scope.split_output);
+    }
+    for (CompactionTask& task : tasks) {
+      CompactionRun run;
+      run.store = store;
+      run.group = group;
+      run.path = store->paths[group / 2];
+      run.operation = scope.operation;
+      run.limits = std::move(task.limits);
+      for (uint64_t id : task.inputs) run.inputs.push_back(sight.sstables[id]);
+      runs.push_back(std::move(run));
+    }
+  }
+  return runs;
+}
+
+Task<Status> EngineImpl::run_on_all(Stores stores, Plan plan) {
+  for (const TableStorePtr& store : stores) {
+    Task<Status> task = run_on(store, plan);
+    Status done = co_await task;
+    if (!done.ok()) co_return done;
   }
   co_return Status();
 }
 
-Task<Status> EngineImpl::compact_store(TableStorePtr store) {
+Task<Status> EngineImpl::run_on(TableStorePtr store, Plan plan) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   ++compactions_pending_;
   Status status;
@@ -54,20 +125,12 @@ Task<Status> EngineImpl::compact_store(TableStorePtr store) {
     co_await store->compaction_mutex.lock();
     AsyncMutex::Guard guard(store->compaction_mutex);
     --store->compaction.interrupts;
-    for (size_t i = 0; i < store->paths.size() && status.ok() && !store->dropped; ++i) {
-      std::vector<SSTablePtr> inputs;
-      for (const LiveSSTable& live : store->sstables) {
-        if (is_compactable(live) && live.sstable->info().descriptor.directory == store->paths[i]) {
-          inputs.push_back(live.sstable);
-        }
-      }
-      if (inputs.empty()) continue;
-      CompactionRun run;
-      run.store = store;
-      run.path = store->paths[i];
-      run.inputs = std::move(inputs);
-      run.operation = CompactionOperation::kMajor;
-      status = co_await run_compaction(&run);
+    std::vector<CompactionRun> runs = plan(store);
+    for (CompactionRun& run : runs) {
+      if (store->dropped) break;
+      status = may_go_on(run);
+      if (status.ok()) status = co_await run_compaction(&run);
+      if (!status.ok()) break;
     }
   }
   --compactions_pending_;
@@ -145,14 +208,10 @@ bool EngineImpl::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
   return false;
 }
 
-namespace {
-
-bool purges_only_repaired(const TableMetadata& table) {
+bool EngineImpl::purges_only_repaired(const TableMetadata& table) {
   auto option = table.params.compaction.find("only_purge_repaired_tombstones");
   return option != table.params.compaction.end() && option->second == "true";
 }
-
-}  // namespace
 
 bool EngineImpl::may_purge(const TableStore& store) const {
   if (store.has_unread || !store.leftovers.empty()) return false;
@@ -232,18 +291,13 @@ Task<Status> EngineImpl::pause_compaction(CompactionRun* run) {
   }
 }
 
-std::string_view EngineImpl::operation_name(CompactionOperation operation) {
-  switch (operation) {
-    case CompactionOperation::kMajor:
-      return "majorcompaction";
-    case CompactionOperation::kTombstones:
-      return "tombstonecompaction";
-    case CompactionOperation::kRelocate:
-      return "relocatesstablestocorrectdisk";
-    case CompactionOperation::kCompaction:
-      break;
+// OperationType.fileName
+std::string EngineImpl::operation_name(CompactionOperation operation) {
+  std::string name;
+  for (char c : type_of(operation).text) {
+    if (c != ' ') name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   }
-  return "compaction";
+  return name;
 }
 
 // Has the store's compaction_mutex.
@@ -327,8 +381,13 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.row_index_granularity = options_.column_index_bytes;
   merge.must_write = run->log_may_hold_inputs;
   merge.purge.now_seconds = runtime_.clock.wall_seconds();
-  if (may_purge(*run)) merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
+  if (run->purges && may_purge(*run))
+    merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
+  if (run->operation == CompactionOperation::kGarbageCollect) {
+    merge.shadows_cells = run->skips_cells;
+    merge.shadows = [run](const DecoratedKey& key) { return newer_data(*run, key); };
+  }
   merge.next_output = [this, run] {
     return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
   };

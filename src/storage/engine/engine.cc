@@ -391,6 +391,21 @@ EngineStatistics EngineImpl::statistics() const {
   return out;
 }
 
+Result<std::vector<SSTableInfo>> EngineImpl::sstables_with_key(const Uuid& table, BytesView key) const {
+  std::vector<SSTableInfo> out;
+  const TableStorePtr store = find(table);
+  if (store == nullptr) return out;
+  const DecoratedKey decorated = DecoratedKey::of(key);
+  const HashedKey hashed = decorated;
+  SliceSelection selection;
+  selection.wants_rows = false;
+  for (const LiveSSTable& live : store->sstables) {
+    ASSIGN_OR_RETURN(auto partition, live.sstable->read(store->table, hashed, selection));
+    if (partition != nullptr) out.push_back(live.sstable->info());
+  }
+  return out;
+}
+
 std::vector<SSTableInfo> EngineImpl::sstables(const Uuid& table) const {
   std::vector<SSTableInfo> out;
   if (TableStorePtr store = find(table)) {

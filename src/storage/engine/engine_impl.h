@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, relocate.cc, build_index.cc.
+// auto_compact.cc, rewrite.cc, relocate.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -58,8 +58,9 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Relocations& relocations() override { return *this; }
 
   Task<Status> flush(TableSelection selection) override;
-  Task<Status> compact(TableSelection selection) override;
-  Task<Status> relocate() override;
+  Task<Status> compact(TableSelection selection, CompactionScope scope) override;
+  Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) override;
+  Task<Status> relocate(TableSelection selection) override;
   void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
   std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const override;
@@ -76,6 +77,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const override;
   EngineStatistics statistics() const override;
   std::vector<SSTableInfo> sstables(const Uuid& table) const override;
+  Result<std::vector<SSTableInfo>> sstables_with_key(const Uuid& table, BytesView key) const override;
 
   Result<std::string> output_id(const SharedSSTable& shared) override;
   Status prepare(const SharedSSTable& shared, const std::string& output_id) override;
@@ -216,6 +218,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     uint32_t group = 0;         // of the inputs, where a strategy chose them
     bool is_automatic = false;  // a major compaction ends it
     bool unread = false;        // the inputs go, and nothing is written
+    bool purges = true;         // tombstones that nothing needs go
+    bool skips_cells = false;   // of garbage collection: overwritten cells go, too
     OutputLimits limits;
     bool stopped = false;  // somebody wants it to end
     // While it runs.
@@ -228,8 +232,18 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     std::optional<OutputCutter> cutter;
     std::vector<SSTablePtr> outputs;  // once it has ended
   };
-  static std::string_view operation_name(CompactionOperation operation);
-  Task<Status> compact_store(TableStorePtr store);
+  static std::string operation_name(CompactionOperation operation);
+  // The runs of an order on a table, one after the other, chosen once the table is free of other compactions.
+  using Plan = std::function<std::vector<CompactionRun>(const TableStorePtr& store)>;
+  Task<Status> run_on_all(Stores stores, Plan plan);
+  Task<Status> run_on(TableStorePtr store, Plan plan);
+  static Result<std::vector<std::unique_ptr<PartitionReader>>> newer_data(const CompactionRun& run,
+                                                                          const DecoratedKey& key);
+  bool is_current(const SSTableDescriptor& descriptor) const;
+  bool wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const;
+  std::vector<CompactionRun> plan_rewrite(const TableStorePtr& store, const SSTableRewrite& rewrite) const;
+  std::vector<CompactionRun> plan_major(const TableStorePtr& store) const;
+  std::vector<CompactionRun> plan_by_strategy(const TableStorePtr& store, const CompactionScope& scope) const;
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
   SSTableMerge make_merge(CompactionRun* run);
@@ -246,6 +260,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> settle(TableStorePtr store);
   Task<Status> end_transaction(SSTableTransaction* transaction);
   bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
+  static bool purges_only_repaired(const TableMetadata& table);
   bool may_purge(const CompactionRun& run) const;
   bool may_purge(const TableStore& store) const;
   bool has_foreign_segments() const;

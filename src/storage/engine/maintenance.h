@@ -25,16 +25,39 @@ struct TableSelection {
   std::string table;
 };
 
+// Which SSTables of its tables a compaction by order takes, and how it cuts its outputs. Left as it is: all of a data
+// directory become one.
+struct CompactionScope {
+  CompactionScope() = default;  // see above
+  // The SSTables to take. Their outputs are cut as the table's strategy says. The table may be the hidden one of an index.
+  std::function<bool(const TableMetadata& table, const SSTable& sstable)> wants;
+  bool split_output = false;  // without wants: a major compaction as the strategy cuts it, with split output
+  CompactionOperation operation = CompactionOperation::kMajor;
+};
+
+// SSTables of tables and of their indexes that are to be written anew.
+struct SSTableRewrite {
+  SSTableRewrite() = default;  // see above
+  CompactionOperation operation = CompactionOperation::kUpgrade;
+  bool include_all = false;  // also those of the latest version of their format
+  int64_t created_until_millis = std::numeric_limits<int64_t>::max();
+  // Garbage collection takes all SSTables of a table, but not of its indexes. Whether overwritten cells go, too.
+  bool skips_cells = false;
+};
+
 class Maintenance {
  public:
   virtual ~Maintenance() = default;
   // Writes the memtables to SSTables.
   virtual Task<Status> flush(TableSelection selection) = 0;
-  // Merges all SSTables of a table that are this shard's alone into one per data directory.
-  virtual Task<Status> compact(TableSelection selection) = 0;
+  // Merges SSTables of a table that are this shard's alone.
+  virtual Task<Status> compact(TableSelection selection, CompactionScope scope = CompactionScope()) = 0;
+  // Writes SSTables anew, each by itself. SSTables that several shards share are left to relocate(): kClosed when one had to
+  // stay as it is.
+  virtual Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
-  virtual Task<Status> relocate() = 0;
+  virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;
   // The same, beside requests, until nothing is left: what failed is tried again every minute. Once all shards serve.
   virtual void relocate_in_background() = 0;
   // Switches automatic compaction of tables and of their indexes on or off, until ALTER says otherwise or the node ends.
@@ -63,6 +86,8 @@ class Maintenance {
   virtual Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const = 0;
   virtual EngineStatistics statistics() const = 0;
   virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
+  // The SSTables that have the partition, of which this shard is the owner.
+  virtual Result<std::vector<SSTableInfo>> sstables_with_key(const Uuid& table, BytesView key) const = 0;
 };
 
 }  // namespace cassandra_like

@@ -68,7 +68,8 @@ Task<void> EngineImpl::run_relocations() {
   relocating_ = true;
   // The caller may be in the middle of a change.
   co_await runtime_.executor.yield();
-  Status ignored = co_await relocate();  // what failed was logged
+  Task<Status> all = relocate(TableSelection());
+  Status ignored = co_await all;  // what failed was logged
   relocating_ = false;
   if (has_to_split(select(TableSelection())) && !refusing_ && !std::exchange(relocation_waits_, true)) {
     runtime_.executor.schedule(kRetryAfter, [this, alive = alive_] {
@@ -80,10 +81,10 @@ Task<void> EngineImpl::run_relocations() {
   gate_.leave();
 }
 
-Task<Status> EngineImpl::relocate() {
+Task<Status> EngineImpl::relocate(TableSelection selection) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status first;
-  for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {
+  for (const TableStorePtr& store : with_indexes(select(selection))) {
     Status relocated = co_await relocate_all(store);
     if (!relocated.ok() && first.ok()) first = std::move(relocated);
   }

@@ -1,0 +1,26 @@
+// The tables that a command names, and work on them on every shard.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "admin/api.h"
+
+namespace cassandra_like::admin {
+
+using Selections = std::vector<TableSelection>;
+
+// Fills in what `keyspace` and `table…` name, or says why there is none.
+std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections);
+
+// The tables of the selections that are stored, in the schema's order.
+std::vector<TablePtr> tables_of(const Schema& schema, const Selections& selections);
+
+// Called on each shard.
+using TableWork = std::function<Task<Status>(Maintenance& maintenance, const TableSelection& selection)>;
+Task<Answer> on_selections(AdminContextPtr context, Selections selections, TableWork work);
+// The tables of `keyspace` and `table…`.
+Task<Answer> on_named_tables(AdminContextPtr context, Parameters parameters, TableWork work);
+
+}  // namespace cassandra_like::admin

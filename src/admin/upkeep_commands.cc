@@ -1,0 +1,238 @@
+// Orders for SSTables: GET /v1/sstables, POST /v1/compact, POST /v1/upgrade_sstables,
+// POST /v1/garbage_collect.
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <regex>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "admin/selection.h"
+#include "base/log.h"
+#include "runtime/gather.h"
+#include "storage/sstable/sstable_files.h"
+
+namespace cassandra_like::admin {
+
+namespace {
+
+// ByteBufferUtil.hexToBytes, which does not know 0x.
+Result<Bytes> bytes_of_hex(const std::string& text) {
+  Bytes bytes;
+  if (text.size() % 2 == 1) return invalid("An hex string representing bytes must have an even length");
+  if (!from_hex(text, &bytes)) return invalid("Non-hex characters in " + text);
+  return bytes;
+}
+
+bool is_leveled(const TableMetadata& table) {
+  auto option = table.params.compaction.find("class");
+  return option != table.params.compaction.end() && option->second.ends_with("LeveledCompactionStrategy");
+}
+
+// Long.parseLong
+std::optional<int64_t> whole_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int64_t number = 0;
+  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Answer no_token(const std::string& text) {
+  return refuse(500, "Invalid token for Murmur3Partitioner. Got " + text +
+                         " but expected a long value (unsigned 8 bytes integer).");
+}
+
+Task<Answer> compact_scope(AdminContextPtr context, Selections selections, CompactionScope scope) {
+  TableWork work = [scope = std::move(scope)](Maintenance& maintenance, const TableSelection& tables) {
+    return maintenance.compact(tables, scope);
+  };
+  return on_selections(std::move(context), std::move(selections), std::move(work));
+}
+
+// CompactionManager.forceCompactionForTokenRange: both ends are in the range, which may wrap around.
+Task<Answer> compact_range(AdminContextPtr context, Selections selections, const Parameters& parameters) {
+  const std::optional<Token> start = whole_number(parameters.get("start_token"));
+  if (!start) return no_token(parameters.get("start_token"));
+  const std::optional<Token> end = whole_number(parameters.get("end_token"));
+  if (!end) return no_token(parameters.get("end_token"));
+  if (*start == *end) return Answer{};  // the range is empty
+  CompactionScope scope;
+  scope.wants = [from = *start, to = *end](const TableMetadata& table, const SSTable& sstable) {
+    const Token first = murmur3_token(sstable.info().first_key), last = murmur3_token(sstable.info().last_key);
+    if (table.is_index) return false;
+    return from < to ? first <= to && last >= from : first <= to || last >= from;
+  };
+  return compact_scope(std::move(context), std::move(selections), std::move(scope));
+}
+
+// CompactionManager.forceCompactionForKey. The key has to be one of every table that is named.
+Task<Answer> compact_partition(AdminContextPtr context, Selections selections, const std::string& text) {
+  std::map<Uuid, Bytes> keys;
+  for (const TablePtr& table : tables_of(*context->schema(), selections)) {
+    Result<Bytes> key = table->partition_key_type()->from_text(text);
+    if (!key.ok()) {
+      return refuse(500, fmt::format("Unable to parse partition key '{}' for table {}; {}", text,
+                                     table->qualified_name(), key.error().message()));
+    }
+    keys[table->id] = std::move(*key);
+  }
+  CompactionScope scope;
+  scope.wants = [keys = std::move(keys)](const TableMetadata& table, const SSTable& sstable) {
+    auto found = table.is_index ? keys.end() : keys.find(table.id);
+    if (found == keys.end()) return false;
+    const DecoratedKey key = DecoratedKey::of(found->second);
+    return sstable.may_contain(key);
+  };
+  return compact_scope(std::move(context), std::move(selections), std::move(scope));
+}
+
+// A table, or the hidden one of an index: keyspace and name.
+using TableName = std::pair<std::string, std::string>;
+
+struct NamedFile {
+  TableName table;
+  std::string base;  // the table itself, where it is the one of an index
+  std::string data;  // the name of Data.db
+};
+
+// Descriptor.fromFileWithComponent. Without directories the table is unknown.
+Result<NamedFile> parse_file(const std::string& path) {
+  static const std::regex kPath(
+      R"(.*/(\w+)/(\w+)(?:-[0-9a-f]{32})?/(?:backups/|snapshots/[^/]+/)?(?:\.([\w-]+)/)?[\w+-]+\.\w+)");
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto parts = std::count(name.begin(), name.end(), '-') + 1;
+  const std::string data = name.substr(0, name.rfind('-') + 1) + std::string(components::kData);
+  const std::optional<SSTableDescriptor> descriptor = SSTableDescriptor::parse("", data);
+  if (parts != 4 || !descriptor) {
+    return invalid(
+        fmt::format("Invalid sstable file {}: the name doesn't look like a supported sstable file name", name));
+  }
+  if (descriptor->known_version() == nullptr) {
+    return invalid(
+        fmt::format("Invalid sstable file {}: incompatible sstable version ({}); you should have run "
+                    "upgradesstables before upgrading",
+                    name, descriptor->version));
+  }
+  NamedFile file;
+  file.data = data;
+  if (std::smatch match; std::regex_match(path, match, kPath)) {
+    file.base = match[2];
+    file.table = {match[1], match[3].matched ? file.base + "." + match[3].str() : file.base};
+  }
+  return file;
+}
+
+// CompactionManager.forceUserDefinedCompaction: files that are not there, or not any more, are passed over.
+Task<Answer> compact_files(AdminContextPtr context, const std::vector<std::string>& paths) {
+  std::set<std::pair<TableName, std::string>> files;
+  Selections selections;
+  for (const std::string& path : paths) {
+    Result<NamedFile> parsed = parse_file(path);
+    if (!parsed.ok()) return refuse(500, parsed.error().message());
+    const NamedFile& file = *parsed;
+    const TablePtr table = context->schema()->table(file.table.first, file.base);
+    if (table == nullptr || table->is_virtual) {
+      LOG_WARN("Schema does not exist for file {}. Skipping.", path);
+      continue;
+    }
+    const bool is_named = std::any_of(selections.begin(), selections.end(), [&](const TableSelection& s) {
+      return s.keyspace == file.table.first && s.table == file.base;
+    });
+    if (!is_named) selections.emplace_back(file.table.first, file.base);
+    files.emplace(file.table, file.data);
+  }
+  CompactionScope scope;
+  scope.operation = CompactionOperation::kCompaction;
+  scope.wants = [files = std::move(files)](const TableMetadata& table, const SSTable& sstable) {
+    SSTableDescriptor descriptor = sstable.info().descriptor;
+    descriptor.directory.clear();
+    return files.contains({{table.keyspace, table.name}, descriptor.file(components::kData).substr(1)});
+  };
+  return compact_scope(std::move(context), std::move(selections), std::move(scope));
+}
+
+// Shards split what they share first, and only then write anew what each has alone.
+Task<Answer> rewrite(AdminContextPtr context, Parameters parameters, SSTableRewrite order) {
+  TableWork split = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.relocate(tables); };
+  TableWork work = [order](Maintenance& maintenance, const TableSelection& tables) {
+    return maintenance.rewrite(tables, order);
+  };
+  Task<Answer> first = on_named_tables(context, parameters, std::move(split));
+  Answer answer = co_await first;
+  if (answer.status != 200) co_return answer;
+  Task<Answer> then = on_named_tables(context, parameters, std::move(work));
+  co_return co_await then;
+}
+
+}  // namespace
+
+// ColumnFamilyStore.getSSTablesForKey
+Task<Answer> sstables(AdminContextPtr context, Parameters parameters) {
+  const std::string &keyspace = parameters.get("keyspace"), &name = parameters.get("table");
+  const TablePtr table = context->schema()->table(keyspace, name);
+  if (table == nullptr || table->is_virtual) {
+    co_return refuse(404, fmt::format("ColumnFamilyStore for {}/{} not found.", keyspace, name));
+  }
+  const std::string& text = parameters.get("key");
+  const bool is_hex = parameters.is_true("hex");
+  Result<Bytes> key = is_hex ? bytes_of_hex(text) : table->partition_key_type()->from_text(text);
+  if (!key.ok()) co_return refuse(is_hex ? 400 : 500, key.error().message());
+  Answer answer;
+  answer.json = {{"leveled", is_leveled(*table)}, {"sstables", Json::array()}};
+  if (context->stopped) co_return answer;
+  using Found = Result<std::vector<SSTableInfo>>;
+  auto* node = &context->node;
+  const std::vector<unsigned> owner{shard_of(murmur3_token(*key), node->runtime->shard_count())};
+  std::function<Task<Found>(unsigned)> ask = [node, id = table->id, key = *key](unsigned shard) {
+    return Task<Found>(node->replicas[shard]->engine().maintenance().sstables_with_key(id, key));
+  };
+  Task<std::vector<Found>> task = gather<Found>(*node->runtime, context->here(), owner, std::move(ask));
+  std::vector<Found> found = co_await task;
+  if (!found[0].ok()) co_return failure(found[0].error());
+  for (const SSTableInfo& info : *found[0]) {
+    answer.json["sstables"].push_back({{"file", info.descriptor.file(components::kData)}, {"level", info.level}});
+  }
+  co_return answer;
+}
+
+Task<Answer> compact(AdminContextPtr context, Parameters parameters) {
+  if (parameters.has("file")) return compact_files(std::move(context), parameters.all("file"));
+  Selections selections;
+  if (auto refusal = select(*context->schema(), parameters, selections)) return std::move(*refusal);
+  if (parameters.has("start_token") || parameters.has("end_token")) {
+    return compact_range(std::move(context), std::move(selections), parameters);
+  }
+  if (parameters.has("partition")) {
+    return compact_partition(std::move(context), std::move(selections), parameters.get("partition"));
+  }
+  CompactionScope scope;
+  scope.split_output = parameters.is_true("split_output");
+  return compact_scope(std::move(context), std::move(selections), std::move(scope));
+}
+
+Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters) {
+  SSTableRewrite order;
+  order.include_all = parameters.is_true("include_all");
+  if (const std::string& text = parameters.get("max_timestamp"); !text.empty()) {
+    const std::optional<int64_t> millis = whole_number(text);
+    if (!millis) return refuse(400, "max_timestamp is a number of milliseconds");
+    order.created_until_millis = *millis;
+  }
+  return rewrite(std::move(context), std::move(parameters), order);
+}
+
+Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
+  const std::string& granularity = parameters.get("granularity");
+  if (granularity == "NONE") return not_supported("garbagecollect -g NONE");
+  if (!granularity.empty() && granularity != "ROW" && granularity != "CELL") {
+    return refuse(500, "No enum constant org.apache.cassandra.schema.CompactionParams.TombstoneOption." + granularity);
+  }
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kGarbageCollect;
+  order.skips_cells = granularity == "CELL";
+  return rewrite(std::move(context), std::move(parameters), order);
+}
+
+}  // namespace cassandra_like::admin
