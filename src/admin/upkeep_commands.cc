@@ -31,7 +31,7 @@ bool is_leveled(const TableMetadata& table) {
 }
 
 // Long.parseLong
-std::optional<int64_t> whole_number(std::string_view text) {
+std::optional<int64_t> java_long(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int64_t number = 0;
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -53,9 +53,9 @@ Task<Answer> compact_scope(AdminContextPtr context, Selections selections, Compa
 
 // CompactionManager.forceCompactionForTokenRange: both ends are in the range, which may wrap around.
 Task<Answer> compact_range(AdminContextPtr context, Selections selections, const Parameters& parameters) {
-  const std::optional<Token> start = whole_number(parameters.get("start_token"));
+  const std::optional<Token> start = java_long(parameters.get("start_token"));
   if (!start) return no_token(parameters.get("start_token"));
-  const std::optional<Token> end = whole_number(parameters.get("end_token"));
+  const std::optional<Token> end = java_long(parameters.get("end_token"));
   if (!end) return no_token(parameters.get("end_token"));
   if (*start == *end) return Answer{};  // the range is empty
   CompactionScope scope;
@@ -216,7 +216,7 @@ Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters) {
   SSTableRewrite order;
   order.include_all = parameters.is_true("include_all");
   if (const std::string& text = parameters.get("max_timestamp"); !text.empty()) {
-    const std::optional<int64_t> millis = whole_number(text);
+    const std::optional<int64_t> millis = java_long(text);
     if (!millis) return refuse(400, "max_timestamp is a number of milliseconds");
     order.created_until_millis = *millis;
   }
