@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Installs, builds and tests: tools/test [--quick | --all | --drivers | --only NAME... | --changed [BASE]].
+"""Installs, builds and tests: tools/test [--quick | --all | --drivers | --sanitized | --only NAME... | --changed [BASE]].
 
   (nothing)       lint, unit tests, simulation and the short client suites on the release programs
   --quick         lint and unit tests
-  --all           also clang-tidy, all client suites, and the unit tests and 20 seeds under address and undefined sanitizers
+  --all           also clang-tidy and all client suites
   --drivers       the client suites (tests/drivers/*/run, tests/cluster/*/run), and every one of them: a skipped one has failed
+  --sanitized     the unit tests and 20 seeds under address and undefined behaviour sanitizers, and nothing else
   --only NAME...  tests by name: a folder of tests/ (cql: build/dev/cql_test), lint, tidy, simulate, or a suite (cluster/cqlsh)
   --changed       what --only would name for the files that differ from BASE: where HEAD left the branch main, or HEAD itself
 
@@ -245,7 +246,7 @@ def whole(totals, arguments):
             simulation(totals, "release", SIMULATION_SEEDS)
     if not arguments.quick:
         client_suites(totals, SUITES if arguments.all or arguments.drivers else SHORT_SUITES, may_skip=not arguments.drivers)
-    return sanitized(totals) if arguments.all else True
+    return True
 
 
 def sanitized(totals):
@@ -263,6 +264,7 @@ def main():
     choice.add_argument("--quick", action="store_true", help="lint and the unit tests")
     choice.add_argument("--all", action="store_true", help="everything, as in CI")
     choice.add_argument("--drivers", action="store_true", help="the client suites")
+    choice.add_argument("--sanitized", action="store_true", help="the unit tests and 20 seeds under sanitizers")
     choice.add_argument("--only", nargs="+", metavar="NAME", help="tests by name")
     choice.add_argument("--changed", nargs="?", const="", metavar="BASE", help="tests of the files that differ from BASE")
     arguments = parser.parse_args()
@@ -273,7 +275,10 @@ def main():
             return 1
         arguments.only = names_of_changed(changed_files(arguments.changed or None))
         print("changed: " + " ".join(arguments.only), flush=True)
-    built = only(totals, arguments.only) if arguments.only else whole(totals, arguments)
+    if arguments.only:
+        built = only(totals, arguments.only)
+    else:
+        built = sanitized(totals) if arguments.sanitized else whole(totals, arguments)
     totals.failed += not built
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     return 1 if totals.failed else 0
