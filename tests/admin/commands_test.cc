@@ -241,7 +241,8 @@ TEST_F(Commands, CompactOfAPartOfATable) {
   auto files_of = [this](int key) {
     std::vector<std::string> out;
     const std::string query = "keyspace=shop&table=orders&key=" + std::to_string(key);
-    for (const Json& each : get("/v1/sstables", query).json["sstables"]) out.push_back(each["file"]);
+    const Reply found = get("/v1/sstables", query);
+    for (const Json& each : found.json["sstables"]) out.push_back(each["file"]);
     return out;
   };
   for (const char* item : {"pear", "plum"}) {
@@ -279,9 +280,8 @@ TEST_F(Commands, CompactOfAPartOfATable) {
   EXPECT_EQ(post("/v1/compact", orders + "&split_output=true").status, 200);
   EXPECT_EQ(count(), 2);
   std::map<std::string, int> kinds;
-  for (const Json& each : get("/v1/compaction_history").json["compactions"]) {
-    ++kinds[each["properties"]["compaction_type"]];
-  }
+  const Reply history = get("/v1/compaction_history");
+  for (const Json& each : history.json["compactions"]) ++kinds[each["properties"]["compaction_type"]];
   EXPECT_EQ(kinds, (std::map<std::string, int>{{"Compaction", 1}, {"Major compaction", 5}}));
 }
 

@@ -36,16 +36,16 @@ TEST_F(DirectoryCheckTest, TakesWhatThisNodeReadsAndWrites) {
   put("/a/ks/t-1/.index", std::string("da-") + kUuid + "-bti-Data.db");
   put("/a/ks/t-1", std::string("nb-") + kUuid + "-big-Data.db");
   put("/a/ks/t-1", std::string("oa-") + kUuid + "-big-Data.db");
-  put("/a/ks/t-1/snapshots/old", "me-1-big-Data.db");
-  put("/a/ks/t-1/backups", "me-1-big-Data.db");
+  put("/a/ks/t-1/snapshots/old", "lb-1-big-Data.db");
+  put("/a/ks/t-1/backups", "lb-1-big-Data.db");
   put("/a/ks/t-1", "manifest.json");
   EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(DirectoryCheckTest, RefusesOtherFormatsInEveryDirectory) {
-  put("/b/system/local-7ad5", "me-1-big-Data.db");
-  EXPECT_EQ(refusal().substr(0, 72), "/b/system/local-7ad5/me-1-big-Data.db is of format me-big, which is not ");
-  ASSERT_TRUE(disk.remove("/b/system/local-7ad5/me-1-big-Data.db").ok());
+  put("/b/system/local-7ad5", "lb-1-big-Data.db");
+  EXPECT_EQ(refusal().substr(0, 72), "/b/system/local-7ad5/lb-1-big-Data.db is of format lb-big, which is not ");
+  ASSERT_TRUE(disk.remove("/b/system/local-7ad5/lb-1-big-Data.db").ok());
   put("/b/ks/t-1/.index", "pa-5-big-Data.db");
   EXPECT_EQ(refusal().substr(0, 43), "/b/ks/t-1/.index/pa-5-big-Data.db is of for");
   ASSERT_TRUE(disk.remove("/b/ks/t-1/.index/pa-5-big-Data.db").ok());
