@@ -99,6 +99,8 @@ struct NamedFile {
 
 // Descriptor.fromFileWithComponent. Without directories the table is unknown.
 Result<NamedFile> parse_file(const std::string& path) {
+  constexpr size_t kLongestPath = 4096;  // PATH_MAX; std::regex takes stack for each character
+  if (path.size() > kLongestPath) return invalid("Invalid sstable file: the path is longer than 4096 bytes");
   static const std::regex kPath(
       R"(.*/(\w+)/(\w+)(?:-[0-9a-f]{32})?/(?:backups/|snapshots/[^/]+/)?(?:\.([\w-]+)/)?[\w+-]+\.\w+)");
   const std::string name = path.substr(path.rfind('/') + 1);

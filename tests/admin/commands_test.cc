@@ -261,6 +261,8 @@ TEST_F(Commands, CompactOfAPartOfATable) {
             "Unable to parse partition key 'x' for table shop.orders");
   EXPECT_EQ(post("/v1/compact", "file=nosuch").json,
             error("Invalid sstable file nosuch: the name doesn't look like a supported sstable file name"));
+  EXPECT_EQ(post("/v1/compact", "file=/" + std::string(100'000, 'a') + "/da-3-bti-Data.db").json,
+            error("Invalid sstable file: the path is longer than 4096 bytes"));
   EXPECT_EQ(post("/v1/compact", "file=da-3-bti-Data.db").status, 200);
   EXPECT_EQ(post("/v1/compact", "file=/data/shop/orders/da-3-bti-Data.db").status, 200);
   EXPECT_EQ(count(), 4);
