@@ -72,6 +72,15 @@ function(name_source_dir)
   endforeach()
 endfunction()
 
+# The tests' headers of libraries are compiled once, where files are compiled in batches: they are half of a test's time. A file
+# includes all that it needs nevertheless: the other builds have no such header. ccache needs the options and pch_defines.
+function(use_common_headers name)
+  if(CASSANDRA_LIKE_UNITY)
+    target_compile_options(${name} PRIVATE $<IF:$<CXX_COMPILER_ID:GNU>,-fpch-preprocess,SHELL:-Xclang -fno-pch-timestamp>)
+    target_precompile_headers(${name} ${ARGN})
+  endif()
+endfunction()
+
 # One folder of tests, one program: add_folder_tests(model_test LINK model) makes build/<preset>/model_test of the *.cc in it,
 # but for those that tests/support makes a library of.
 function(add_folder_tests name)
@@ -84,6 +93,7 @@ function(add_folder_tests name)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
     name_source_dir(${sources})
     target_compile_options(${name} PRIVATE ${CASSANDRA_LIKE_TEST_FLAGS})
+    use_common_headers(${name} REUSE_FROM common_headers)
     target_link_libraries(${name} PRIVATE ${T_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name})
   endif()

@@ -3,9 +3,9 @@
 
   (nothing)       lint, unit tests, simulation and the short client suites on the release programs
   --quick         lint and unit tests
-  --all           also clang-tidy and all client suites
+  --all           lint, clang-tidy, simulation and all client suites on the release programs, and what --sanitized runs
   --drivers       the client suites (tests/drivers/*/run, tests/cluster/*/run), and every one of them: a skipped one has failed
-  --sanitized     the unit tests and 20 seeds under address and undefined behaviour sanitizers, and nothing else
+  --sanitized     the unit tests and 20 seeds under address and undefined behaviour sanitizers
   --only NAME...  tests by name: a folder of tests/ (cql: build/dev/cql_test), lint, tidy, simulate, or a suite (cluster/cqlsh)
   --changed       what --only would name for the files that differ from BASE: where HEAD left the branch main, or HEAD itself
 
@@ -33,6 +33,7 @@ SIMULATION_SEEDS = 200
 SANITIZED_SEEDS = 20
 SUITE_TIMEOUT_SECONDS = 900
 PROGRAMS_AT_ONCE = 2
+INSTALLED_PROGRAMS = ["cassandra-like", "nodetool", "sstabledump", "sstablemetadata"]
 SUITES = {"/".join(path.parts[-3:-1]): path
           for path in sorted([*ROOT.glob("tests/drivers/*/run"), *ROOT.glob("tests/cluster/*/run")])}
 # A minute in all.
@@ -221,7 +222,7 @@ def only(totals, names):
     targets = [folders[name] for name in names if name in folders] + ["simulate"] * ("simulate" in names)
     if targets and not build("dev", *targets):
         return False
-    if SUITES.keys() & set(names) and not build("release", "cassandra-like", "nodetool", "sstabledump", "sstablemetadata"):
+    if SUITES.keys() & set(names) and not build("release", *INSTALLED_PROGRAMS):
         return False
     if "lint" in names:
         lint(totals)
@@ -234,18 +235,32 @@ def only(totals, names):
     return True
 
 
-def whole(totals, arguments):
+def of_a_change(totals, quick):
     if not build("release"):
         return False
-    if not arguments.drivers:
-        lint(totals)
-        unit_tests(totals, [ROOT / "build/release" / program for program in test_folders().values()])
-        if arguments.all:
-            script(totals, "tidy", "tests/lint/tidy.py", "--all")
-        if not arguments.quick:
-            simulation(totals, "release", SIMULATION_SEEDS)
-    if not arguments.quick:
-        client_suites(totals, SUITES if arguments.all or arguments.drivers else SHORT_SUITES, may_skip=not arguments.drivers)
+    lint(totals)
+    unit_tests(totals, [ROOT / "build/release" / program for program in test_folders().values()])
+    if not quick:
+        simulation(totals, "release", SIMULATION_SEEDS)
+        client_suites(totals, SHORT_SUITES, may_skip=True)
+    return True
+
+
+def whole(totals):
+    """Unit tests run once, under sanitizers: a release build of them, too, would take ten minutes more."""
+    if not build("release", *INSTALLED_PROGRAMS, "simulate", "embedded_example", "bench/all"):
+        return False
+    lint(totals)
+    script(totals, "tidy", "tests/lint/tidy.py", "--all")
+    simulation(totals, "release", SIMULATION_SEEDS)
+    client_suites(totals, SUITES, may_skip=True)
+    return sanitized(totals)
+
+
+def drivers(totals):
+    if not build("release", *INSTALLED_PROGRAMS):
+        return False
+    client_suites(totals, SUITES, may_skip=False)
     return True
 
 
@@ -277,8 +292,14 @@ def main():
         print("changed: " + " ".join(arguments.only), flush=True)
     if arguments.only:
         built = only(totals, arguments.only)
+    elif arguments.all:
+        built = whole(totals)
+    elif arguments.drivers:
+        built = drivers(totals)
+    elif arguments.sanitized:
+        built = sanitized(totals)
     else:
-        built = sanitized(totals) if arguments.sanitized else whole(totals, arguments)
+        built = of_a_change(totals, arguments.quick)
     totals.failed += not built
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")
     return 1 if totals.failed else 0
