@@ -1,12 +1,15 @@
-// Cassandra's offline tools: programs that look at SSTables without a node (org.apache.cassandra.tools). They take the
-// options of Cassandra 5.0.9, print its text and exit with its codes. A stack trace there is one line here.
+// Cassandra's offline tools: programs for SSTables of a node that is not running (org.apache.cassandra.tools). They take the
+// options of Cassandra 5.0.9, print its text and exit with its codes. A stack trace there is one line here. A tool that
+// changes files refuses while a node of this program uses the directory.
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "runtime/disk.h"
+#include "runtime/task.h"
 
 namespace cassandra_like::sstable_tools {
 
@@ -16,11 +19,19 @@ struct ToolContext {
   std::string directory;  // that relative names are in
   std::ostream& out;
   std::ostream& err;
+  // data_file_directories of the node's configuration; for tools that take the name of a table.
+  std::function<Result<std::vector<std::string>>()> data_directories = {};
+  // Runs a task to its end; for tools that write.
+  std::function<Status(Task<Status>)> wait = {};
 };
 
 // Each returns the exit code; arguments are without the program's name.
 int run_sstabledump(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstableutil(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstablelevelreset(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstablerepairedset(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstableexpiredblockers(const std::vector<std::string>& arguments, const ToolContext& context);
 
 // Prints an exception as the JVM does one that nobody catches, without where it was thrown. Returns the exit code.
 int fail(const ToolContext& context, const std::string& exception, const std::string& message);

@@ -33,7 +33,6 @@ SIMULATION_SEEDS = 200
 SANITIZED_SEEDS = 20
 SUITE_TIMEOUT_SECONDS = 900
 PROGRAMS_AT_ONCE = 2
-INSTALLED_PROGRAMS = ["cassandra-like", "nodetool", "sstabledump", "sstablemetadata"]
 SUITES = {"/".join(path.parts[-3:-1]): path
           for path in sorted([*ROOT.glob("tests/drivers/*/run"), *ROOT.glob("tests/cluster/*/run")])}
 # A minute in all.
@@ -222,7 +221,7 @@ def only(totals, names):
     targets = [folders[name] for name in names if name in folders] + ["simulate"] * ("simulate" in names)
     if targets and not build("dev", *targets):
         return False
-    if SUITES.keys() & set(names) and not build("release", *INSTALLED_PROGRAMS):
+    if SUITES.keys() & set(names) and not build("release", "programs"):
         return False
     if "lint" in names:
         lint(totals)
@@ -248,7 +247,7 @@ def of_a_change(totals, quick):
 
 def whole(totals):
     """Unit tests run once, under sanitizers: a release build of them, too, would take ten minutes more."""
-    if not build("release", *INSTALLED_PROGRAMS, "simulate", "embedded_example", "bench/all"):
+    if not build("release", "programs", "simulate", "embedded_example", "bench/all"):
         return False
     lint(totals)
     script(totals, "tidy", "tests/lint/tidy.py", "--all")
@@ -258,7 +257,7 @@ def whole(totals):
 
 
 def drivers(totals):
-    if not build("release", *INSTALLED_PROGRAMS):
+    if not build("release", "programs"):
         return False
     client_suites(totals, SUITES, may_skip=False)
     return True

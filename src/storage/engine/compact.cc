@@ -50,26 +50,8 @@ std::string operation_text(CompactionOperation operation) { return std::string(t
 std::string operation_constant(CompactionOperation operation) { return std::string(type_of(operation).constant); }
 
 Task<Status> EngineImpl::compact(TableSelection selection, CompactionScope scope) {
-  Plan plan = [this, scope = std::move(scope)](const TableStorePtr& store) {
-    return scope.wants || scope.split_output ? plan_by_strategy(store, scope) : plan_major(store);
-  };
+  Plan plan = [this, scope = std::move(scope)](const TableStorePtr& store) { return plan_by_strategy(store, scope); };
   return run_on_all(with_indexes(select(selection)), std::move(plan));
-}
-
-// All SSTables of a data directory, into one.
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_major(const TableStorePtr& store) const {
-  std::vector<CompactionRun> runs;
-  for (const std::string& path : store->paths) {
-    CompactionRun run;
-    run.store = store;
-    run.path = path;
-    run.operation = CompactionOperation::kMajor;
-    for (const LiveSSTable& live : store->sstables) {
-      if (is_compactable(live) && live.sstable->info().descriptor.directory == path) run.inputs.push_back(live.sstable);
-    }
-    if (!run.inputs.empty()) runs.push_back(std::move(run));
-  }
-  return runs;
 }
 
 // CompactionStrategyManager.getUserDefinedTasks and getMaximalTasks: each group of SSTables by itself.

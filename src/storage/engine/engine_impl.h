@@ -242,7 +242,6 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   bool is_current(const SSTableDescriptor& descriptor) const;
   bool wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const;
   std::vector<CompactionRun> plan_rewrite(const TableStorePtr& store, const SSTableRewrite& rewrite) const;
-  std::vector<CompactionRun> plan_major(const TableStorePtr& store) const;
   std::vector<CompactionRun> plan_by_strategy(const TableStorePtr& store, const CompactionScope& scope) const;
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);

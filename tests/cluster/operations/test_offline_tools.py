@@ -1,0 +1,118 @@
+"""The offline tools on the directory of a node that was stopped."""
+import os
+import subprocess
+import time
+
+import pytest
+from cassandra.cluster import Cluster
+
+from node import BUILD, Node
+
+
+class Offline(Node):
+    def tool(self, name, *arguments):
+        done = subprocess.run([BUILD / name, *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, CASSANDRA_CONF=str(self.config)))
+        return done.returncode, done.stdout, done.stderr
+
+    def execute(self, *statements):
+        with Cluster([self.address]) as cluster:
+            session = cluster.connect()
+            return [list(session.execute(statement)) for statement in statements]
+
+    def directory(self, table):
+        [directory] = (self.home / "data/ks").glob(f"{table}-*")
+        return directory
+
+
+@pytest.fixture
+def node():
+    node = Offline("127.0.0.44", shards=1, settings={"autocompaction_on_startup_enabled": "false"})
+    node.start()
+    node.execute("CREATE KEYSPACE ks WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+    yield node
+    node.destroy()
+
+
+def test_sstableutil_lists_the_files_of_the_table_that_the_schema_has(node):
+    create = "CREATE TABLE ks.t (k int PRIMARY KEY)"
+    node.execute(create, "INSERT INTO ks.t (k) VALUES (1)", "DROP TABLE ks.t", create, "INSERT INTO ks.t (k) VALUES (2)")
+    node.nodetool("flush")
+    [[table_id]] = node.execute("SELECT id FROM system_schema.tables WHERE keyspace_name = 'ks' AND table_name = 't'")[0]
+    assert node.stop() == 0
+    directory = node.home / "data/ks" / f"t-{table_id.hex}"
+    files = sorted(str(file) for file in directory.iterdir() if file.is_file())
+    assert any(file.endswith("-Data.db") for file in files)
+    assert node.tool("sstableutil", "ks", "t") == (0, "\n".join(["Listing files...", *files, ""]), "")
+    assert node.tool("sstableutil", "-t", "tmp", "ks", "t") == (0, "Listing files...\n", "")
+    assert node.tool("sstableutil", "ks", "gone") == (1, "", "Unknown keyspace/table ks.gone\n")
+    assert node.tool("sstableutil", "system", "local")[0] == 0
+
+
+def test_sstablelevelreset_puts_all_sstables_on_level_0(node):
+    node.execute("CREATE TABLE ks.t (k int PRIMARY KEY, v text) WITH compaction = {'class': 'LeveledCompactionStrategy'}")
+    for start in (0, 50):
+        node.execute(*(f"INSERT INTO ks.t (k, v) VALUES ({k}, 'x')" for k in range(start, start + 50)))
+        node.nodetool("flush", "ks", "t")
+    node.nodetool("compact", "ks", "t")
+    node.nodetool("flush")
+    code, out, err = node.tool("sstablelevelreset", "--really-reset", "ks", "t")
+    assert code == 1 and out == "" and f"cannot lock {node.home}/data: another process uses this directory" in err, err
+    assert node.stop() == 0
+    [data] = node.directory("t").glob("*-Data.db")
+    reset = node.tool("sstablelevelreset", "--really-reset", "ks", "t")
+    assert reset[0] == 0 and reset[1] == f"Changing level from 1 to 0 on {data}\n", reset
+    again = node.tool("sstablelevelreset", "--really-reset", "ks", "t")
+    assert again == (0, f"Skipped {data} since it is already on level 0\n", "")
+    node.start()
+    assert node.execute("SELECT count(*) FROM ks.t")[0][0].count == 100
+
+
+def test_sstablerepairedset_gives_the_time_of_the_data(node):
+    node.execute("CREATE TABLE ks.t (k int PRIMARY KEY)", "INSERT INTO ks.t (k) VALUES (1)")
+    node.nodetool("flush", "ks", "t")
+    assert node.stop() == 0
+    [data] = node.directory("t").glob("*-Data.db")
+    os.utime(data, (1709618828, 1709618828))
+    assert node.tool("sstablerepairedset", "--really-set", "--is-repaired", data) == (0, "", "")
+    assert "Repaired at: 1709618828000 (" in node.tool("sstablemetadata", data)[1]
+    listed = node.home / "list"
+    listed.write_text(f"{data}\n")
+    assert node.tool("sstablerepairedset", "--really-set", "--is-unrepaired", "-f", listed) == (0, "", "")
+    assert "Repaired at: 0\n" in node.tool("sstablemetadata", data)[1]
+    node.start()
+    assert node.execute("SELECT k FROM ks.t") == [[(1,)]]
+
+
+def test_a_major_compaction_keeps_what_is_repaired_apart(node):
+    node.execute("CREATE TABLE ks.t (k int PRIMARY KEY)")
+    for k in range(4):
+        node.execute(f"INSERT INTO ks.t (k) VALUES ({k})")
+        node.nodetool("flush", "ks", "t")
+    assert node.stop() == 0
+    repaired = sorted(node.directory("t").glob("*-Data.db"))[:2]
+    assert node.tool("sstablerepairedset", "--really-set", "--is-repaired", *repaired)[0] == 0
+    node.start()
+    node.nodetool("compact", "ks", "t")
+    metadata = [node.tool("sstablemetadata", data)[1] for data in node.directory("t").glob("*-Data.db")]
+    assert sorted("Repaired at: 0\n" in text for text in metadata) == [False, True]
+    assert sorted(row.k for row in node.execute("SELECT k FROM ks.t")[0]) == [0, 1, 2, 3]
+
+
+def test_sstableexpiredblockers_names_the_sstable_that_keeps_an_expired_one(node):
+    node.execute("CREATE TABLE ks.t (k int PRIMARY KEY, v int) WITH gc_grace_seconds = 0 AND compaction = "
+                 "{'class': 'TimeWindowCompactionStrategy', 'enabled': false}")
+    node.execute("INSERT INTO ks.t (k, v) VALUES (1, 1) USING TIMESTAMP 200 AND TTL 1")
+    node.nodetool("flush", "ks", "t")
+    [expired] = node.directory("t").glob("*-Data.db")
+    node.execute("INSERT INTO ks.t (k, v) VALUES (2, 2) USING TIMESTAMP 100")
+    node.nodetool("flush")
+    time.sleep(3)
+    assert node.stop() == 0
+    [blocker] = [data for data in node.directory("t").glob("*-Data.db") if data != expired]
+    code, out, err = node.tool("sstableexpiredblockers", "ks", "t")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"[BtiTableReader(path='{blocker}') (minTS = 100, maxTS = 100, maxLDT = 9223372036854775807)],  blocks 1 "
+                          f"expired sstables from getting dropped: [BtiTableReader(path='{expired}') (minTS = 200, maxTS = 200, maxLDT = ")
+    assert out.endswith(")], \n\n")
+    assert node.tool("sstableexpiredblockers", "ks", "gone")[0] == 1

@@ -1,0 +1,41 @@
+// A table as an offline tool finds it: by its name, in the data directories of a node that is not running. The schema is
+// that of the SSTables of system_schema.tables, as Schema.loadFromDisk reads it: the commit log is not replayed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sstable_tools.h"
+#include "storage/sstable/sstable_files.h"
+#include "storage/sstable/statistics.h"
+
+namespace cassandra_like::sstable_tools {
+
+struct OfflineTable {
+  std::string keyspace, name;
+  int64_t gc_grace_seconds = 0;
+  std::vector<std::string> directories;  // <data directory>/<keyspace>/<table>-<id>, those that there are
+};
+
+// nullopt: the schema has no such table.
+Result<std::optional<OfflineTable>> find_table(const ToolContext& context, const std::string& keyspace,
+                                               const std::string& name);
+// The SSTables in the table's directories, without those that the log of a transaction voids or a crash has left.
+Result<std::vector<SSTableOnDisk>> sstables_of(const ToolContext& context, const OfflineTable& table);
+
+// Held while a tool changes files of a table's directory: a node locks its data directories.
+using TableLock = std::unique_ptr<DirectoryLock>;
+// nullptr for a directory that is not <data directory>/<keyspace>/<table>-<id>. An error names the directory that is in use.
+Result<TableLock> lock_directory(const ToolContext& context, const std::string& directory);
+Result<std::vector<TableLock>> lock_table(const ToolContext& context, const OfflineTable& table);
+// Removes what transactions have left in the table's directories (LifecycleTransaction.removeUnfinishedLeftovers).
+Status finish_transactions_of(const ToolContext& context, const OfflineTable& table);
+// Replaces Statistics.db by a changed one (MetadataSerializer.rewriteSSTableMetadata). kInvalid, and nothing is changed, when
+// the file has something that this program would not write again.
+Status rewrite_statistics(const ToolContext& context, const SSTableDescriptor& descriptor,
+                          const std::function<void(Statistics&)>& change);
+
+}  // namespace cassandra_like::sstable_tools
