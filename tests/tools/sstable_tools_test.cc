@@ -99,9 +99,10 @@ TEST_F(SSTableTools, PrintWhatCassandrasPrint) {
     const bool is_scan = command[0] == "sstablemetadata" && command[1 % command.size()] == "-s";
     if (is_scan) continue;
     const Answer answer = run(command);
-    EXPECT_EQ(answer.exit, recorded["exit"]) << line << "\n" << answer.err;
-    EXPECT_TRUE(answer.out == recorded["out"]) << line << ": " << difference(answer.out, recorded["out"]);
-    EXPECT_EQ(answer.err, recorded["err"]) << line;
+    EXPECT_EQ(answer.exit, recorded["exit"].get<int>()) << line << "\n" << answer.err;
+    const auto out = recorded["out"].get<std::string>();
+    EXPECT_TRUE(answer.out == out) << line << ": " << difference(answer.out, out);
+    EXPECT_EQ(answer.err, recorded["err"].get<std::string>()) << line;
     ++compared;
   }
   EXPECT_GT(compared, 300u);
