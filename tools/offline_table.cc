@@ -18,12 +18,6 @@ namespace {
 
 constexpr size_t kHexDigitsOfId = 32;
 
-std::string directory_name(const std::string& table, const Uuid& id) {
-  std::string name = table + "-" + id.to_string();
-  name.erase(std::remove(name.begin() + static_cast<std::ptrdiff_t>(table.size()) + 1, name.end(), '-'), name.end());
-  return name;
-}
-
 // A row of system_schema.tables, merged from all SSTables. Its cells have no TTL, and neither this program nor Cassandra writes
 // range tombstones over it.
 class SchemaRow {
@@ -87,7 +81,7 @@ std::vector<std::string> existing_directories(Disk& disk, const std::vector<std:
                                               const std::string& keyspace, const std::string& table, const Uuid& id) {
   std::vector<std::string> directories;
   for (const std::string& data_directory : data_directories) {
-    std::string directory = data_directory + "/" + keyspace + "/" + directory_name(table, id);
+    std::string directory = data_directory + "/" + keyspace + "/" + table + "-" + to_hex(id.view());
     if (disk.exists(directory)) directories.push_back(std::move(directory));
   }
   return directories;

@@ -25,7 +25,7 @@ FRAME = 16 << 20  # native_transport_max_frame_size
 IN_FLIGHT = 64  # MiB; native_transport_max_request_data_in_flight
 WINDOW_SECONDS = 0.4
 WINDOWS = 5
-MOST_WINDOWS = 60  # so many when all before had met another process
+MOST_WINDOWS = 25  # so many when all before had met another process
 
 
 def create_tables(client):
