@@ -86,8 +86,10 @@ def test_an_unusable_directory_and_a_port_in_use(node, tmp_path):
         other.destroy()
 
 
-COMMANDS = """status info version ring describecluster gossipinfo statusgossip netstats flush compact compactionstats compactionhistory
-statusautocompaction tablestats proxyhistograms tpstats clientstats listsnapshots getlogginglevels statusbinary help""".split()
+# A compaction takes the time that the disk needs, so it is asked for a keyspace without SSTables.
+COMMANDS = """status, info, version, ring, describecluster, gossipinfo, statusgossip, netstats, flush, compact system_traces, compactionstats,
+compactionhistory, statusautocompaction, tablestats, proxyhistograms, tpstats, clientstats, listsnapshots, getlogginglevels, statusbinary,
+help""".replace("\n", " ").split(", ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -95,7 +97,7 @@ def test_nodetool_answers_at_once(node, command):
     times = []
     for _ in range(5):
         began = time.time()
-        assert node.nodetool(command).stderr == ""
+        assert node.nodetool(*command.split()).stderr == ""
         times.append(time.time() - began)
     assert min(times) < 0.05  # the others may have met another process
 
