@@ -282,22 +282,6 @@ std::string EngineImpl::operation_name(CompactionOperation operation) {
   return name;
 }
 
-// Has the store's compaction_mutex.
-class EngineImpl::CompactionGuard {
- public:
-  explicit CompactionGuard(TableStorePtr store) : store_(std::move(store)), guard_(store_->compaction_mutex) {}
-  ~CompactionGuard() {
-    if (store_->relocations->closed()) store_->relocations = std::make_unique<Gate>();
-  }
-  CompactionGuard(const CompactionGuard&) = delete;
-  CompactionGuard& operator=(const CompactionGuard&) = delete;
-  const TableStorePtr& store() const { return store_; }
-
- private:
-  TableStorePtr store_;
-  AsyncMutex::Guard guard_;
-};
-
 Task<EngineImpl::CompactionGuards> EngineImpl::end_compactions(TableStorePtr store) {
   CompactionGuards guards;
   auto is_held = [&guards](const TableStorePtr& one) {

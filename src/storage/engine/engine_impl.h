@@ -251,10 +251,24 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   static RunningCompaction described(const CompactionRun& run);
   static uint64_t bytes_done(const CompactionRun& run);
   Status may_go_on(const CompactionRun& run) const;
+  // Has the store's compaction_mutex.
+  class CompactionGuard {
+   public:
+    explicit CompactionGuard(TableStorePtr store) : store_(std::move(store)), guard_(store_->compaction_mutex) {}
+    ~CompactionGuard() {
+      if (store_->relocations->closed()) store_->relocations = std::make_unique<Gate>();
+    }
+    CompactionGuard(const CompactionGuard&) = delete;
+    CompactionGuard& operator=(const CompactionGuard&) = delete;
+    const TableStorePtr& store() const { return store_; }
+
+   private:
+    TableStorePtr store_;
+    AsyncMutex::Guard guard_;
+  };
+  using CompactionGuards = std::vector<std::unique_ptr<CompactionGuard>>;
   // Compactions of the table and of its indexes end; what is returned keeps others from beginning, and other shards from
   // giving it a part of a split SSTable.
-  class CompactionGuard;
-  using CompactionGuards = std::vector<std::unique_ptr<CompactionGuard>>;
   Task<CompactionGuards> end_compactions(TableStorePtr store);
   Task<Status> settle(TableStorePtr store);
   Task<Status> end_transaction(SSTableTransaction* transaction);
