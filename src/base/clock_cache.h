@@ -29,6 +29,13 @@ class ClockCache {
     return &it->second.value;
   }
 
+  // The same for an observer: the entry does not count as used.
+  template <class K>
+  Value* peek(const K& key) {
+    auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : &it->second.value;
+  }
+
   // In place of what was there under the key. Calls evicted(key) for what has to go, which is never the entry itself.
   template <class Evicted>
   void put(const Key& key, Value value, uint64_t weight, Evicted evicted) {

@@ -30,7 +30,10 @@ class PreparedCache {
 
   // nullptr when unknown. Marks it as used.
   PreparedEntry* find(BytesView id) { return entries_.find(id); }
-  // Returns the ids that had to go to make room; never `id` itself.
+  // The same for an observer: does not mark it.
+  PreparedEntry* peek(BytesView id) { return entries_.peek(id); }
+  // Returns the ids that had to go to make room; never `id` itself. An entry counts as used when it is found, not when it
+  // is put: so statements that are prepared and never executed go before those that are.
   std::vector<Bytes> put(const Bytes& id, PreparedEntry entry);
   void erase(BytesView id) { entries_.erase(id); }
   size_t size() const { return entries_.size(); }

@@ -496,9 +496,9 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   CO_TRY(entry.statement->validate(context.client));
   CO_TRY(check_marker_count(*entry.statement));
   put(entry, &evicted);
-  bool fully_qualified = cache_.find(plain_id)->fully_qualified;
+  const bool fully_qualified = entry.fully_qualified;
   Bytes id = fully_qualified ? plain_id : keyspace_id;
-  StatementPtr statement = cache_.find(id)->statement;
+  StatementPtr statement = entry.statement;
   std::string use_warning;
   // Cassandra warns each time of a keyspace that came with the request.
   bool was_warned = keyspace_of_query.empty() && context.client.was_warned_of_use;
@@ -583,7 +583,7 @@ void QueryProcessorImpl::on_schema_change(const SchemaDiff& diff) {
   const Schema& schema = *diff.schema;
   void_.clear();
   for (const Bytes& id : cache_.ids()) {
-    PreparedEntry* entry = cache_.find(id);
+    PreparedEntry* entry = cache_.peek(id);
     bool same = true, same_columns = true;
     for (const auto& [table_id, before] : entry->tables) {
       const TablePtr& now = schema.table(table_id);
