@@ -148,6 +148,52 @@ TEST(Slices, ThroughRowIndexesOfAllGranularities) {
   }
 }
 
+// What DELETE … WHERE p = 'x' AND a = 5 leaves. The separator before the second block is the whole of its only position.
+TEST(Slices, OfARangeTombstoneWhoseEndIsABlockOfItsOwn) {
+  LinuxDisk world;
+  const TablePtr table = load_fixture(world, "wide").table;
+  const DecoratedKey key = DecoratedKey::of("x");
+  const std::vector<BytesView> five{BytesView("\0\0\0\x05", 4)};
+  const DeletionTime deletion{100, 200};
+  Bytes before, after;
+  append_comparable(before, *table, five, ClusteringKind::kInclStartBound);
+  append_comparable(after, *table, five, ClusteringKind::kInclEndBound);
+  Unfiltered start, end;
+  start.is_row = end.is_row = false;
+  start.marker = {{ClusteringKind::kInclStartBound, five, before}, deletion, {}};
+  end.marker = {{ClusteringKind::kInclEndBound, five, after}, {}, deletion};
+  const std::vector<std::string> both{item_of(*table, start).to_string(), item_of(*table, end).to_string()};
+
+  for (const SSTableVersion* version : {&SSTableVersion::da(), &SSTableVersion::nb(), &SSTableVersion::oa()}) {
+    TemporaryDirectory directory;
+    const auto descriptor = SSTableDescriptor::of(version, directory.path(), "3g1a_0000_00000000000000000000");
+    SSTableWriterOptions options;
+    options.row_index_granularity = 1;
+    auto writer = must(SSTableWriter::create(world.disk(), descriptor, table, options));
+    ASSERT_TRUE(writer->begin_partition(key, {}, Row()).ok());
+    ASSERT_TRUE(writer->append(start).ok());
+    ASSERT_TRUE(writer->append(end).ok());
+    ASSERT_TRUE(writer->end_partition().ok());
+    ASSERT_TRUE(world.run(writer->finish()).ok());
+
+    SSTablePtr sstable = must(SSTable::open(world.disk(), descriptor, table));
+    EXPECT_TRUE(sstable->verify().ok());
+    for (const Slice& slice : {Slice::all(), Slice{before, after}, Slice{{}, after}, Slice{before, {}}}) {
+      for (bool reversed : {false, true}) {
+        const std::vector<Slice> slices{slice};
+        auto reader = must(sstable->read(table, key, {slices, reversed, true}));
+        ASSERT_NE(reader, nullptr);
+        EXPECT_EQ(read_all(*reader, *table).size(), 2u) << version->letters;
+      }
+    }
+    std::vector<std::string> seen;
+    for (const Item& item : read_all(*must(sstable->read(table, key, SliceSelection())), *table)) {
+      seen.push_back(item.to_string());
+    }
+    EXPECT_EQ(seen, both);
+  }
+}
+
 TEST(Slices, StartAfterARowThatWasSeen) {
   LinuxDisk world;
   Fixture fixture = load_fixture(world, "wide");

@@ -45,10 +45,11 @@ void RowIndexWriter::write(BytesView separator, const RowIndexBlock& block) {
 }
 
 uint64_t RowIndexWriter::complete(uint64_t end_offset) {
-  // A separator slightly greater than the last clustering, as short as the one before allows.
+  // A separator slightly greater than the last clustering, as short as the one before allows. The one before may be the whole
+  // clustering, when the last block has no other: its terminator is nudged then. Cassandra fails an assertion.
   auto common = std::mismatch(previous_last_.begin(), previous_last_.end(), previous_separator_.begin(),
                               previous_separator_.end());
-  size_t at = static_cast<size_t>(common.first - previous_last_.begin());
+  size_t at = std::min(static_cast<size_t>(common.first - previous_last_.begin()), previous_last_.size() - 1);
   while (at < previous_last_.size() && previous_last_[at] == '\xFF') ++at;
   Bytes after = previous_last_.substr(0, at);
   if (at < previous_last_.size()) after.push_back(static_cast<char>(previous_last_[at] + 1));
