@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
+#include "model/row_codec.h"
 #include "tests/sstable/fixture/fixture.h"
-#include "tests/sstable/fixture/json_dump.h"
 #include "tests/support/sanitized.h"
 
 namespace cassandra_like::test {
@@ -13,38 +13,43 @@ namespace {
 struct Item {
   Bytes comparable;
   bool is_row;
-  std::string text;  // of a row
+  Bytes content;  // of a row, as in messages
   DeletionTime open, close;
 
-  std::string to_string() const {
-    auto deletion = [](const DeletionTime& d) { return d.is_live() ? "-" : std::to_string(d.marked_for_delete_at); };
-    return to_hex(comparable) +
-           (is_row ? " row " + text : " marker open " + deletion(open) + " close " + deletion(close));
-  }
+  bool operator==(const Item&) const = default;
 };
 
-Item item_of(const TableMetadata& table, const Unfiltered& u) {
+void PrintTo(const Item& item, std::ostream* out) {
+  auto deletion = [](const DeletionTime& d) { return d.is_live() ? "-" : std::to_string(d.marked_for_delete_at); };
+  *out << to_hex(item.comparable)
+       << (item.is_row ? " row " + to_hex(item.content)
+                       : " marker open " + deletion(item.open) + " close " + deletion(item.close));
+}
+
+Item item_of(const TablePtr& table, const SerializationHeader& header, const Unfiltered& u) {
   Item item{Bytes(u.position().comparable), u.is_row, "", {}, {}};
   if (u.is_row) {
-    item.text = unfiltered_json(table, u).dump();
+    item.content.resize(row_size(header, u.row));
+    write_row(item.content.data(), header, u.row);
   } else {
     item.open = u.marker.open;
     item.close = u.marker.close;
     // The values say the same as the comparable form.
     Bytes again;
-    append_comparable(again, table, u.marker.bound.values, u.marker.bound.kind);
+    append_comparable(again, *table, u.marker.bound.values, u.marker.bound.kind);
     EXPECT_EQ(to_hex(again), to_hex(item.comparable));
   }
   return item;
 }
 
-std::vector<Item> read_all(PartitionReader& reader, const TableMetadata& table) {
+std::vector<Item> read_all(PartitionReader& reader, const TablePtr& table) {
+  const TableHeader header(table, {});
   std::vector<Item> items;
-  while (const Unfiltered* u = must(reader.next())) items.push_back(item_of(table, *u));
+  while (const Unfiltered* u = must(reader.next())) items.push_back(item_of(table, header.get(), *u));
   return items;
 }
 
-std::vector<std::string> expected_of(const std::vector<Item>& all, const std::vector<Slice>& slices, bool reversed) {
+std::vector<Item> expected_of(const std::vector<Item>& all, const std::vector<Slice>& slices, bool reversed) {
   std::vector<Item> out;
   for (const Slice& slice : slices) {
     DeletionTime open;
@@ -59,13 +64,11 @@ std::vector<std::string> expected_of(const std::vector<Item>& all, const std::ve
     }
     if (!open.is_live()) out.push_back({slice.end, false, "", {}, open});
   }
-  std::vector<std::string> texts;
-  for (Item& item : out) {
-    if (reversed) std::swap(item.open, item.close);
-    texts.push_back(item.to_string());
+  if (reversed) {
+    for (Item& item : out) std::swap(item.open, item.close);
+    std::reverse(out.begin(), out.end());
   }
-  if (reversed) std::reverse(texts.begin(), texts.end());
-  return texts;
+  return out;
 }
 
 // The bound before or after a prefix of some position of the partition, or of one that is not in it.
@@ -108,15 +111,13 @@ void check_slices(const SSTable& sstable, const TablePtr& table) {
     DecoratedKey key = DecoratedKey::of(name);
     auto whole = must(sstable.read(table, key, SliceSelection()));
     ASSERT_NE(whole, nullptr);
-    std::vector<Item> all = read_all(*whole, *table);
+    std::vector<Item> all = read_all(*whole, table);
     std::mt19937 random(7);
     for (int round = 0; round < kRounds; ++round) {
       std::vector<Slice> slices = round == 0 ? std::vector<Slice>{Slice::all()} : random_slices(*table, all, random);
       for (bool reversed : {false, true}) {
         auto reader = must(sstable.read(table, key, {slices, reversed, true}));
-        std::vector<std::string> seen;
-        for (const Item& item : read_all(*reader, *table)) seen.push_back(item.to_string());
-        ASSERT_EQ(seen, expected_of(all, slices, reversed))
+        ASSERT_EQ(read_all(*reader, table), expected_of(all, slices, reversed))
             << name << " round " << round << (reversed ? " reversed" : "") << " from " << to_hex(slices.front().start)
             << " to " << to_hex(slices.front().end) << ", " << slices.size() << " slices";
       }
@@ -162,7 +163,8 @@ TEST(Slices, OfARangeTombstoneWhoseEndIsABlockOfItsOwn) {
   start.is_row = end.is_row = false;
   start.marker = {{ClusteringKind::kInclStartBound, five, before}, deletion, {}};
   end.marker = {{ClusteringKind::kInclEndBound, five, after}, {}, deletion};
-  const std::vector<std::string> both{item_of(*table, start).to_string(), item_of(*table, end).to_string()};
+  const TableHeader header(table, {});
+  const std::vector<Item> both{item_of(table, header.get(), start), item_of(table, header.get(), end)};
 
   for (const SSTableVersion* version : {&SSTableVersion::da(), &SSTableVersion::nb(), &SSTableVersion::oa()}) {
     TemporaryDirectory directory;
@@ -183,14 +185,10 @@ TEST(Slices, OfARangeTombstoneWhoseEndIsABlockOfItsOwn) {
         const std::vector<Slice> slices{slice};
         auto reader = must(sstable->read(table, key, {slices, reversed, true}));
         ASSERT_NE(reader, nullptr);
-        EXPECT_EQ(read_all(*reader, *table).size(), 2u) << version->letters;
+        EXPECT_EQ(read_all(*reader, table).size(), 2u) << version->letters;
       }
     }
-    std::vector<std::string> seen;
-    for (const Item& item : read_all(*must(sstable->read(table, key, SliceSelection())), *table)) {
-      seen.push_back(item.to_string());
-    }
-    EXPECT_EQ(seen, both);
+    EXPECT_EQ(read_all(*must(sstable->read(table, key, SliceSelection())), table), both);
   }
 }
 
@@ -199,11 +197,11 @@ TEST(Slices, StartAfterARowThatWasSeen) {
   Fixture fixture = load_fixture(world, "wide");
   SSTablePtr sstable = must(SSTable::open(world.disk(), fixture.descriptor, fixture.table));
   DecoratedKey key = DecoratedKey::of("small");
-  std::vector<Item> all = read_all(*must(sstable->read(fixture.table, key, SliceSelection())), *fixture.table);
+  std::vector<Item> all = read_all(*must(sstable->read(fixture.table, key, SliceSelection())), fixture.table);
   ASSERT_EQ(all.size(), 5u);
   std::vector<Slice> rest{{all[1].comparable, {}}};
   auto reader = must(sstable->read(fixture.table, key, {rest, false, true}));
-  std::vector<Item> seen = read_all(*reader, *fixture.table);
+  std::vector<Item> seen = read_all(*reader, fixture.table);
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[0].comparable, all[2].comparable);
 }

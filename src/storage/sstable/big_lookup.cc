@@ -125,9 +125,9 @@ Status BigLookup::build_summary(const TableMetadata& table) {
     if (in.failed()) return corrupt(position);
     builder.add(key, position);
   }
+  // Keys that are not in ring order make no summary.
   summary_ = IndexSummary::parse(builder.serialize());
-  CHECK(summary_);
-  return count_keys() ? Status() : corrupt(0);
+  return summary_ && count_keys() ? Status() : corrupt(0);
 }
 
 Result<bool> BigLookup::read_entry(Reader& in, PartitionPlace* place) const {
