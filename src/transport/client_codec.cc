@@ -114,7 +114,10 @@ ClientRows read_rows(Reader& in) {
   if ((rows.flags & 2) != 0) rows.paging_state = read_value(in);
   if ((rows.flags & 8) != 0) rows.metadata_id = read_string(in);
   if ((rows.flags & 4) == 0) rows.columns = read_columns(in, rows.column_count, (rows.flags & 1) != 0);
-  for (int32_t n = in.i32(); n > 0 && !in.failed(); --n) {
+  const int32_t count = in.i32();
+  // Rows without columns have no bytes, so nothing would bound their number.
+  if (count > 0 && rows.column_count <= 0) in.fail();
+  for (int32_t n = count; n > 0 && !in.failed(); --n) {
     std::vector<std::optional<Bytes>> row;
     for (int32_t i = 0; i < rows.column_count && !in.failed(); ++i) row.push_back(read_value(in));
     rows.rows.push_back(std::move(row));
