@@ -149,7 +149,7 @@ TEST(Slices, ThroughRowIndexesOfAllGranularities) {
   }
 }
 
-// What DELETE … WHERE p = 'x' AND a = 5 leaves. The separator before the second block is the whole of its only position.
+// DELETE … WHERE p = 'x' AND a = 5 leaves such a one. The separator before the second block is the whole of its only position.
 TEST(Slices, OfARangeTombstoneWhoseEndIsABlockOfItsOwn) {
   LinuxDisk world;
   const TablePtr table = load_fixture(world, "wide").table;
