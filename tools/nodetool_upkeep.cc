@@ -1,4 +1,4 @@
-// Orders for SSTables: compact, getsstables, upgradesstables, garbagecollect.
+// Orders for SSTables: compact, getsstables, upgradesstables, garbagecollect, cleanup, scrub, verify.
 #include <charconv>
 #include <limits>
 #include <map>
@@ -115,6 +115,49 @@ void run_garbagecollect(Session& s) {
   Parameters parameters = s.keyspace_and_tables();
   parameters.emplace_back("granularity", s.has("-g") ? s.option("-g") : "ROW");
   s.post("/v1/garbage_collect", parameters);
+}
+
+void run_cleanup(Session& s) {
+  const int32_t jobs = jobs_of(s, 2);
+  Parameters parameters = s.keyspace_and_tables();
+  const std::string keyspace = s.arguments.empty() ? "" : s.arguments[0];
+  if (keyspace == "system" || keyspace == "system_schema") return;
+  check_jobs(s, jobs);
+  s.post("/v1/cleanup", parameters);
+}
+
+void run_scrub(Session& s) {
+  check_jobs(s, jobs_of(s, 2));
+  Parameters parameters = s.keyspace_and_tables();
+  for (const auto& [option, parameter] : {std::pair("-ns", "no_snapshot"),
+                                          {"-s", "skip_corrupted"},
+                                          {"-n", "no_validate"},
+                                          {"-r", "reinsert_overflowed_ttl"}}) {
+    if (s.has(option)) parameters.emplace_back(parameter, "true");
+  }
+  s.post("/v1/scrub", parameters);
+}
+
+void run_verify(Session& s) {
+  if (!s.has("-f")) {
+    s.out << "verify is disabled unless a [-f|--force] override flag is provided. See CASSANDRA-9947 and "
+             "CASSANDRA-17017 for details.\n";
+    throw Failure{Failure::kPlain, "", 1};
+  }
+  if (s.has("-t") && !s.has("-e")) {
+    s.out << "Token verification requires --extended-verify\n";
+    throw Failure{Failure::kPlain, "", 1};
+  }
+  Parameters parameters = s.keyspace_and_tables();
+  for (const auto& [option, parameter] : {std::pair("-e", "extended"),
+                                          {"-q", "quick"},
+                                          {"-c", "check_version"},
+                                          {"-d", "invoke_failure_policy"},
+                                          {"-r", "mutate_repair_status"},
+                                          {"-t", "check_tokens"}}) {
+    if (s.has(option)) parameters.emplace_back(parameter, "true");
+  }
+  s.post("/v1/verify", parameters);
 }
 
 }  // namespace cassandra_like::nodetool

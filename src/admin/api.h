@@ -76,6 +76,9 @@ Task<Answer> sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> compact(AdminContextPtr context, Parameters parameters);
 Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters);
+Task<Answer> scrub(AdminContextPtr context, Parameters parameters);
+Task<Answer> cleanup(AdminContextPtr context, Parameters parameters);
+Task<Answer> verify(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
 Task<Answer> pools(AdminContextPtr context, Parameters parameters);

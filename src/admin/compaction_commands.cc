@@ -68,15 +68,15 @@ std::optional<uint32_t> whole(const std::string& text) {
   return value;
 }
 
-constexpr std::array kOwn{CompactionOperation::kCompaction, CompactionOperation::kMajor,
-                          CompactionOperation::kTombstones, CompactionOperation::kRelocate,
-                          CompactionOperation::kUpgrade,    CompactionOperation::kGarbageCollect};
+constexpr std::array kOwn{
+    CompactionOperation::kCompaction, CompactionOperation::kMajor,   CompactionOperation::kTombstones,
+    CompactionOperation::kRelocate,   CompactionOperation::kUpgrade, CompactionOperation::kGarbageCollect,
+    CompactionOperation::kVerify,     CompactionOperation::kCleanup, CompactionOperation::kScrub};
 
 // Members of Cassandra's OperationType that `nodetool stop` may name and this node never runs.
 constexpr std::array kOthers{
-    "VALIDATION",        "CLEANUP", "SCRUB", "INDEX_BUILD", "VERIFY", "ANTICOMPACTION", "VIEW_BUILD",
-    "INDEX_SUMMARY",     "P0",      "FLUSH", "WRITE",       "STREAM", "KEY_CACHE_SAVE", "ROW_CACHE_SAVE",
-    "COUNTER_CACHE_SAVE"};
+    "VALIDATION", "INDEX_BUILD", "ANTICOMPACTION", "VIEW_BUILD",     "INDEX_SUMMARY",  "P0",
+    "FLUSH",      "WRITE",       "STREAM",         "KEY_CACHE_SAVE", "ROW_CACHE_SAVE", "COUNTER_CACHE_SAVE"};
 
 Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const RunningCompaction&)> which) {
   auto stop = [which](Maintenance& maintenance) { return maintenance.stop_compactions(which); };

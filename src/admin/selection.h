@@ -17,6 +17,9 @@ std::optional<Answer> select(const Schema& schema, const Parameters& parameters,
 // The tables of the selections that are stored, in the schema's order.
 std::vector<TablePtr> tables_of(const Schema& schema, const Selections& selections);
 
+// A snapshot of a table, shard after shard; the request is without its schema.
+Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotRequest request);
+
 // Called on each shard.
 using TableWork = std::function<Task<Status>(Maintenance& maintenance, const TableSelection& selection)>;
 Task<Answer> on_selections(AdminContextPtr context, Selections selections, TableWork work);

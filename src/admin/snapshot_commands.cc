@@ -4,6 +4,7 @@
 #include <set>
 
 #include "admin/api.h"
+#include "admin/selection.h"
 #include "model/schema_text.h"
 #include "model/values.h"
 
@@ -82,22 +83,6 @@ Result<std::vector<SnapshotInfo>> list(const AdminContext& context) {
   return list_snapshots(context.runtime().disk, context.node.engine_options);
 }
 
-// Shard after shard, as they share the snapshot's directory.
-Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotRequest request) {
-  KeyspacePtr keyspace = context->schema()->keyspace(table->keyspace);
-  if (keyspace == nullptr) co_return Status();
-  request.schema_cql = snapshot_schema_text(*keyspace, *table);
-  for (unsigned shard = 0; shard < context->node.runtime->shard_count() && !context->stopped; ++shard) {
-    Replica* replica = context->node.replicas[shard];
-    Task<Status> hop =
-        run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, request] {
-          return replica->engine().maintenance().snapshot({table->keyspace, table->name}, request);
-        });
-    CO_TRY(co_await hop);
-  }
-  co_return Status();
-}
-
 // A duration in days, hours, minutes or seconds, in milliseconds.
 std::optional<int64_t> parse_millis(const std::string& text) {
   int64_t count = 0;
@@ -133,6 +118,22 @@ std::optional<Answer> parse_limit(const AdminContext& context, const Parameters&
 }
 
 }  // namespace
+
+// They share the snapshot's directory.
+Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotRequest request) {
+  KeyspacePtr keyspace = context->schema()->keyspace(table->keyspace);
+  if (keyspace == nullptr) co_return Status();
+  request.schema_cql = snapshot_schema_text(*keyspace, *table);
+  for (unsigned shard = 0; shard < context->node.runtime->shard_count() && !context->stopped; ++shard) {
+    Replica* replica = context->node.replicas[shard];
+    Task<Status> hop =
+        run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, request] {
+          return replica->engine().maintenance().snapshot({table->keyspace, table->name}, request);
+        });
+    CO_TRY(co_await hop);
+  }
+  co_return Status();
+}
 
 Task<Answer> snapshots(AdminContextPtr context, Parameters) {
   auto found = list(*context);

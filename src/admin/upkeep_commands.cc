@@ -1,5 +1,5 @@
 // Orders for SSTables: GET /v1/sstables, POST /v1/compact, POST /v1/upgrade_sstables,
-// POST /v1/garbage_collect.
+// POST /v1/garbage_collect, POST /v1/cleanup, POST /v1/scrub, POST /v1/verify.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "admin/selection.h"
+#include "admin/token_ownership.h"
 #include "base/log.h"
 #include "runtime/gather.h"
 #include "storage/sstable/sstable_files.h"
@@ -235,6 +236,76 @@ Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
   order.operation = CompactionOperation::kGarbageCollect;
   order.skips_cells = granularity == "CELL";
   return rewrite(std::move(context), std::move(parameters), order);
+}
+
+// ColumnFamilyStore.scrub. Files that shards share are split first, as far as they can be read.
+Task<Answer> scrub(AdminContextPtr context, Parameters parameters) {
+  if (parameters.is_true("reinsert_overflowed_ttl")) co_return not_supported("scrub --reinsert-overflowed-ttl");
+  Selections selections;
+  if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
+  if (!parameters.is_true("no_snapshot")) {
+    SnapshotRequest request(fmt::format("pre-scrub-{}", context->runtime().clock.wall_millis()));
+    request.skip_flush = request.with_unread = true;
+    for (const TablePtr& table : tables_of(*context->schema(), selections)) {
+      Task<Status> snapshot = snapshot_table(context, table, request);
+      Status kept = co_await snapshot;
+      if (!kept.ok()) co_return failure(kept.error());
+    }
+  }
+  TableWork split = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.relocate(tables); };
+  Task<Answer> first = on_selections(context, selections, std::move(split));
+  Answer ignored = co_await first;
+  SSTableScrubOrder order;
+  order.skips_corrupted = parameters.is_true("skip_corrupted");
+  order.validates = !parameters.is_true("no_validate");
+  TableWork work = [order](Maintenance& maintenance, const TableSelection& tables) {
+    return maintenance.scrub(tables, order);
+  };
+  Task<Answer> then = on_selections(std::move(context), std::move(selections), std::move(work));
+  co_return co_await then;
+}
+
+// StorageService.forceKeyspaceCleanup. Keyspaces that are this node's alone have nothing to clean.
+Task<Answer> cleanup(AdminContextPtr context, Parameters parameters) {
+  const auto all = token_ownership(*context->schema(), *context->replica().topology().current());
+  const std::string& named = parameters.get("keyspace");
+  if (named == "system" || named == "system_schema") {
+    return refuse(500, "Cleanup of the system keyspace is neither necessary nor wise");
+  }
+  for (const auto& [keyspace, ownership] : all) {
+    if (!ownership.is_changing || (!named.empty() && keyspace != named)) continue;
+    return refuse(500, "Node is involved in cluster membership changes. Not safe to run cleanup.");
+  }
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kCleanup;
+  order.owned = [all](const TableMetadata& table) {
+    const auto found = all.find(table.keyspace);
+    return found == all.end() ? OwnedTokens::all() : found->second.owned;
+  };
+  return rewrite(std::move(context), std::move(parameters), std::move(order));
+}
+
+Task<Answer> verify(AdminContextPtr context, Parameters parameters) {
+  SSTableVerification order;
+  order.extended = parameters.is_true("extended");
+  order.quick = parameters.is_true("quick");
+  order.check_version = parameters.is_true("check_version");
+  order.invokes_failure_policy = parameters.is_true("invoke_failure_policy");
+  order.mutates_repair_status = parameters.is_true("mutate_repair_status");
+  if (parameters.is_true("check_tokens")) {
+    if (!order.extended) return refuse(400, "Token verification requires --extended-verify");
+    order.owned = [all = token_ownership(*context->schema(), *context->replica().topology().current())](
+                      const TableMetadata& table) {
+      const auto found = all.find(table.keyspace);
+      // No range is no reason to complain, as in Cassandra.
+      const bool has_any = found != all.end() && !found->second.with_pending.spans().empty();
+      return has_any ? found->second.with_pending : OwnedTokens::all();
+    };
+  }
+  TableWork work = [order](Maintenance& maintenance, const TableSelection& tables) {
+    return maintenance.verify(tables, order);
+  };
+  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
 }
 
 }  // namespace cassandra_like::admin

@@ -77,6 +77,15 @@ PendingReplicas::PendingReplicas(const TokenRing& ring, const ReplicationStrateg
   }
 }
 
+std::vector<TokenRange> PendingReplicas::ranges_of(EndpointIndex endpoint) const {
+  std::vector<TokenRange> ranges;
+  for (size_t i = 0; i < boundaries_.size(); ++i) {
+    const Token left = boundaries_[i == 0 ? boundaries_.size() - 1 : i - 1];
+    if (has(pending_[i], endpoint)) ranges.push_back({left, boundaries_[i]});
+  }
+  return ranges;
+}
+
 std::span<const EndpointIndex> PendingReplicas::of(Token token) const {
   if (boundaries_.empty()) return {};
   auto at = std::lower_bound(boundaries_.begin(), boundaries_.end(), token);
@@ -99,13 +108,19 @@ void TopologyStore::set(TopologyPtr topology) {
   for (const Listener& listener : listeners_) listener(current_);
 }
 
+std::vector<TokenRange> replicated_ranges(const ReplicaMap& replicas, EndpointIndex endpoint) {
+  std::vector<TokenRange> ranges;
+  for (size_t i = 0; i < replicas.ring().entries().size(); ++i) {
+    const TokenRange range = replicas.ring().range_of(i);
+    if (has(replicas.replicas(range.right), endpoint)) ranges.push_back(range);
+  }
+  return ranges;
+}
+
 double ownership(const ReplicaMap& replicas, EndpointIndex endpoint) {
-  const TokenRing& ring = replicas.ring();
   constexpr auto kWholeRing = static_cast<Uint128>(1) << 64;  // tokens
   Uint128 owned = 0;
-  for (size_t i = 0; i < ring.entries().size(); ++i) {
-    TokenRange range = ring.range_of(i);
-    if (!has(replicas.replicas(range.right), endpoint)) continue;
+  for (const TokenRange& range : replicated_ranges(replicas, endpoint)) {
     uint64_t width = static_cast<uint64_t>(range.right) - static_cast<uint64_t>(range.left);
     owned += width == 0 ? kWholeRing : width;
   }

@@ -47,6 +47,8 @@ class PendingReplicas {
   PendingReplicas(const TokenRing& ring, const ReplicationStrategy& strategy);
   bool empty() const { return boundaries_.empty(); }
   std::span<const EndpointIndex> of(Token token) const;
+  // The ranges that an endpoint will be a replica of.
+  std::vector<TokenRange> ranges_of(EndpointIndex endpoint) const;
 
  private:
   std::vector<Token> boundaries_;  // sorted; each ends a range
@@ -89,6 +91,8 @@ class TopologyStore {
   std::vector<Listener> listeners_;
 };
 
+// The ranges that have the endpoint as a replica, in ring order.
+std::vector<TokenRange> replicated_ranges(const ReplicaMap& replicas, EndpointIndex endpoint);
 // Which part of the ring has the endpoint as a replica: 0 to 1.
 double ownership(const ReplicaMap& replicas, EndpointIndex endpoint);
 

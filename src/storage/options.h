@@ -13,7 +13,17 @@
 namespace cassandra_like {
 
 // The kinds of Cassandra's OperationType that this engine has.
-enum class CompactionOperation : uint8_t { kCompaction, kMajor, kTombstones, kRelocate, kUpgrade, kGarbageCollect };
+enum class CompactionOperation : uint8_t {
+  kCompaction,
+  kMajor,
+  kTombstones,
+  kRelocate,
+  kUpgrade,
+  kGarbageCollect,
+  kVerify,
+  kCleanup,
+  kScrub,
+};
 std::string operation_text(CompactionOperation operation);      // OperationType.toString
 std::string operation_constant(CompactionOperation operation);  // OperationType.name
 

@@ -310,7 +310,7 @@ TEST_F(Commands, SSTablesAreWrittenAnew) {
   EXPECT_EQ(post("/v1/upgrade_sstables", "max_timestamp=x").status, 400);
   EXPECT_EQ(post("/v1/upgrade_sstables", "keyspace=nosuch").status, 400);
   EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&table=nosuch").status, 404);
-  for (const char* type : {"UPGRADE_SSTABLES", "GARBAGE_COLLECT"}) {
+  for (const char* type : {"UPGRADE_SSTABLES", "GARBAGE_COLLECT", "VERIFY", "CLEANUP"}) {
     EXPECT_EQ(post("/v1/compactions/stop", std::string("type=") + type).json, Json::parse(R"({"stopped": 0})"));
   }
 }
@@ -427,6 +427,35 @@ TEST_F(Commands, TheLimitsOfCompactionsAreSetWhileItRuns) {
   EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=-1").status, 400);
   EXPECT_EQ(post("/v1/compactions", "concurrent_compactors=0&throughput_mib_per_second=7").status, 400);
   EXPECT_EQ(get("/v1/compactions").json["throughput_bytes_per_second"], 0);
+}
+
+TEST_F(Commands, SSTablesAreVerified) {
+  make_shop();
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  for (const char* options : {"", "&quick=true", "&extended=true&check_version=true&check_tokens=true"}) {
+    EXPECT_EQ(post("/v1/verify", std::string("keyspace=shop&table=orders") + options).json, Json::object()) << options;
+  }
+  EXPECT_EQ(post("/v1/verify", "extended=true&check_tokens=true").status, 200);
+  EXPECT_EQ(post("/v1/verify", "check_tokens=true").json, error("Token verification requires --extended-verify"));
+  EXPECT_EQ(post("/v1/verify", "keyspace=nosuch").json, error("Keyspace [nosuch] does not exist."));
+  EXPECT_EQ(post("/v1/verify", "keyspace=shop&table=nosuch").status, 404);
+}
+
+TEST_F(Commands, CleanupLeavesWhatTheNodeOwns) {
+  make_shop();
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  auto file = [this] {
+    const Json found = get("/v1/sstables", "keyspace=shop&table=orders&key=1").json["sstables"];
+    return found.empty() ? std::string() : found[0]["file"].get<std::string>();
+  };
+  const std::string before = file();
+  EXPECT_EQ(post("/v1/cleanup").json, Json::object());
+  EXPECT_EQ(post("/v1/cleanup", "keyspace=shop&table=orders").status, 200);
+  EXPECT_EQ(file(), before);
+  EXPECT_EQ(cql("SELECT count(*) FROM shop.orders"), (Rows{{"10"}}));
+  EXPECT_EQ(post("/v1/cleanup", "keyspace=system").json,
+            error("Cleanup of the system keyspace is neither necessary nor wise"));
+  EXPECT_EQ(post("/v1/cleanup", "keyspace=nosuch").status, 400);
 }
 
 TEST_F(Commands, StopTakesTheTypesThatTheNodeHas) {

@@ -4,6 +4,7 @@
 #include "fixture.h"
 #include "storage/index/secondary_index.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/statistics.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -275,6 +276,34 @@ TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {
     for (unsigned i = 0; i < shards; ++i) ASSERT_TRUE(node.run(node.engine(i).maintenance().compact({})).ok());
     EXPECT_EQ(find(where("v", Operator::kEq, "red")), expected);
   }
+}
+
+TEST_F(IndexTest, ACleanupTakesTheEntriesOfItsRows) {
+  use("v");
+  for (int i = 0; i < 4; ++i) {
+    put("a", i, "odd");
+    put("b", i, "odd");
+  }
+  node.flush();
+  auto entries = [this] {
+    uint64_t rows = 0;
+    const auto found = find_sstables(node.disk(), "/data/ks/" + table->directory_name() + "/.by");
+    for (const SSTableOnDisk& entry : *found) {
+      auto file = node.disk().open(entry.descriptor.file("Statistics.db"));
+      Bytes content((*file)->size(), '\0');
+      CHECK((*file)->read(0, content).ok());
+      rows += Statistics::parse(content, SSTableVersion::da())->rows;
+    }
+    return rows;
+  };
+  ASSERT_EQ(entries(), 8u);
+  const Token foreign = murmur3_token("a");
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kCleanup;
+  order.owned = [foreign](const TableMetadata&) { return OwnedTokens::of({{foreign, foreign - 1}}); };
+  ASSERT_TRUE(node.run(node.engine().maintenance().rewrite({"ks", "t"}, order)).ok());
+  EXPECT_EQ(entries(), 4u);
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 4u);
 }
 
 TEST_F(IndexTest, UnsupportedKindsAreNamedWhenRead) {

@@ -476,6 +476,236 @@ TEST_P(UpkeepFaults, NothingComesBackWhereverGarbageCollectionFails) {
   }
 }
 
+// All but one key.
+SSTableRewrite cleanup_of(const std::vector<std::string>& keys) {
+  std::vector<std::pair<Token, Token>> ranges;
+  std::vector<Token> foreign;
+  for (const std::string& key : keys) foreign.push_back(murmur3_token(key));
+  std::sort(foreign.begin(), foreign.end());
+  for (size_t i = 0; i < foreign.size(); ++i) {
+    ranges.emplace_back(foreign[i], foreign[(i + 1) % foreign.size()] - 1);
+  }
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kCleanup;
+  const OwnedTokens owned = OwnedTokens::of(ranges);
+  order.owned = [owned](const TableMetadata&) { return owned; };
+  return order;
+}
+
+TEST(OwnedTokens, AreSpansThatDoNotTouch) {
+  constexpr Token kLeast = std::numeric_limits<Token>::min(), kGreatest = std::numeric_limits<Token>::max();
+  EXPECT_TRUE(OwnedTokens::of({{5, 5}}).are_all());
+  EXPECT_TRUE(OwnedTokens::of({{0, 10}, {10, 0}}).are_all());
+  EXPECT_FALSE(OwnedTokens().contains(0));
+  const OwnedTokens some = OwnedTokens::of({{100, -100}, {0, 10}, {10, 20}});
+  ASSERT_EQ(some.spans().size(), 3u);
+  EXPECT_TRUE(some.contains(kLeast, -100));
+  EXPECT_FALSE(some.contains(-99));
+  EXPECT_FALSE(some.contains(0));
+  EXPECT_TRUE(some.contains(1, 20));
+  EXPECT_FALSE(some.contains(1, 21));
+  EXPECT_FALSE(some.contains(100));
+  EXPECT_TRUE(some.contains(101, kGreatest));
+  EXPECT_TRUE(some.intersects(-50, 1));
+  EXPECT_FALSE(some.intersects(21, 100));
+}
+
+TEST(Cleanup, KeysOfOthersGo) {
+  Upkeep u;
+  u.write({"a", "b", "c"}, 10);
+  u.write({"b"}, 20);
+  const Lines b = u.node.read("t", "b"), c = u.node.read("t", "c");
+  const std::vector<std::string> before = u.names();
+  ASSERT_TRUE(u.rewrite(cleanup_of({"a"})).ok());
+  EXPECT_EQ(u.node.read("t", "a"), Lines());
+  EXPECT_EQ(u.node.read("t", "b"), b);
+  EXPECT_EQ(u.node.read("t", "c"), c);
+  ASSERT_EQ(u.sstables().size(), 2u);
+  EXPECT_EQ(with_max_timestamp(u, 10).partitions, 2u);
+  // The other had none: it is left alone, and both the next time.
+  const std::vector<std::string> after = u.names();
+  EXPECT_EQ(std::count_if(after.begin(), after.end(),
+                          [&before](const std::string& name) {
+                            return std::find(before.begin(), before.end(), name) != before.end();
+                          }),
+            1);
+  ASSERT_TRUE(u.rewrite(cleanup_of({"a"})).ok());
+  EXPECT_EQ(u.names(), after);
+  u.node.restart();
+  EXPECT_EQ(u.node.read("t", "b"), b);
+}
+
+TEST(Cleanup, WithAllRangesAFileIsLeftAlone) {
+  Upkeep u;
+  u.write({"a", "b", "c"}, 10);
+  const std::vector<std::string> before = u.names();
+  SSTableRewrite order = cleanup_of({"a"});
+  order.owned = [](const TableMetadata&) { return OwnedTokens::all(); };
+  ASSERT_TRUE(u.rewrite(order).ok());
+  EXPECT_EQ(u.names(), before);
+}
+
+TEST(Cleanup, AFileOfOthersAloneIsDropped) {
+  Upkeep u;
+  u.write({"a"}, 10);
+  u.write({"b"}, 20);
+  const Lines b = u.node.read("t", "b");
+  u.leave_segments();
+  ASSERT_TRUE(u.rewrite(cleanup_of({"a"})).ok());
+  EXPECT_EQ(u.sstables().size(), 1u);
+  EXPECT_EQ(u.files(), 1u);
+  SSTableRewrite order = cleanup_of({"b"});
+  order.owned = [](const TableMetadata&) { return OwnedTokens(); };
+  EXPECT_EQ(u.node.read("t", "b"), b);
+  ASSERT_TRUE(u.rewrite(order).ok());
+  EXPECT_EQ(u.files(), 0u);
+  u.node.restart();
+  EXPECT_EQ(u.rows(), Lines());
+}
+
+// A fault at the n-th change of the disk, then power cuts and restarts: what stays is always there, and what goes is gone in the end.
+TEST_P(UpkeepFaults, NothingIsLostWhereverACleanupFails) {
+  int failures = 0;
+  for (uint64_t operations = 0;; ++operations) {
+    Upkeep u(1, operations + 1);
+    u.write({"a", "b"}, 10);
+    u.write({"a"}, 20);
+    u.write({"c", "a"}, 30);
+    u.leave_segments();
+    const Lines b = u.node.read("t", "b"), c = u.node.read("t", "c");
+    const SSTableRewrite order = cleanup_of({"a"});
+    SimFaults& faults = u.node.machine().faults();
+    faults.operations_until_fault = operations;
+    faults.fault = GetParam();
+    failures += u.rewrite(order).ok() ? 0 : 1;
+    const bool ended = faults.operations_until_fault && *faults.operations_until_fault > 0;
+    faults.operations_until_fault.reset();
+    for (int crash = 0; crash < 2; ++crash) {
+      u.node.crash();
+      ASSERT_TRUE(u.node.boot()) << u.node.error() << " operation " << operations;
+      ASSERT_EQ(u.node.read("t", "b"), b) << "operation " << operations;
+      ASSERT_EQ(u.node.read("t", "c"), c) << "operation " << operations;
+      ASSERT_TRUE(u.rewrite(order).ok()) << "operation " << operations;
+      ASSERT_EQ(u.node.read("t", "a"), Lines()) << "operation " << operations;
+      ASSERT_EQ(u.node.read("t", "b"), b) << "operation " << operations;
+    }
+    ASSERT_EQ(u.files(), u.sstables().size());
+    if (!ended) continue;
+    EXPECT_GT(operations, 40u);
+    EXPECT_GT(failures, 20);
+    return;
+  }
+}
+
+Status verify(Upkeep& u, SSTableVerification order = SSTableVerification()) {
+  return u.node.run(u.maintenance().verify({"ks", "t"}, std::move(order)));
+}
+
+// Replaces a byte of a file by another. The file that was open stays as it was.
+void flip(Disk& disk, const std::string& path, uint64_t at) {
+  auto file = disk.open(path);
+  ASSERT_TRUE(file.ok());
+  Bytes content((*file)->size(), '\0');
+  ASSERT_TRUE((*file)->read(0, content).ok());
+  content[at] ^= 1;
+  ASSERT_TRUE(disk.remove(path).ok());
+  auto made = disk.create(path);
+  ASSERT_TRUE(made.ok() && (*made)->append(content).ok());
+}
+
+TEST(Verify, NamesWhatIsDamagedWhileTheNodeServes) {
+  Upkeep u;
+  u.write({"a", "b"}, 10);
+  u.write({"c"}, 20);
+  const Lines expected = u.rows();
+  SSTableVerification extended;
+  extended.extended = true;
+  EXPECT_TRUE(verify(u).ok());
+  EXPECT_TRUE(verify(u, extended).ok());
+  const SSTableDescriptor damaged = with_max_timestamp(u, 10).descriptor;
+  flip(u.node.disk(), damaged.file(components::kData), 3);
+  const Status found = verify(u);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code(), ErrorCode::kCorruption);
+  const std::string file = damaged.file(components::kData);
+  EXPECT_TRUE(found.error().message().starts_with("Invalid SSTable " + file + ", please force a full repair: " + file +
+                                                  " at 0: "))
+      << found.error().message();
+  SSTableVerification quick;
+  quick.quick = true;
+  EXPECT_TRUE(verify(u, quick).ok());
+  EXPECT_EQ(u.rows(), expected);
+  EXPECT_TRUE(u.maintenance().running_compactions().empty());
+}
+
+TEST(Verify, OldVersionsAreAFindingWhereThatIsAsked) {
+  EngineOptions options;
+  options.sstable_version = &SSTableVersion::nb();
+  Upkeep u(1, 1, options);
+  u.write({"a"}, 10);
+  SSTableVerification order;
+  order.check_version = true;
+  EXPECT_TRUE(verify(u, order).ok());
+  u.restart_with(SSTableVersion::da());
+  EXPECT_TRUE(verify(u).ok());
+  const Status found = verify(u, order);
+  ASSERT_FALSE(found.ok());
+  EXPECT_TRUE(found.error().message().ends_with("-Data.db is not the latest version, run upgradesstables"));
+}
+
+TEST(Verify, KeysOfOthersAreAFindingWhereThatIsAsked) {
+  Upkeep u;
+  u.write({"a", "b"}, 10);
+  SSTableVerification order;
+  order.owned = [](const TableMetadata&) { return OwnedTokens::all(); };
+  EXPECT_TRUE(verify(u, order).ok());
+  order.owned = cleanup_of({"b"}).owned;
+  const Status found = verify(u, order);
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.error().message().find("is not contained in the given ranges"), std::string::npos);
+}
+
+TEST(Verify, EndsTheNodeWhereThePolicySaysSo) {
+  for (FailurePolicy policy : {FailurePolicy::kDie, FailurePolicy::kStop}) {
+    Upkeep u;
+    u.node.kill();
+    u.node.options.disk_failure_policy = policy;
+    ASSERT_TRUE(u.node.boot());
+    u.write({"a"}, 10);
+    flip(u.node.disk(), u.sstables()[0].descriptor.file(components::kData), 0);
+    SSTableVerification order;
+    EXPECT_FALSE(verify(u, order).ok());
+    EXPECT_TRUE(u.node.failures.empty());
+    order.invokes_failure_policy = true;
+    EXPECT_FALSE(verify(u, order).ok());
+    EXPECT_EQ(u.node.failures.size(), policy == FailurePolicy::kDie ? 1u : 0u);
+  }
+}
+
+TEST(Verify, IsSeenAndStops) {
+  Upkeep u(1, 1, slowly());
+  for (int i = 0; i < 500; ++i) {
+    Update row(u.t, fmt::format("key{}", i));
+    std::string value;
+    while (value.size() < 300) value += std::to_string(u.node.world().random().next());
+    ASSERT_TRUE(u.node.apply(row.at(10).row(0).cell("v", value)).ok());
+  }
+  u.flush();
+  std::optional<Status> done;
+  spawn(finish<Status>(u.maintenance().verify({"ks", "t"}, SSTableVerification()), &done));
+  ASSERT_TRUE(u.node.world().run_until([&] { return !u.maintenance().running_compactions().empty(); },
+                                       std::chrono::seconds(5)));
+  u.node.world().run_for(std::chrono::milliseconds(500));
+  ASSERT_EQ(u.maintenance().running_compactions().size(), 1u);
+  const RunningCompaction running = u.maintenance().running_compactions()[0];
+  EXPECT_EQ(operation_constant(running.operation), "VERIFY");
+  EXPECT_GT(running.completed, 0u);
+  EXPECT_LT(running.completed, running.total);
+  EXPECT_EQ(u.maintenance().stop_compactions([](const RunningCompaction&) { return true; }), 1u);
+  EXPECT_TRUE(u.node.world().run_until([&] { return done.has_value(); }, std::chrono::milliseconds(100)));
+  EXPECT_EQ(done->error().message(), "Compaction interrupted");
+}
+
 INSTANTIATE_TEST_SUITE_P(Storage, UpkeepFaults,
                          testing::Values(SimFaults::Fault::kAllAfter, SimFaults::Fault::kOne,
                                          SimFaults::Fault::kOneDiskFull));

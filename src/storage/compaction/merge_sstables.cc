@@ -43,6 +43,9 @@ class SSTableMerger {
   Task<Status> keep_last();
   Task<Status> pause_if_due();
   Task<Status> pause();
+  bool keeps(const DecoratedKey& key, const Unfiltered& at) const {
+    return !merge_.keeps || !at.is_row || merge_.keeps(key, &at.row);
+  }
   uint64_t bytes_written() const { return finished_bytes_ + (writer_ == nullptr ? 0 : writer_->bytes_written()); }
 
   ShardRuntime& runtime_;
@@ -134,7 +137,7 @@ Task<Status> SSTableMerger::write_partition(PartitionReader* partition, Purger* 
   while (true) {
     CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
     if (at == nullptr) break;
-    bool stays = at != MergedPartition::paused();
+    bool stays = at != MergedPartition::paused() && keeps(partition->key(), *at);
     if (stays && purger != nullptr) {
       purged_ = *at;
       at = &purged_;
@@ -160,6 +163,12 @@ Task<Status> SSTableMerger::merge_all(MergedScanner* merged) {
     CO_ASSIGN_OR_RETURN(const PartitionReader* partition, merged->next());
     if (partition == nullptr) co_return Status();
     const size_t sources = merged->sources_of_partition();
+    if (merge_.keeps && !merge_.keeps(partition->key(), nullptr)) {
+      progress_.partitions_read += sources;
+      Status paused = co_await pause_if_due();
+      if (!paused.ok()) co_return paused;
+      continue;
+    }
     ++result.merged_partitions[static_cast<int32_t>(sources)];
     progress_.partitions_read += sources;
     if (merge_.must_write && writer_ == nullptr && result.outputs.empty()) last_key_.assign(partition->key().key);

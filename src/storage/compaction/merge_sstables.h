@@ -24,6 +24,8 @@ struct SSTableMerge {
   // what it overwrites. Unset: there is none.
   std::function<Result<std::vector<std::unique_ptr<PartitionReader>>>(const DecoratedKey&)> shadows;
   bool shadows_cells = false;
+  // Whether a partition (then there is no row), or a row of it, stays at all. Unset: they do.
+  std::function<bool(const DecoratedKey& key, const Row* row)> keeps;
   // The name of one more output.
   std::function<SSTableDescriptor()> next_output;
   // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.

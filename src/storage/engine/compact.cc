@@ -38,6 +38,12 @@ constexpr OperationType type_of(CompactionOperation operation) {
       return {"UPGRADE_SSTABLES", "Upgrade sstables"};
     case CompactionOperation::kGarbageCollect:
       return {"GARBAGE_COLLECT", "Remove deleted data"};
+    case CompactionOperation::kVerify:
+      return {"VERIFY", "Verify"};
+    case CompactionOperation::kCleanup:
+      return {"CLEANUP", "Cleanup"};
+    case CompactionOperation::kScrub:
+      return {"SCRUB", "Scrub"};
     case CompactionOperation::kCompaction:
       break;
   }
@@ -110,9 +116,11 @@ Task<Status> EngineImpl::run_on(TableStorePtr store, Plan plan) {
     std::vector<CompactionRun> runs = plan(store);
     for (CompactionRun& run : runs) {
       if (store->dropped) break;
-      status = may_go_on(run);
-      if (status.ok()) status = co_await run_compaction(&run);
-      if (!status.ok()) break;
+      Status done = co_await run_one(&run);
+      if (done.ok()) continue;
+      const bool goes_on = run.goes_on && done.error().code() != ErrorCode::kClosed;
+      if (status.ok()) status = std::move(done);
+      if (!goes_on) break;
     }
   }
   --compactions_pending_;
@@ -120,6 +128,13 @@ Task<Status> EngineImpl::run_on(TableStorePtr store, Plan plan) {
   ask_for_compaction(store);
   gate_.leave();
   co_return status;
+}
+
+Task<Status> EngineImpl::run_one(CompactionRun* run) {
+  Status may = may_go_on(*run);
+  if (!may.ok()) return may;
+  if (run->verification) return verify_one(run);
+  return run->owned ? clean_one(run) : run_compaction(run);
 }
 
 CompactionRecord EngineImpl::begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs) {
@@ -196,7 +211,7 @@ bool EngineImpl::purges_only_repaired(const TableMetadata& table) {
 }
 
 bool EngineImpl::may_purge(const TableStore& store) const {
-  if (store.has_unread || !store.leftovers.empty()) return false;
+  if (!store.unread.empty() || store.has_shared_unread || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
     if (transaction->may_bring_back()) return false;
   }
@@ -336,6 +351,21 @@ std::vector<Interval> EngineImpl::own_intervals(const CompactionRun& run) const 
   return joined(std::move(intervals));
 }
 
+namespace {
+
+// An entry of an index is where the row is that it points to.
+std::function<bool(const DecoratedKey&, const Row*)> kept_by_cleanup(const TableMetadata& table,
+                                                                     const OwnedTokens& owned) {
+  if (!table.is_index) {
+    return [&owned](const DecoratedKey& key, const Row* row) { return row != nullptr || owned.contains(key.token); };
+  }
+  return [&owned](const DecoratedKey&, const Row* row) {
+    return row == nullptr || owned.contains(murmur3_token(row->clustering.values[0]));
+  };
+}
+
+}  // namespace
+
 SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   SSTableMerge merge;
   merge.table = run->store->table;
@@ -354,6 +384,7 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
     merge.shadows_cells = run->skips_cells;
     merge.shadows = [run](const DecoratedKey& key) { return newer_data(*run, key); };
   }
+  if (run->owned) merge.keeps = kept_by_cleanup(*merge.table, *run->owned);
   merge.next_output = [this, run] {
     return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
   };
@@ -402,7 +433,11 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
   Result<SSTableMergeResult> merged = SSTableMergeResult();
   if (run->unread) {
     CO_TRY(may_go_on(*run));
-    if (!are_still_droppable(*run)) co_return Error(ErrorCode::kClosed, "SSTables that had expired are needed");
+    if (!run->owned && !are_still_droppable(*run))
+      co_return Error(ErrorCode::kClosed, "SSTables that had expired are needed");
+  } else if (run->scrub) {
+    merged = co_await scrub_one(run);
+    if (!merged.ok()) co_return std::move(merged.error());
   } else {
     const SSTableMerge merge = make_merge(run);
     merged = co_await merge_sstables(&runtime_, &merge, &run->progress);
@@ -426,6 +461,7 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
     outputs.clear();
   }
   run->store->remove_sstables(run->inputs);
+  for (const SSTablePtr& input : run->inputs) std::erase(run->store->unread, input->info().descriptor);
   for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_, runtime_.clock.wall_millis());
   run->record.merged_partitions = std::move(merged->merged_partitions);
   for (const SSTablePtr& input : run->inputs) bytes_compacted_ += input->info().uncompressed_bytes;

@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, rewrite.cc, relocate.cc, build_index.cc.
+// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -21,6 +21,8 @@
 #include "storage/table/table_store.h"
 
 namespace cassandra_like {
+
+class SSTableVerifier;
 
 struct SegmentOnDisk {
   std::string path;
@@ -60,6 +62,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> flush(TableSelection selection) override;
   Task<Status> compact(TableSelection selection, CompactionScope scope) override;
   Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) override;
+  Task<Status> verify(TableSelection selection, SSTableVerification order) override;
+  Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) override;
   Task<Status> relocate(TableSelection selection) override;
   void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
@@ -221,7 +225,12 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     bool purges = true;         // tombstones that nothing needs go
     bool skips_cells = false;   // of garbage collection: overwritten cells go, too
     OutputLimits limits;
-    bool stopped = false;  // somebody wants it to end
+    std::optional<SSTableVerification> verification;  // nothing is written
+    std::optional<SSTableScrubOrder> scrub;
+    bool goes_on = false;               // after a failure, with the next run of the order
+    std::optional<OwnedTokens> owned;   // of a cleanup: what stays
+    std::shared_ptr<bool> has_cleaned;  // of a cleanup: set when something went
+    bool stopped = false;               // somebody wants it to end
     // While it runs.
     int64_t begun = 0;
     bool log_may_hold_inputs = true;
@@ -242,7 +251,13 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   bool is_current(const SSTableDescriptor& descriptor) const;
   bool wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const;
   std::vector<CompactionRun> plan_rewrite(const TableStorePtr& store, const SSTableRewrite& rewrite) const;
+  Status left_as_they_are(const Stores& stores, const SSTableRewrite& rewrite) const;
+  Task<Status> clean(TableStorePtr store, SSTableRewrite rewrite);
+  std::vector<CompactionRun> plan_cleanup_of_index(const TableStorePtr& index, const OwnedTokens& owned) const;
+  Task<Result<bool>> needs_cleanup(CompactionRun* run);
+  Task<Status> clean_one(CompactionRun* run);
   std::vector<CompactionRun> plan_by_strategy(const TableStorePtr& store, const CompactionScope& scope) const;
+  Task<Status> run_one(CompactionRun* run);
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
   SSTableMerge make_merge(CompactionRun* run);
@@ -282,6 +297,17 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Error compaction_failure(const TableStore& store, const Error& cause);
   CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
   Task<void> keep_record(CompactionRecord record);
+
+  // Verifying.
+  std::vector<CompactionRun> plan_verify(const TableStorePtr& store, const SSTableVerification& order) const;
+  Task<Status> verify_one(CompactionRun* run);
+  Task<Status> verify_in_slices(CompactionRun* run, SSTableVerifier* verifier);
+  Task<bool> make_unrepaired(SSTablePtr sstable);
+  Error found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy);
+
+  // Scrubbing.
+  std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
+  Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
 
   // Automatic compaction.
   // The SSTables that a strategy sees. The id of a candidate is its place among them, oldest first.

@@ -12,6 +12,7 @@
 #include "storage/engine/snapshots.h"
 #include "storage/engine/statistics.h"
 #include "storage/engine/truncation.h"
+#include "storage/owned_tokens.h"
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
@@ -43,6 +44,26 @@ struct SSTableRewrite {
   int64_t created_until_millis = std::numeric_limits<int64_t>::max();
   // Garbage collection takes all SSTables of a table, but not of its indexes. Whether overwritten cells go, too.
   bool skips_cells = false;
+  // The tokens that a cleanup leaves. It takes SSTables with keys that do not, and those of the table's indexes when it found some.
+  std::function<OwnedTokens(const TableMetadata& table)> owned;
+};
+
+// How SSTables are looked at for damage (sstable_verifier.h).
+struct SSTableVerification {
+  SSTableVerification() = default;  // see above
+  bool quick = false;
+  bool extended = false;
+  bool check_version = false;           // one of another version than the latest of its format is a finding, too
+  bool invokes_failure_policy = false;  // damage ends the node when disk_failure_policy is die or stop_paranoid
+  bool mutates_repair_status = false;   // what is damaged counts as not repaired from then on
+  std::function<OwnedTokens(const TableMetadata& table)> owned;  // unset: keys of all tokens may be there
+};
+
+// How damaged SSTables are written anew (scrub_sstable.h).
+struct SSTableScrubOrder {
+  SSTableScrubOrder() = default;  // see above
+  bool skips_corrupted = false;   // also in tables of counters
+  bool validates = true;
 };
 
 class Maintenance {
@@ -55,6 +76,11 @@ class Maintenance {
   // Writes SSTables anew, each by itself. SSTables that several shards share are left to relocate(): kClosed when one had to
   // stay as it is.
   virtual Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) = 0;
+  // Looks for damage in the SSTables of tables, not of their indexes. The first finding, after all of its table have been tried.
+  virtual Task<Status> verify(TableSelection selection, SSTableVerification order) = 0;
+  // Writes what can be read of SSTables anew, of those too that are not used because they are damaged. kClosed when one that several
+  // shards share had to stay as it is.
+  virtual Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
   virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;

@@ -1,5 +1,6 @@
-// Writing SSTables anew by order, each by itself: for another version (CompactionManager.performSSTableRewrite), or without
-// what newer data of the other SSTables deletes (performGarbageCollection).
+// Writing SSTables anew by order, each by itself: for another version (CompactionManager.performSSTableRewrite), without
+// what newer data of the other SSTables deletes (performGarbageCollection), or without keys that the node does not own
+// (performCleanup).
 //
 // An SSTable and what replaces it are a transaction, as in any compaction; its level and its state of repair stay. Files that
 // several shards share are split before (relocate.cc), which writes them anew, too. One that cannot be written now is
@@ -8,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
+#include "storage/compaction/slice.h"
 #include "storage/engine/engine_impl.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_version.h"
@@ -28,27 +31,41 @@ bool EngineImpl::wants(const SSTableRewrite& rewrite, const TableStore& store, c
   if (rewrite.operation == CompactionOperation::kGarbageCollect) {
     return !purges_only_repaired(*store.table) || info.repaired_at != 0;
   }
+  if (rewrite.operation == CompactionOperation::kCleanup) {
+    return !rewrite.owned(*store.table).contains(murmur3_token(info.first_key), murmur3_token(info.last_key));
+  }
   return live.created_millis <= rewrite.created_until_millis && (rewrite.include_all || !is_current(info.descriptor));
 }
 
 Task<Status> EngineImpl::rewrite(TableSelection selection, SSTableRewrite rewrite) {
   Stores stores = select(selection);
   if (rewrite.operation == CompactionOperation::kUpgrade) stores = with_indexes(stores);
+  if (rewrite.operation == CompactionOperation::kCleanup) {
+    for (const TableStorePtr& store : stores) {
+      Status cleaned = co_await clean(store, rewrite);
+      if (!cleaned.ok()) co_return cleaned;
+    }
+    co_return Status();
+  }
   Plan plan = [this, rewrite](const TableStorePtr& store) { return plan_rewrite(store, rewrite); };
   Task<Status> task = run_on_all(stores, std::move(plan));
   Status done = co_await task;
   if (!done.ok()) co_return done;
+  co_return left_as_they_are(stores, rewrite);
+}
+
+Status EngineImpl::left_as_they_are(const Stores& stores, const SSTableRewrite& rewrite) const {
   for (const TableStorePtr& store : stores) {
     for (const LiveSSTable& live : store->sstables) {
       if (is_compactable(live) || !wants(rewrite, *store, live)) continue;
-      co_return Error(
+      return Error(
           ErrorCode::kClosed,
           fmt::format("{} of {} is left as it is: it is not this shard's alone, or segments of another "
                       "commit log are there",
                       live.sstable->info().descriptor.file(components::kData), store->table->qualified_name()));
     }
   }
-  co_return Status();
+  return {};
 }
 
 // The largest first; where garbage is collected, the oldest, since what it leaves may let a later one purge its tombstones.
@@ -75,6 +92,95 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_rewrite(const TableStore
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+// The smallest first: they need the least room.
+Task<Status> EngineImpl::clean(TableStorePtr store, SSTableRewrite rewrite) {
+  const OwnedTokens owned = rewrite.owned(*store->table);
+  if (owned.are_all()) co_return Status();
+  auto has_cleaned = std::make_shared<bool>(false);
+  Plan plan = [this, rewrite, owned, has_cleaned](const TableStorePtr& of) {
+    std::vector<CompactionRun> runs = plan_rewrite(of, rewrite);
+    std::reverse(runs.begin(), runs.end());
+    for (CompactionRun& run : runs) {
+      run.owned = owned;
+      run.has_cleaned = has_cleaned;
+      run.purges = run.goes_on = true;
+    }
+    return runs;
+  };
+  Status done = co_await run_on(store, std::move(plan));
+  // An entry of a row that is gone does no harm: a read that finds it removes it.
+  if (*has_cleaned) {
+    Plan of_index = [this, owned](const TableStorePtr& index) { return plan_cleanup_of_index(index, owned); };
+    Stores indexes = with_indexes({store});
+    indexes.erase(indexes.begin());
+    Status cleaned = co_await run_on_all(indexes, std::move(of_index));
+    if (done.ok()) done = std::move(cleaned);
+  }
+  if (!done.ok()) co_return done;
+  co_return left_as_they_are({store}, rewrite);
+}
+
+std::vector<EngineImpl::CompactionRun> EngineImpl::plan_cleanup_of_index(const TableStorePtr& index,
+                                                                         const OwnedTokens& owned) const {
+  SSTableRewrite all;
+  all.operation = CompactionOperation::kCleanup;
+  all.owned = [](const TableMetadata&) { return OwnedTokens(); };
+  std::vector<CompactionRun> runs = plan_rewrite(index, all);
+  for (CompactionRun& run : runs) {
+    run.owned = owned;
+    run.purges = run.goes_on = true;
+  }
+  return runs;
+}
+
+// CompactionManager.doCleanupOne
+Task<Status> EngineImpl::clean_one(CompactionRun* run) {
+  const SSTableInfo& info = run->inputs[0]->info();
+  const std::string name = info.descriptor.file(components::kData);
+  if (!run->store->table->is_index) {
+    const Token first = murmur3_token(info.first_key), last = murmur3_token(info.last_key);
+    run->unread = !run->owned->intersects(first, last);
+    Result<bool> needs = co_await needs_cleanup(run);
+    if (!needs.ok()) co_return std::move(needs.error());
+    if (!*needs) {
+      LOG_INFO("Skipping {} ([{}, {}]) for cleanup; all rows should be kept", name, first, last);
+      co_return Status();
+    }
+    if (run->unread) {
+      LOG_INFO("SSTable {} ([{}, {}]) does not intersect the owned ranges, dropping it", name, first, last);
+    } else {
+      LOG_INFO("Cleaning up {}", name);
+    }
+  }
+  const std::shared_ptr<bool> has_cleaned = run->has_cleaned;
+  Status done = co_await run_compaction(run);
+  if (done.ok() && has_cleaned != nullptr) *has_cleaned = true;
+  co_return done;
+}
+
+// CompactionManager.needsCleanup: whether there is a key between the ranges.
+Task<Result<bool>> EngineImpl::needs_cleanup(CompactionRun* run) {
+  const SSTablePtr sstable = run->inputs[0];
+  SliceSelection nothing;
+  nothing.wants_rows = false;
+  CompactionSlice slice;
+  slice.begin(runtime_.clock, 0);
+  KeyRange gap;
+  for (size_t i = 0; i <= run->owned->spans().size(); ++i) {
+    const bool is_last = i == run->owned->spans().size();
+    gap.end = is_last ? RingPosition::maximum() : RingPosition::before(run->owned->spans()[i].first);
+    CO_ASSIGN_OR_RETURN(auto scanner, sstable->scan(run->store->table, gap, nothing));
+    CO_ASSIGN_OR_RETURN(const PartitionReader* found, scanner->next());
+    if (found != nullptr) co_return true;
+    if (!is_last) gap.start = RingPosition::after(run->owned->spans()[i].last);
+    if (!slice.is_over(runtime_.clock, 0)) continue;
+    co_await runtime_.executor.yield();
+    CO_TRY(may_go_on(*run));
+    slice.begin(runtime_.clock, 0);
+  }
+  co_return false;
 }
 
 // CompactionController.shadowSources

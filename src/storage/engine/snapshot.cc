@@ -125,8 +125,10 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest req
   const std::string& tag = request.tag;
   // In one step: files of SSTables that are read from stay until the table reads from others.
   auto link_all = [&](const TableStore& from, const std::string& below) -> Status {
-    for (const LiveSSTable& live : from.sstables) {
-      const SSTableDescriptor& descriptor = live.sstable->info().descriptor;
+    std::vector<SSTableDescriptor> sstables;
+    for (const LiveSSTable& live : from.sstables) sstables.push_back(live.sstable->info().descriptor);
+    if (request.with_unread) sstables.insert(sstables.end(), from.unread.begin(), from.unread.end());
+    for (const SSTableDescriptor& descriptor : sstables) {
       auto path = std::find(from.paths.begin(), from.paths.end(), descriptor.directory);
       size_t i = static_cast<size_t>(path - from.paths.begin());
       std::string target = fmt::format("{}/{}/{}{}", store->paths[i], kSnapshots, tag, below);

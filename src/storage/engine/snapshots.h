@@ -26,7 +26,8 @@ struct SnapshotRequest {
   std::string tag;
   std::string schema_cql;
   bool skip_flush = false;
-  int64_t ttl_millis = 0;  // 0: it stays
+  bool with_unread = false;  // also SSTables that are not used because they are damaged
+  int64_t ttl_millis = 0;    // 0: it stays
 };
 
 // Node-wide, by any shard: they only look at directories.

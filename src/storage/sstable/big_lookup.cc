@@ -27,7 +27,7 @@ class BigLookup final : public PartitionLookup {
   std::unique_ptr<PartitionWalk> walk(const RingPosition& start) const override;
   RowBlocks* open_blocks(const PartitionPlace& place, const SerializationHeader& header,
                          RowBlocksSpace* space) const override;
-  Status verify() const override;
+  Result<bool> verify(size_t* at, size_t number) const override;
 
   BytesView index() const { return index_; }
   const IndexSummary& summary() const { return *summary_; }
@@ -172,11 +172,11 @@ RowBlocks* BigLookup::open_blocks(const PartitionPlace& place, const Serializati
   return &space->big;
 }
 
-Status BigLookup::verify() const {
-  for (size_t i = 0; i < summary_->size(); ++i) {
-    if (!is_right(i)) return corrupt(summary_->position(i));
+Result<bool> BigLookup::verify(size_t* at, size_t number) const {
+  for (const size_t end = std::min(*at + number, summary_->size()); *at < end; ++*at) {
+    if (!is_right(*at)) return corrupt(summary_->position(*at));
   }
-  return {};
+  return *at < summary_->size();
 }
 
 }  // namespace

@@ -79,14 +79,21 @@ BloomFilter::BloomFilter(uint64_t keys, double false_positive_chance) {
   bits_.assign((bits + 63) / 64 * 8, '\0');
 }
 
+bool BloomFilter::is_header_of(BytesView head, uint64_t file_bytes) {
+  if (file_bytes == 0) return true;
+  Reader in(head);
+  const int32_t hashes = in.i32();
+  const uint64_t words = in.u32();
+  return !in.failed() && hashes > 0 && hashes <= 64 && words != 0 && file_bytes - kHeaderBytes >= words * 8;
+}
+
 std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
   BloomFilter filter;
+  if (!is_header_of(file, file.size())) return std::nullopt;
   if (file.empty()) return filter;
   Reader in(file);
-  auto hashes = in.i32();
-  uint64_t words = in.u32();
-  if (hashes <= 0 || hashes > 64 || words == 0 || in.remaining() < words * 8) return std::nullopt;
-  filter.hash_count_ = hashes;
+  filter.hash_count_ = in.i32();
+  const uint64_t words = in.u32();
   filter.bits_ = Bytes(in.take(words * 8));
   if (is_old) {
     for (size_t word = 0; word < filter.bits_.size(); word += 8) {

@@ -21,6 +21,10 @@ class BloomFilter {
   // is_old: of Cassandra 3. nullopt when malformed.
   static std::optional<BloomFilter> parse(BytesView file, bool is_old);
 
+  // Whether a file of so many bytes that begins so can be parsed.
+  static constexpr size_t kHeaderBytes = 8;
+  static bool is_header_of(BytesView head, uint64_t file_bytes);
+
   bool always_present() const { return hash_count_ == 0; }
   // The hash is murmur3_128 of the key.
   void add(const std::array<uint64_t, 2>& hash);

@@ -48,6 +48,21 @@ Status ComponentSet::find_components() {
   return {};
 }
 
+Result<ComponentSet> ComponentSet::open_damaged(Disk& disk, const SSTableDescriptor& descriptor) {
+  ComponentSet set(disk, descriptor, false);
+  TRY(set.find_components());
+  constexpr std::array kNeeded{components::kData, components::kStatistics};
+  TRY(set.check_there(kNeeded));
+  return set;
+}
+
+Status ComponentSet::check_there(std::span<const std::string_view> needed) const {
+  for (std::string_view component : needed) {
+    if (!has(component)) return corrupt(fmt::format("{} is missing", path(component)));
+  }
+  return {};
+}
+
 Status ComponentSet::check_needed() const {
   const SSTableVersion* version = descriptor_.known_version();
   const bool is_bti = version != nullptr && version->format == SSTableFormat::kBti;
@@ -57,9 +72,7 @@ Status ComponentSet::check_needed() const {
   } else {
     needed.push_back(components::kPrimaryIndex);
   }
-  for (std::string_view component : needed) {
-    if (!has(component)) return corrupt(fmt::format("{} is missing", path(component)));
-  }
+  TRY(check_there(needed));
   if (!has(components::kCompressionInfo) && !has(components::kCrc)) {
     return corrupt(fmt::format("{} is missing (or {}, if the table is not compressed)",
                                path(components::kCompressionInfo), components::kCrc));
@@ -67,22 +80,48 @@ Status ComponentSet::check_needed() const {
   return {};
 }
 
-Status ComponentSet::check_toc() const {
-  if (!has(components::kToc)) return {};
+// The lines of TOC.txt.
+Result<std::vector<std::string>> ComponentSet::listed() const {
+  std::vector<std::string> lines;
   ASSIGN_OR_RETURN(Bytes toc, read_file(*disk_, path(components::kToc)));
   for (size_t at = 0; at < toc.size();) {
     const size_t end = std::min(toc.find('\n', at), toc.size());
-    const std::string_view listed = BytesView(toc).substr(at, end - at);
+    lines.emplace_back(BytesView(toc).substr(at, end - at));
     at = end + 1;
+  }
+  return lines;
+}
+
+Status ComponentSet::check_toc() const {
+  if (!has(components::kToc)) return {};
+  ASSIGN_OR_RETURN(const auto lines, listed());
+  for (const std::string& component : lines) {
     // Components of indexes belong to what Cassandra adds and removes beside an SSTable.
-    const bool is_known = std::find(components::kAll.begin(), components::kAll.end(), listed) != components::kAll.end();
-    if (!is_known || has(listed)) continue;
-    if (!may_be_missed(listed)) {
-      return corrupt(fmt::format("{} is missing, but {} lists it", path(listed), path(components::kToc)));
+    const auto known = std::find(components::kAll.begin(), components::kAll.end(), component);
+    if (known == components::kAll.end() || has(component)) continue;
+    if (!may_be_missed(component)) {
+      return corrupt(fmt::format("{} is missing, but {} lists it", path(component), path(components::kToc)));
     }
-    LOG_WARN("{} is missing, but {} lists it: answers stay right without it", path(listed), path(components::kToc));
+    LOG_WARN("{} is missing, but {} lists it: answers stay right without it", path(component), path(components::kToc));
   }
   return {};
+}
+
+Status ComponentSet::check_listed() const {
+  if (!has(components::kToc)) return {};
+  ASSIGN_OR_RETURN(const auto lines, listed());
+  for (std::string_view component : present_) {
+    const bool is_listed = std::find(lines.begin(), lines.end(), component) != lines.end();
+    if (!is_listed && component != components::kChecksums) {
+      return corrupt(fmt::format("{} at 0: {} is not listed", path(components::kToc), component));
+    }
+  }
+  return {};
+}
+
+std::optional<uint32_t> ComponentSet::checksum_of(std::string_view component) const {
+  const auto found = checksums_.find(std::string(component));
+  return found == checksums_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Status ComponentSet::read_checksums() {
@@ -96,6 +135,7 @@ Status ComponentSet::read_checksums() {
   } else if (checksums) {
     checksums_ = std::move(*checksums);
   } else {
+    has_damaged_checksums_ = true;
     LOG_WARN("{} is damaged: the other components are read without being compared", path(components::kChecksums));
   }
   return {};

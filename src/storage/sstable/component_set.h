@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class ComponentSet {
   // kCorruption when a component is missing that TOC.txt lists, or without which the data cannot be read. Filter.db,
   // Summary.db and Digest.crc32 are missed with a warning in the log. verify: whether read() and map() compare checksums.
   static Result<ComponentSet> open(Disk& disk, const SSTableDescriptor& descriptor, bool verify);
+  // The same for one that is damaged: Data.db and Statistics.db have to be there, nothing is compared.
+  static Result<ComponentSet> open_damaged(Disk& disk, const SSTableDescriptor& descriptor);
 
   bool has(std::string_view component) const;
   std::string path(std::string_view component) const { return descriptor_.file(component); }
@@ -31,6 +34,13 @@ class ComponentSet {
   Result<std::optional<uint32_t>> data_digest() const;
   // Checksums.crc32 has a checksum of this component.
   bool is_verified(std::string_view component) const;
+  // kCorruption when a component is missing that TOC.txt lists.
+  Status check_toc() const;
+  // kCorruption when TOC.txt is there and does not list a component of Cassandra's that is.
+  Status check_listed() const;
+  // The checksum that Checksums.crc32 has; nullopt: none.
+  std::optional<uint32_t> checksum_of(std::string_view component) const;
+  bool has_damaged_checksums() const { return has_damaged_checksums_; }
   // The list of all components that this node knows.
   uint64_t total_bytes() const { return total_bytes_; }
 
@@ -38,8 +48,9 @@ class ComponentSet {
   ComponentSet(Disk& disk, const SSTableDescriptor& descriptor, bool verify)
       : disk_(&disk), descriptor_(descriptor), verify_(verify) {}
   Status find_components();
-  Status check_toc() const;
+  Result<std::vector<std::string>> listed() const;
   Status check_needed() const;
+  Status check_there(std::span<const std::string_view> needed) const;
   Status read_checksums();
   Result<bool> is_of_another_sstable(const ComponentChecksums& checksums) const;
   Status check(std::string_view component, BytesView content) const;
@@ -49,6 +60,7 @@ class ComponentSet {
   bool verify_;
   std::vector<std::string_view> present_;
   ComponentChecksums checksums_;  // empty for SSTables of Cassandra
+  bool has_damaged_checksums_ = false;
   uint64_t total_bytes_ = 0;
 };
 

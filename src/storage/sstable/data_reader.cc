@@ -39,6 +39,19 @@ Result<std::unique_ptr<DataFile>> DataFile::open_plain(Disk& disk, const std::st
   return data;
 }
 
+Result<std::unique_ptr<DataFile>> DataFile::open_unchecked(Disk& disk, const std::string& path) {
+  constexpr uint64_t kChunk = 64 << 10;
+  std::unique_ptr<DataFile> data(new DataFile());
+  ASSIGN_OR_RETURN(data->file_, disk.open(path));
+  if (data->file_->size() > 0) {
+    ASSIGN_OR_RETURN(data->mapped_, data->file_->map());
+  }
+  data->size_ = data->mapped_.size();
+  data->plain_chunk_ = kChunk;
+  data->checked_.resize((data->size_ + kChunk - 1) / kChunk, true);
+  return data;
+}
+
 Result<std::unique_ptr<DataFile>> DataFile::open_compressed(Disk& disk, const std::string& path, BytesView info,
                                                             const SSTableVersion& version, ChunkCache* cache) {
   std::unique_ptr<DataFile> data(new DataFile());
@@ -101,14 +114,11 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const 
 Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const {
   const uint64_t offset = info_.offsets[index];
   const size_t stored = chunk_end(index) - offset;
-  // Uncompressed chunks may be padded, and no compressor makes much more out of its input than there was.
-  if (stored > 2 * uint64_t{info_.params.chunk_length} + 1024) return corrupt(offset, "a chunk that is too long");
+  if (stored > longest_chunk()) return corrupt(offset, "a chunk that is too long");
   reserve(chunk->compressed, chunk->compressed_capacity, stored);
   TRY(file_->read(offset, {chunk->compressed.get(), stored}));
+  TRY(check_piece(index, BytesView(chunk->compressed.get(), stored)));
   BytesView content(chunk->compressed.get(), stored - 4);
-  if (crc32(content) != load_be<uint32_t>(content.data() + content.size())) {
-    return corrupt(offset, "a chunk whose checksum does not match");
-  }
   if (content.size() >= info_.params.max_compressed_length) {
     if (content.size() < expected) return corrupt(offset, "a chunk that is too short");
     return content.substr(0, expected);
@@ -122,9 +132,7 @@ Status DataFile::check_plain(uint64_t first, uint64_t end) const {
   for (uint64_t index = first; index < end; ++index) {
     if (checked_[index]) continue;
     const uint64_t start = index * plain_chunk_;
-    if (crc32(mapped_.substr(start, plain_chunk_)) != load_be<uint32_t>(crcs_.data() + 4 + 4 * index)) {
-      return corrupt(start, "a checksum of CRC.db does not match");
-    }
+    TRY(check_piece(index, mapped_.substr(start, plain_chunk_)));
     checked_[index] = true;
   }
   return {};
@@ -138,23 +146,22 @@ Status DataFile::lengthen(Chunk* chunk, uint64_t bytes) const {
   return {};
 }
 
-Status DataFile::verify(std::optional<uint32_t> digest) const {
-  constexpr uint64_t kPiece = 64 * 1024;
+DataFile::Piece DataFile::piece(size_t chunk) const {
+  const uint64_t start = compressed() ? info_.offsets[chunk] : chunk * plain_chunk_;
+  const uint64_t end = compressed() ? chunk_end(chunk) : std::min(start + plain_chunk_, size_);
+  return {start, end - start};
+}
+
+Status DataFile::check_piece(size_t chunk, BytesView content) const {
+  const uint64_t start = piece(chunk).offset;
   if (!compressed()) {
-    // Again, also what was read before.
-    checked_.assign(checked_.size(), false);
-    TRY(check_plain(0, checked_.size()));
+    if (crc32(content) == load_be<uint32_t>(crcs_.data() + 4 + 4 * chunk)) return {};
+    return corrupt(start, "a checksum of CRC.db does not match");
   }
-  if (!digest) return {};
-  uint32_t crc = 0;
-  auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
-  for (uint64_t at = 0; at < file_->size(); at += kPiece) {
-    const size_t size = std::min<uint64_t>(kPiece, file_->size() - at);
-    TRY(file_->read(at, {buffer.get(), size}));
-    crc = crc32(BytesView(buffer.get(), size), crc);
-  }
-  if (crc != *digest) return corrupt(0, "Digest.crc32 does not match");
-  return {};
+  if (content.size() > longest_chunk()) return corrupt(start, "a chunk that is too long");
+  const BytesView stored = content.substr(0, content.size() - 4);
+  if (crc32(stored) == load_be<uint32_t>(stored.data() + stored.size())) return {};
+  return corrupt(start, "a chunk whose checksum does not match");
 }
 
 Status DataCursor::seek(uint64_t position) {

@@ -31,6 +31,8 @@ class DataFile {
   // info: the contents of CompressionInfo.db. cache: or null.
   static Result<std::unique_ptr<DataFile>> open_compressed(Disk& disk, const std::string& path, BytesView info,
                                                            const SSTableVersion& version, ChunkCache* cache);
+  // Whatever the checksums of its chunks are.
+  static Result<std::unique_ptr<DataFile>> open_unchecked(Disk& disk, const std::string& path);
   // crcs: the contents of CRC.db. A plain file is mapped, not cached.
   static Result<std::unique_ptr<DataFile>> open_plain(Disk& disk, const std::string& path, Bytes crcs);
 
@@ -44,13 +46,23 @@ class DataFile {
   Status fetch(uint64_t position, Chunk* chunk, bool fills_cache) const;
   // For a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
   Status lengthen(Chunk* chunk, uint64_t bytes) const;
-  // Every byte against CRC.db, and against Digest.crc32 when there is one.
-  Status verify(std::optional<uint32_t> digest) const;
+  // The file as the pieces that checksums are of: all of its bytes, in their order.
+  struct Piece {
+    uint64_t offset = 0;
+    size_t bytes = 0;
+  };
+  size_t chunks() const { return compressed() ? info_.offsets.size() : checked_.size(); }
+  Piece piece(size_t chunk) const;
+  Status read_raw(uint64_t offset, std::span<char> out) const { return file_->read(offset, out); }
+  // Whether these bytes of a piece are what its checksum says.
+  Status check_piece(size_t chunk, BytesView content) const;
   Error corrupt(uint64_t position, std::string_view what) const;
 
  private:
   DataFile() = default;
   uint64_t chunk_end(size_t index) const;
+  // Uncompressed chunks may be padded, and no compressor makes much more out of its input than there was.
+  uint64_t longest_chunk() const { return 2 * uint64_t{info_.params.chunk_length} + 1024; }
   // The bytes of a chunk, checked: uncompressed into `to`, or as they lie in `compressed`.
   Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const;
   // For a plain file: the chunks from one to before another match their checksums.

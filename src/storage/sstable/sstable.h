@@ -23,6 +23,8 @@
 
 namespace cassandra_like {
 
+struct ResolvedHeader;
+struct SSTableFiles;
 struct SSTableVersion;
 
 // Names the files: <directory>/<version>-<id>-<format>-<component>, id as Cassandra prints SSTableId: 28 characters of a
@@ -106,6 +108,8 @@ class SSTableWriter {
   virtual Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) = 0;
   virtual Status append(const Unfiltered& unfiltered) = 0;
   virtual Status end_partition() = 0;
+  // In place of the option's.
+  virtual void set_repaired_at(int64_t repaired_at) = 0;
   virtual uint64_t bytes_written() const = 0;
   // Writes the remaining components, syncs every file and the directory. At least one partition was written.
   virtual Task<Result<SSTableInfo>> finish() = 0;
@@ -141,14 +145,22 @@ class SSTable : public std::enable_shared_from_this<SSTable> {
   // How many partitions lie in the range, from their share of the data and the mean partition: Cassandra's
   // SSTableReader.estimatedKeysForRanges. Exact when the range covers the whole SSTable.
   virtual Result<uint64_t> estimated_partitions(const KeyRange& range) const = 0;
-  // Reads everything and checks every checksum and order.
+  // Reads all data and checks every checksum and order: all at once what an SSTableVerifier does in steps.
   virtual Status verify() const = 0;
+  // For readers and the verifier: the open files, the columns as a version of the schema sees them, the checksum of Data.db.
+  virtual SSTableFiles files(bool fills_cache) const = 0;
+  virtual Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const = 0;
+  virtual std::optional<uint32_t> digest() const = 0;
+  // After mutate_repaired_at().
+  virtual void set_repaired_at(int64_t repaired_at) = 0;
   virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets, index summary
   // Bloom filter accounting: lookups that it let through and that found nothing.
   virtual uint64_t false_positives() const = 0;
 };
 using SSTablePtr = std::shared_ptr<SSTable>;
 
+// Writes it into Statistics.db, which is replaced as one step.
+Task<Status> mutate_repaired_at(Disk* disk, SSTableDescriptor descriptor, int64_t repaired_at);
 // The SSTables of a directory that are not unfinished, in the order of their names.
 Result<std::vector<SSTableDescriptor>> list_sstables(Disk& disk, const std::string& directory);
 Status remove_sstable(Disk& disk, const SSTableDescriptor& descriptor);

@@ -8,6 +8,7 @@
 
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/sstable_version.h"
+#include "storage/sstable/statistics.h"
 #include "storage/sstable/transaction_log.h"
 
 namespace cassandra_like {
@@ -204,6 +205,29 @@ Status write_toc(Disk& disk, const SSTableOnDisk& files) {
   TRY(disk.remove(path));
   ASSIGN_OR_RETURN(auto file, disk.create(path));
   return file->append(toc);
+}
+
+// MetadataSerializer.mutateRepairMetadata, with its name for the file until it is whole.
+Task<Status> mutate_repaired_at(Disk* disk, SSTableDescriptor descriptor, int64_t repaired_at) {
+  const SSTableVersion& version = *descriptor.known_version();
+  if (!version.has_metadata_checksum) {
+    co_return invalid(fmt::format("Writing Statistics.db of version {} is not supported yet", descriptor.version));
+  }
+  const std::string path = descriptor.file(components::kStatistics), next = path + ".tmp";
+  CO_ASSIGN_OR_RETURN(auto file, disk->open(path));
+  Bytes content(file->size(), '\0');
+  if (!content.empty()) CO_TRY(file->read(0, content));
+  Result<Statistics> statistics = Statistics::parse(content, version);
+  if (!statistics.ok()) co_return Error(ErrorCode::kCorruption, path + " at 0: " + statistics.error().message());
+  statistics->repaired_at = repaired_at;
+  CO_TRY(disk->remove(next));
+  CO_ASSIGN_OR_RETURN(auto written, disk->create(next));
+  CO_TRY(written->append(statistics->serialize(version)));
+  Status synced = co_await written->sync();
+  CO_TRY(std::move(synced));
+  CO_TRY(disk->rename(next, path));
+  synced = co_await disk->sync_directory(descriptor.directory);
+  co_return synced;
 }
 
 // Every component, also those that this node does not write. TOC.txt becomes TOC.txt.tmp first and goes last, so that a

@@ -65,4 +65,8 @@ Status write_toc(Disk& disk, const SSTableOnDisk& files);
 Result<SSTablePtr> open_written_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
                                         ChunkCache* cache);
 
+// One that scrub_sstable() is to read, and nobody else: components that are missing or damaged are done without, but for Data.db,
+// Statistics.db and, of compressed data, CompressionInfo.db.
+Result<SSTablePtr> open_damaged_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+
 }  // namespace cassandra_like

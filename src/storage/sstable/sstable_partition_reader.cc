@@ -110,6 +110,27 @@ Status SSTablePartitionReader::read_partition_header(bool has_key) {
   return {};
 }
 
+Status SSTablePartitionReader::begin_behind_key(uint64_t data_position, BytesView key) {
+  constexpr uint64_t kLength = 2;
+  reset(data_position);
+  blocks_ = nullptr;
+  key_ = DecoratedKey::of(state_->partition_arena.copy(key));
+  DataCursor& cursor = state_->cursor;
+  TRY(cursor.seek(data_position + kLength + key.size()));
+  for (;;) {
+    Reader in = cursor.reader();
+    partition_deletion_ = read_deletion(in, *files_.version);
+    if (!in.failed()) {
+      cursor.advance_to(in.position());
+      break;
+    }
+    TRY(cursor.extend());
+  }
+  if (!header_->static_columns.empty()) TRY(read_static_row());
+  rows_start_ = cursor.position();
+  return {};
+}
+
 Status SSTablePartitionReader::read_static_row() {
   DataCursor& cursor = state_->cursor;
   for (;;) {

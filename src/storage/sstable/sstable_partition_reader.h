@@ -53,6 +53,8 @@ class SSTablePartitionReader final : public PartitionReader {
 
   // Goes to a partition. With `expected`, false when the one there is another.
   Result<bool> begin(const PartitionPlace& place, const DecoratedKey* expected);
+  // Goes behind the key of a partition whose own cannot be read: to its deletion.
+  Status begin_behind_key(uint64_t data_position, BytesView key);
   Result<const Unfiltered*> next() override;
   const UniformRow* next_uniform(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }

@@ -11,6 +11,7 @@
 #include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_partition_reader.h"
+#include "storage/sstable/sstable_verifier.h"
 #include "storage/sstable/statistics.h"
 
 namespace cassandra_like {
@@ -33,6 +34,9 @@ class OpenSSTable final : public SSTable {
  public:
   Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
 
+  // For a scrub: the index may be missing (lookup is null), the filter lets all through.
+  Status open_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+
   const SSTableInfo& info() const override { return info_; }
   bool may_contain(const HashedKey& key) const override { return in_bounds(key.key) && filter_->may_contain(key.hash); }
   Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
@@ -41,14 +45,16 @@ class OpenSSTable final : public SSTable {
                                                  const SliceSelection& selection) const override;
   Result<uint64_t> estimated_partitions(const KeyRange& range) const override;
   Status verify() const override;
+  void set_repaired_at(int64_t repaired_at) override { info_.repaired_at = repaired_at; }
   size_t memory_used() const override { return filter_->memory_used() + data_->memory_used() + lookup_->memory_used(); }
   uint64_t false_positives() const override { return false_positives_; }
 
   const PartitionLookup& lookup() const { return *lookup_; }
-  SSTableFiles files(bool fills_cache) const {
+  SSTableFiles files(bool fills_cache) const override {
     return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache};
   }
-  Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
+  Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const override;
+  std::optional<uint32_t> digest() const override { return digest_; }
 
  private:
   Status read_statistics(const ComponentSet& components);
@@ -57,7 +63,6 @@ class OpenSSTable final : public SSTable {
   Status open_index(const ComponentSet& components);
   Status check_bounds(const TablePtr& table) const;
   bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
-  Status verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const;
 
   SSTableInfo info_;
   const SSTableVersion* version_ = nullptr;
@@ -89,6 +94,34 @@ Status OpenSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const 
   ASSIGN_OR_RETURN(resolved_, resolve(table));
   // Without a checksum of the index, its ends are tried: what else is wrong in it is found by those who read all.
   return components.is_verified(lookup_->component()) ? Status() : check_bounds(table);
+}
+
+Status OpenSSTable::open_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+  info_.descriptor = descriptor;
+  version_ = descriptor.known_version();
+  table_ = table;
+  ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open_damaged(disk, descriptor));
+  TRY(read_statistics(components));
+  const std::string path = components.path(components::kData);
+  if (components.has(components::kCompressionInfo)) {
+    TRY(open_data(disk, components, nullptr));
+  } else if (!components.has(components::kCrc)) {
+    return corrupt_file(components.path(components::kCompressionInfo), 0, "it is missing, and so is CRC.db");
+  } else {
+    ASSIGN_OR_RETURN(data_, DataFile::open_unchecked(disk, path));
+    info_.data_bytes = info_.uncompressed_bytes = data_->size();
+  }
+  filter_ = BloomFilter::parse({}, false);
+  info_.total_bytes = components.total_bytes();
+  ASSIGN_OR_RETURN(resolved_, resolve(table));
+  auto lookup = PartitionLookup::open(components, *table_, *version_);
+  if (lookup.ok()) {
+    lookup_ = std::move(*lookup);
+    info_.partitions = lookup_->count();
+  } else {
+    LOG_WARN("Index is unreadable, scrubbing will continue without index: {}", lookup.error().message());
+  }
+  return {};
 }
 
 Status OpenSSTable::read_statistics(const ComponentSet& components) {
@@ -301,52 +334,11 @@ Result<std::unique_ptr<PartitionScanner>> OpenSSTable::scan(const TablePtr& tabl
       std::make_unique<SSTableScanner>(std::move(self), std::move(header), range, selection));
 }
 
-Status OpenSSTable::verify_partition(const DecoratedKey& key, SSTablePartitionReader& reader) const {
-  auto corrupt = [&](std::string_view what) { return data_->corrupt(reader.end_position(), what); };
-  if (!filter_->may_contain(murmur3_128(key.key))) return corrupt("a key that the bloom filter does not know");
-  Bytes last;
-  DeletionTime open;
-  for (;;) {
-    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader.next());
-    if (unfiltered == nullptr) break;
-    BytesView position = unfiltered->position().comparable;
-    if (!last.empty() && position <= last) return corrupt("rows out of order");
-    last.assign(position);
-    if (unfiltered->is_row) continue;
-    if (unfiltered->marker.close != open) return corrupt("a range tombstone that does not end where it should");
-    open = unfiltered->marker.open;
-  }
-  return open.is_live() ? Status() : corrupt("a range tombstone without an end");
-}
-
 Status OpenSSTable::verify() const {
-  TRY(data_->verify(digest_));
-  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
-  ASSIGN_OR_RETURN(auto header, resolve(table_));
-  SSTableScanner scanner(self, header, KeyRange(), SliceSelection());
-  uint64_t partitions = 0;
-  uint64_t expected_start = 0;
-  Bytes last_key;
-  for (;;) {
-    ASSIGN_OR_RETURN(PartitionReader * partition, scanner.next());
-    if (partition == nullptr) break;
-    const DecoratedKey& key = partition->key();
-    SSTablePartitionReader& reader = scanner.reader();
-    if (reader.start_position() != expected_start) {
-      return data_->corrupt(reader.start_position(), "a partition that does not follow the one before it");
-    }
-    if (partitions++ > 0 && !(DecoratedKey::of(last_key) < key)) {
-      return data_->corrupt(reader.start_position(), "partitions out of order");
-    }
-    last_key.assign(key.key);
-    TRY(verify_partition(key, reader));
-    expected_start = reader.end_position();
-  }
-  if (expected_start != data_->size()) return data_->corrupt(expected_start, "data after the last partition");
-  if (partitions != lookup_->count() || last_key != last_key_.key) {
-    return corrupt_file(info_.descriptor.file(lookup_->component()), 0, "the partition index does not match the data");
-  }
-  return lookup_->verify();
+  SSTableVerifyOptions options;
+  options.extended = true;
+  SSTableVerifier verifier(nullptr, shared_from_this(), table_, std::move(options));
+  return verifier.run();
 }
 
 Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
@@ -358,6 +350,13 @@ Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor,
 }
 
 }  // namespace
+
+Result<SSTablePtr> open_damaged_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+  if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
+  auto sstable = std::make_shared<OpenSSTable>();
+  TRY(sstable->open_damaged(disk, descriptor, table));
+  return SSTablePtr(std::move(sstable));
+}
 
 double SSTableInfo::mean_partition_bytes() const {
   uint64_t count = 0;

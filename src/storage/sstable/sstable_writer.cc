@@ -49,6 +49,7 @@ class SSTableFileWriter : public SSTableWriter {
   Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) override;
   Status append(const Unfiltered& unfiltered) override;
   Status end_partition() override;
+  void set_repaired_at(int64_t repaired_at) override { options_.repaired_at = repaired_at; }
   uint64_t bytes_written() const override { return data_->file_bytes(); }
   Task<Result<SSTableInfo>> finish() override;
 

@@ -123,7 +123,11 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
                     table->qualified_name(), status.error().message(), descriptor.file("")));
   }
   LOG_ERROR("Not using {}: {}", descriptor.file(components::kData), status.error().message());
-  has_unread = true;
+  if (owner || self.shards == 1) {
+    unread.push_back(descriptor);
+  } else {
+    has_shared_unread = true;
+  }
   needs_rebuild |= table->is_index;
   return {};
 }

@@ -82,8 +82,10 @@ class TableStore {
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
   bool durable = true;  // its keyspace wants the commit log
-  // An SSTable of it is not used since it is damaged: nobody knows what it holds.
-  bool has_unread = false;
+  // SSTables of it are not used since they are damaged: nobody knows what they hold. They are this shard's alone, but for some
+  // that several share.
+  std::vector<SSTableDescriptor> unread;
+  bool has_shared_unread = false;
   // A start replays all that the log has of it, since it cannot know yet whose intervals its SSTables have.
   bool is_replayed_whole = false;
   unsigned compaction_interrupts = 0;  // how many operations want compactions of the table to end

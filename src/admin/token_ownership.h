@@ -1,0 +1,22 @@
+// Which tokens of a keyspace this node has, for orders that keep to them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "admin/context.h"
+#include "storage/owned_tokens.h"
+
+namespace cassandra_like::admin {
+
+struct TokenOwnership {
+  OwnedTokens owned;               // StorageService.getLocalReplicas
+  OwnedTokens with_pending;        // getLocalAndPendingRanges
+  bool is_changing = false;        // this node is about to get ranges, or has no tokens
+  bool is_local_strategy = false;  // nobody else has the keyspace
+};
+
+// Keyspaces of a schema whose replication options make sense.
+std::map<std::string, TokenOwnership> token_ownership(const Schema& schema, const Topology& topology);
+
+}  // namespace cassandra_like::admin

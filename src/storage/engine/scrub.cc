@@ -1,0 +1,89 @@
+// Scrubbing SSTables by order (CompactionManager.performScrub): what can be read of each is written anew, also of those that were
+// set aside at the start because they are damaged. scrub_sstable.h says what that means.
+//
+// An SSTable and what replaces it are a transaction, as in any compaction. Indexes are not scrubbed: they can be built anew.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "storage/compaction/scrub_sstable.h"
+#include "storage/engine/engine_impl.h"
+#include "storage/sstable/sstable_files.h"
+
+namespace cassandra_like {
+
+Task<Status> EngineImpl::scrub(TableSelection selection, SSTableScrubOrder order) {
+  const Stores stores = select(selection);
+  for (const TableStorePtr& store : stores) {
+    auto unopened = std::make_shared<Status>();
+    Plan plan = [this, order, unopened](const TableStorePtr& of) { return plan_scrub(of, order, unopened.get()); };
+    Status done = co_await run_on(store, std::move(plan));
+    if (!done.ok()) co_return done;
+    if (!unopened->ok()) co_return *unopened;
+  }
+  SSTableRewrite all;
+  all.operation = CompactionOperation::kScrub;
+  all.include_all = true;
+  co_return left_as_they_are(stores, all);
+}
+
+std::vector<EngineImpl::CompactionRun> EngineImpl::plan_scrub(const TableStorePtr& store,
+                                                              const SSTableScrubOrder& order, Status* unopened) {
+  std::vector<SSTablePtr> inputs;
+  for (const LiveSSTable& live : store->sstables) {
+    if (is_compactable(live)) inputs.push_back(live.sstable);
+  }
+  for (const SSTableDescriptor& descriptor : store->unread) {
+    auto opened = has_foreign_segments() ? Error(ErrorCode::kClosed, "Segments of another commit log are there")
+                                         : open_damaged_sstable(runtime_.disk, descriptor, store->table);
+    if (opened.ok()) {
+      inputs.push_back(std::move(*opened));
+    } else if (unopened->ok()) {
+      *unopened =
+          Error(opened.error().code(),
+                fmt::format("{} cannot be scrubbed: {}", descriptor.file(components::kData), opened.error().message()));
+      LOG_ERROR("{}", unopened->error().message());
+    }
+  }
+  std::vector<CompactionRun> runs;
+  for (SSTablePtr& input : inputs) {
+    CompactionRun run;
+    run.store = store;
+    run.path = input->info().descriptor.directory;
+    run.operation = CompactionOperation::kScrub;
+    run.purges = false;
+    run.goes_on = true;
+    run.scrub = order;
+    run.inputs.push_back(std::move(input));
+    runs.push_back(std::move(run));
+  }
+  if (runs.empty()) LOG_INFO("No sstables to SCRUB for {}", store->table->qualified_name());
+  return runs;
+}
+
+Task<Result<SSTableMergeResult>> EngineImpl::scrub_one(CompactionRun* run) {
+  SSTableScrub scrub;
+  scrub.table = run->store->table;
+  CO_ASSIGN_OR_RETURN(scrub.input,
+                      open_damaged_sstable(runtime_.disk, run->inputs[0]->info().descriptor, run->store->table));
+  scrub.transaction = run->transaction.get();
+  scrub.skips_corrupted = run->scrub->skips_corrupted;
+  scrub.validates = run->scrub->validates;
+  scrub.next_output = [this, run] {
+    return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
+  };
+  scrub.pause = [this, run] { return pause_compaction(run); };
+  scrub.host_id = options_.host_id;
+  scrub.owner = self_;
+  scrub.commit_log_intervals = own_intervals(*run);
+  scrub.row_index_granularity = options_.column_index_bytes;
+  Result<SSTableScrubResult> scrubbed = co_await scrub_sstable(&runtime_, &scrub, &run->progress);
+  if (!scrubbed.ok()) co_return std::move(scrubbed.error());
+  SSTableMergeResult result;
+  result.outputs = std::move(scrubbed->outputs);
+  result.merged_partitions = {{1, static_cast<int64_t>(scrubbed->good_partitions)}};
+  co_return result;
+}
+
+}  // namespace cassandra_like
