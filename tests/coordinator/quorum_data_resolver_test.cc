@@ -13,7 +13,7 @@
 #include "read/range_tombstones.h"
 #include "tests/storage/fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::quorum_data_resolver_test {
 namespace {
 
 using storage_test::Update;
@@ -367,4 +367,4 @@ TEST(ShortReadTest, AsksForPartitionsWhileTheyCome) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::quorum_data_resolver_test

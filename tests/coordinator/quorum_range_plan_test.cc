@@ -7,7 +7,7 @@
 #include "coordinator/quorum/batchlog_endpoints.h"
 #include "quorum_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::quorum_range_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -182,4 +182,4 @@ TEST(BatchlogEndpointsTest, AreTheNearestOfOneRackWhenThereIsNoOther) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::quorum_range_plan_test

@@ -6,7 +6,7 @@
 
 #include "quorum_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::quorum_read_quorum_test {
 namespace {
 
 using testing::ElementsAre;
@@ -373,4 +373,4 @@ TEST(ReadQuorumPropertyTest, DecidesOnceAndTheOrderOfTheAnswersBeforeDoesNotMatt
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::quorum_read_quorum_test

@@ -6,7 +6,7 @@
 
 #include "quorum_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::quorum_replica_plan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -206,4 +206,4 @@ TEST(ReadRepairPlanTest, DoesNotWaitForThoseThatLackNothing) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::quorum_replica_plan_test

@@ -6,7 +6,7 @@
 
 #include "quorum_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::quorum_write_quorum_test {
 namespace {
 
 constexpr Token kToken = 50;
@@ -284,4 +284,4 @@ TEST(WriteQuorumPropertyTest, DecidesOnceAndTheOrderOfTheAnswersBeforeDoesNotMat
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::quorum_write_quorum_test

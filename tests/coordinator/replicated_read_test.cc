@@ -4,7 +4,7 @@
 #include "messaging/read_response.h"
 #include "replicated_read_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::replicated_read_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -470,4 +470,4 @@ TEST(ReplicatedRead, GoesOnBehindTheOnlyRowOfAPartitionThatALimitEnded) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::replicated_read_test

@@ -7,7 +7,7 @@
 #include "cluster_fixture.h"
 #include "quorum_fixture.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::replicated_write_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -416,4 +416,4 @@ TEST_F(ReplicatedWrites, OnSeveralShards) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::replicated_write_test

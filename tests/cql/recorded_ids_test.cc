@@ -4,7 +4,7 @@
 #include "cql/query_processor.h"
 #include "tests/replica/fixture/replica_node.h"
 
-namespace cassandra_like::test {
+namespace cassandra_like::test::recorded_ids_test {
 namespace {
 
 struct Recorded {
@@ -65,4 +65,4 @@ TEST(RecordedIds, AreThoseOfCassandra) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::test
+}  // namespace cassandra_like::test::recorded_ids_test

@@ -2,7 +2,7 @@
 #include "gmock/gmock.h"
 #include "tests/hints/hints_rig.h"
 
-namespace cassandra_like::hints_test {
+namespace cassandra_like::hints_test::hints_faults_test {
 namespace {
 
 using std::chrono::minutes;
@@ -350,4 +350,4 @@ TEST(HintsCost, HintsOfOneTurnAreOneWrite) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::hints_test
+}  // namespace cassandra_like::hints_test::hints_faults_test

@@ -2,7 +2,7 @@
 #include "gmock/gmock.h"
 #include "tests/hints/hints_rig.h"
 
-namespace cassandra_like::hints_test {
+namespace cassandra_like::hints_test::hints_limits_test {
 namespace {
 
 using std::chrono::hours;
@@ -274,4 +274,4 @@ TEST(HintsLimits, ExpiredFilesOfStrangersAreCleanedUp) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::hints_test
+}  // namespace cassandra_like::hints_test::hints_limits_test

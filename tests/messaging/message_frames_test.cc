@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace cassandra_like {
+namespace cassandra_like::message_frames_test {
 namespace {
 
 constexpr size_t kMax = size_t{1} << 20;
@@ -316,4 +316,4 @@ TEST(BadPeer, IsClosedWhenItsFrameDoesNotDecompress) {
 }
 
 }  // namespace
-}  // namespace cassandra_like
+}  // namespace cassandra_like::message_frames_test

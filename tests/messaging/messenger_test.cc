@@ -2,7 +2,7 @@
 #include "gmock/gmock.h"
 #include "tests/messaging/messenger_fixture.h"
 
-namespace cassandra_like::messaging_test {
+namespace cassandra_like::messaging_test::messenger_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -348,4 +348,4 @@ TEST(Messenger, IsTheSameForTheSameSeed) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::messaging_test
+}  // namespace cassandra_like::messaging_test::messenger_test

@@ -3,7 +3,7 @@
 
 #include "node/options.h"
 
-namespace cassandra_like {
+namespace cassandra_like::options_test {
 namespace {
 
 Config parsed(std::string_view text) {
@@ -120,4 +120,4 @@ TEST(Options, IdsOfSSTablesAreAsGiven) {
 }
 
 }  // namespace
-}  // namespace cassandra_like
+}  // namespace cassandra_like::options_test

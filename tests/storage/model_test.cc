@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "tests/support/sanitized.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::model_test {
 namespace {
 
 // Values with their timestamps; deletions as timestamps. Reads follow from these by Cassandra's rules.
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Storage, ModelTest,
                          testing::Values(CommitLogSync::kPeriodic, CommitLogSync::kBatch, CommitLogSync::kGroup));
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::model_test

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "model/values.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::purge_test {
 namespace {
 
 constexpr int64_t kGrace = 50;
@@ -135,4 +135,4 @@ TEST_F(PurgeTest, HalfABoundaryMayGo) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::purge_test

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "read/range_tombstones.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::range_tombstones_test {
 namespace {
 
 constexpr int kKeys = 20;
@@ -116,4 +116,4 @@ TEST_F(RangesTest, TheSameDeletionJoins) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::range_tombstones_test

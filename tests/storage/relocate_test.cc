@@ -8,7 +8,7 @@
 #include "storage/sstable/sstable_ids.h"
 #include "tests/support/sanitized.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::relocate_test {
 namespace {
 
 constexpr int kGrace = 10;
@@ -563,4 +563,4 @@ TEST(SequenceIds, ANumberThatIsGivenAgainIsAnotherSSTable) {
 }
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::relocate_test

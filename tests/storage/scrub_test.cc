@@ -7,7 +7,7 @@
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_version.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::scrub_test {
 namespace {
 
 constexpr int kKeys = 300;
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(Storage, ScrubFaults,
                                          SimFaults::Fault::kOneDiskFull));
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::scrub_test

@@ -9,7 +9,7 @@
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_version.h"
 
-namespace cassandra_like::storage_test {
+namespace cassandra_like::storage_test::upkeep_test {
 namespace {
 
 constexpr int kGrace = 10;
@@ -711,4 +711,4 @@ INSTANTIATE_TEST_SUITE_P(Storage, UpkeepFaults,
                                          SimFaults::Fault::kOneDiskFull));
 
 }  // namespace
-}  // namespace cassandra_like::storage_test
+}  // namespace cassandra_like::storage_test::upkeep_test
