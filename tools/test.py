@@ -235,10 +235,11 @@ def only(totals, names):
 
 
 def of_a_change(totals, quick):
-    if not build("release"):
+    programs = list(test_folders().values())
+    if not build("release", "programs", "simulate", *programs):
         return False
     lint(totals)
-    unit_tests(totals, [ROOT / "build/release" / program for program in test_folders().values()])
+    unit_tests(totals, [ROOT / "build/release" / program for program in programs])
     if not quick:
         simulation(totals, "release", SIMULATION_SEEDS)
         client_suites(totals, SHORT_SUITES, may_skip=True)
