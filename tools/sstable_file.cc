@@ -93,6 +93,14 @@ Result<SSTableFile> SSTableFile::open(Disk& disk, const SSTableDescriptor& descr
   return file;
 }
 
+Result<OpenSSTableFile> OpenSSTableFile::open(Disk& disk, const SSTableDescriptor& descriptor) {
+  ASSIGN_OR_RETURN(const SSTableFile file, SSTableFile::open(disk, descriptor));
+  OpenSSTableFile opened;
+  ASSIGN_OR_RETURN(opened.table, table_of(file.statistics));
+  ASSIGN_OR_RETURN(opened.sstable, SSTable::open(disk, descriptor, opened.table));
+  return opened;
+}
+
 Result<std::unique_ptr<SSTableData>> SSTableData::open(Disk& disk, const SSTableFile& file) {
   std::unique_ptr<SSTableData> self(new SSTableData());
   ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open(disk, file.descriptor, true));

@@ -26,6 +26,14 @@ struct SSTableFile {
   static Result<SSTableFile> open(Disk& disk, const SSTableDescriptor& descriptor);
 };
 
+// An SSTable as a node opens it, and a table with the columns that it was written with.
+struct OpenSSTableFile {
+  std::shared_ptr<SSTable> sstable;
+  TablePtr table;
+
+  static Result<OpenSSTableFile> open(Disk& disk, const SSTableDescriptor& descriptor);
+};
+
 // An SSTableFile whose data can be read, from its beginning to its end or by key, as Cassandra's SSTableScanner does: it
 // tells where in the uncompressed data it stands.
 class SSTableData {

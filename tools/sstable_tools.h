@@ -32,6 +32,7 @@ int run_sstableutil(const std::vector<std::string>& arguments, const ToolContext
 int run_sstablelevelreset(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstablerepairedset(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableexpiredblockers(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstableverify(const std::vector<std::string>& arguments, const ToolContext& context);
 
 // Prints an exception as the JVM does one that nobody catches, without where it was thrown. Returns the exit code.
 int fail(const ToolContext& context, const std::string& exception, const std::string& message);

@@ -34,19 +34,20 @@ class SSTableVerifier {
   // Without a disk, the components are taken to be what they were when the SSTable was opened. All outlive this.
   SSTableVerifier(Disk* disk, std::shared_ptr<const SSTable> sstable, TablePtr table, SSTableVerifyOptions options);
 
+  enum class Phase : uint8_t { kBegin, kComponents, kKeys, kSamples, kData, kRows, kEnd };
+
   // A fraction of a millisecond of work. False: nothing is left. kCorruption naming file and position.
   Result<bool> step();
   // All steps.
   Status run();
 
+  Phase phase() const { return phase_; }                 // of the next step
   double done() const;                                   // 0 to 1
   uint64_t partitions() const { return partitions_; }    // whose rows were read
   bool misses_digest() const { return misses_digest_; }  // known after the components
   bool reads_rows() const { return options_.extended || misses_digest_; }
 
  private:
-  enum class Phase : uint8_t { kBegin, kComponents, kKeys, kSamples, kData, kRows, kEnd };
-
   Status begin();
   Status read_small_components(const ComponentSet& components);
   Status check_piece_of_component();

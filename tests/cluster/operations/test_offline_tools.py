@@ -116,3 +116,47 @@ def test_sstableexpiredblockers_names_the_sstable_that_keeps_an_expired_one(node
                           f"expired sstables from getting dropped: [BtiTableReader(path='{expired}') (minTS = 200, maxTS = 200, maxLDT = ")
     assert out.endswith(")], \n\n")
     assert node.tool("sstableexpiredblockers", "ks", "gone")[0] == 1
+
+
+def test_sstableverify_finds_a_flipped_bit_and_names_its_place(node):
+    node.execute("CREATE TABLE ks.t (k int PRIMARY KEY, v text)",
+                 *(f"INSERT INTO ks.t (k, v) VALUES ({k}, '{'x' * k}')" for k in range(100)))
+    node.nodetool("flush", "ks", "t")
+    assert node.stop() == 0
+    [data] = node.directory("t").glob("*-Data.db")
+    name = f"BtiTableReader(path='{data}')"
+    head = [f"sstableverify using the following options: Options{{keyspaceName='ks', cfName='t', debug=false, verbose=false, "
+            "extended=%s, checkVersion=false, mutateRepairStatus=false, quick=false, tokens=[%s]}",
+            "Running verifier with the following options: Options{invokeDiskFailurePolicy=false, extendedVerification=%s, "
+            "checkVersion=false, mutateRepairStatus=false, checkOwnsTokens=%s, quick=false}"]
+
+    def verify(*options, extended="false", tokens=""):
+        code, out, err = node.tool("sstableverify", "-f", *options, "ks", "t")
+        lines = out.splitlines()
+        assert lines[:2] == [head[0] % (extended, tokens), head[1] % (extended, "true" if tokens else "false")]
+        assert lines[2].startswith(f"Verifying {name} (") and lines[3] == f"Deserializing sstable metadata for {name} "
+        return code, lines[4:], err
+
+    hashed = f"Checking computed hash of {name} "
+    assert verify() == (0, [hashed], "")
+    assert verify("-e", extended="true") == (0, [hashed, "Extended Verify requested, proceeding to inspect values",
+                                                 f"Verify of {name} succeeded. All 100 rows read successfully"], "")
+    invalid = f"WARNING: Error verifying {name}: java.lang.Exception: Invalid SSTable {data}, please force a full repair"
+    code, lines, err = verify("-t", "0,1", tokens="(0,1]")
+    assert code == 1 and "is not contained in the given ranges" in lines[0] and lines[1:] == [invalid] and err == "", lines
+
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    code, lines, err = verify()
+    assert code == 1 and lines == [f"WARNING: {data} at 0: a chunk whose checksum does not match", invalid] and err == "", lines
+    (data.parent / data.name.replace("Data", "Statistics")).write_bytes(b"")
+    code, out, err = node.tool("sstableverify", "-f", "ks", "t")
+    assert code == 1 and err.startswith(f"Error Loading {data}: "), err
+
+
+def test_sstableverify_wants_to_be_forced(node):
+    assert node.tool("sstableverify", "ks", "t")[0] == 1
+    assert node.tool("sstableverify", "-f", "ks", "gone")[2] == "Unknown keyspace/table ks.gone\n"
+    assert node.tool("sstableverify", "-f", "-t", "1", "ks", "t")[2] == (
+        "Unable to parse token range from 1; format is left,right but saw 1 parts\n")
