@@ -53,7 +53,7 @@ struct AdminLogin {
 };
 
 struct AdminHooks {
-  // With the configured authenticator; kBadCredentials when it refuses. Only asked off loopback.
+  // Asks the configured authenticator; kBadCredentials when it refuses. Called off loopback alone.
   std::function<Task<Result<AdminLogin>>(std::string user, std::string password)> log_in;
   std::function<Task<std::vector<AdminClient>>()> clients;
   std::function<Task<std::vector<AdminClientHistory>>()> client_history;
@@ -87,8 +87,8 @@ struct AdminNode {
   EngineOptions engine_options;  // for snapshots' directories
   std::string snitch;
   bool dynamic_snitch = false;  // the replicas of a read are chosen by their latencies, too
-  // PasswordAuthenticator is configured: off loopback the port asks for a role's name and password. Without it, it refuses
-  // to listen there.
+  // PasswordAuthenticator is configured: off loopback the port asks for a role's name and password. Without it, the port
+  // does not listen off loopback.
   bool has_passwords = false;
   std::string host_name;  // the name that admin_address was given as; empty: an address
   int64_t started_millis = 0;

@@ -11,13 +11,13 @@ namespace cassandra_like::admin {
 
 using Selections = std::vector<TableSelection>;
 
-// Fills in what `keyspace` and `table…` name, or says why there is none.
+// Fills in the tables that `keyspace` and `table…` name, or says why there are none.
 std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections);
 
 // The tables of the selections that are stored, in the schema's order.
 std::vector<TablePtr> tables_of(const Schema& schema, const Selections& selections);
 
-// A snapshot of a table, shard after shard; the request is without its schema.
+// Takes a snapshot of a table on one shard after the other. The request has no schema yet.
 Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotRequest request);
 
 // Called on each shard.

@@ -256,18 +256,16 @@ std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, con
   }
   uint64_t requests = transport.requests - std::min(transport.requests, transport.requests_in_flight);
   auto idle = [](const char* name) { return ThreadPool{name, 0, 0, 0, true}; };
-  // A flush ends with what Cassandra has two more pools for: commit log segments and the memtable's memory are let go.
+  // A pool is idle when the node has no such work. Pools whose work nobody counts here are left out: GossipStage, HintsDispatcher.
+  // At the end of a flush the commit log's segments and the memtable's memory are let go: Cassandra has two pools for that.
   return {idle("CacheCleanupExecutor"),
           {"CompactionExecutor", 0, engines.compactions_pending, engines.compactions_completed},
-          idle("GossipStage"),
-          idle("HintsDispatcher"),
           {"MemtableFlushWriter", 0, engines.flushes_pending, engines.flushes_completed},
           {"MemtablePostFlush", 0, 0, engines.flushes_completed},
           {"MemtableReclaimMemory", 0, 0, engines.flushes_completed},
           {"MutationStage", 0, engines.commitlog_pending, writes},
           {"Native-Transport-Auth-Requests", 0, 0, transport.auth_successes + transport.auth_failures},
           {"Native-Transport-Requests", transport.requests_in_flight, 0, requests},
-          idle("PendingRangeCalculator"),
           {"ReadStage", 0, 0, reads},
           idle("Sampler"),
           idle("StatusPropagationExecutor"),

@@ -1,4 +1,4 @@
-// Which tokens of a keyspace this node has, for orders that keep to them.
+// The tokens of a keyspace that this node has, for commands that work on these alone.
 #pragma once
 
 #include <map>

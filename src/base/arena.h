@@ -15,13 +15,14 @@ namespace cassandra_like {
 
 class Arena {
  public:
-  // A huge page of the processor: what is spread over many of them is found with few misses of the TLB.
+  // A huge page of the processor. Data in huge pages is found with few misses of the TLB.
   static constexpr size_t kHugeChunk = size_t{2} << 20;
 
   // Chunks start at first_chunk bytes and double up to kHugeChunk; larger requests get a chunk of their own.
   explicit Arena(size_t first_chunk = 4096) : next_chunk_(first_chunk) {}
-  // For what is used together: takes memory from another arena, which frees it, in pieces that grow with all that was
-  // taken. Little takes no more than it needs; of much, a third may stay unused. It need not be destroyed.
+  // An arena inside another one, for data that is used together. It takes memory from the other arena, which frees it,
+  // in pieces that grow with their sum. A small arena takes no more than it needs; a large one may leave a third
+  // unused. It need not be destroyed.
   explicit Arena(Arena* from) : from_(from), next_chunk_(0) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

@@ -36,7 +36,7 @@ class ClockCache {
     return it == entries_.end() ? nullptr : &it->second.value;
   }
 
-  // In place of what was there under the key. Calls evicted(key) for what has to go, which is never the entry itself.
+  // Puts the entry in place of an older one of this key. Calls evicted(key) for each other entry that has to go.
   template <class Evicted>
   void put(const Key& key, Value value, uint64_t weight, Evicted evicted) {
     erase(key);
@@ -88,7 +88,7 @@ class ClockCache {
     bool used;
   };
 
-  // Not the entry at `newest`. When many in a row were used, one of them goes all the same.
+  // Evicts an entry, but not the one at `newest`. When many in a row were used, one of them goes nevertheless.
   Key next_to_go(size_t newest) {
     constexpr int kMostSpared = 64;
     for (int spared = 0;;) {

@@ -41,7 +41,8 @@ class Histogram {
     }
     return offsets;
   }();
-  // By the number of bits of a value: the bucket of the least such value. At most four buckets are of the same number.
+  // For each number of bits, the bucket of the least value with so many bits. At most four buckets have the same number
+  // of bits.
   static constexpr std::array<uint8_t, 65> kFirstOfWidth = [] {
     std::array<uint8_t, 65> first{};
     for (size_t width = 1, bucket = 0; width < first.size(); ++width) {

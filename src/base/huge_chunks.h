@@ -1,7 +1,7 @@
 // Memory in pieces of Arena::kHugeChunk bytes at multiples of it, which the kernel can back with huge pages.
 //
-// Chunks that are freed may be kept for the next allocations of any thread: what comes from the kernel has to be cleared
-// first, and that costs a write more than anything else it does. All functions may be called from any thread.
+// Freed chunks may be kept for the next allocations of any thread. The kernel has to clear new memory first, which costs
+// a write more than anything else it does. All functions may be called from any thread.
 #pragma once
 
 #include "base/arena.h"

@@ -12,8 +12,8 @@ namespace cassandra_like {
 
 inline constexpr size_t kLongestPathComponent = 255;  // bytes; NAME_MAX of Linux's file systems
 
-// kInvalid unless the name has 1 to 255 bytes, among them no '/' and no control byte (below 0x20, or 0x7F), and
-// something else than dots. `what` begins the message: "Snapshot name".
+// kInvalid unless the name has 1 to 255 bytes, no '/', no control byte (below 0x20, or 0x7F), and not only dots. `what`
+// begins the message: "Snapshot name".
 Status check_path_component(std::string_view name, std::string_view what);
 
 }  // namespace cassandra_like

@@ -136,7 +136,7 @@ inline Error invalid(std::string message) { return Error(ErrorCode::kInvalid, st
 
 }  // namespace cassandra_like
 
-// An invariant of ours: never for input.
+// Checks an invariant of this program; bad input is an error instead.
 #define CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::cassandra_like::fail_check(#condition, __FILE__, __LINE__))
 

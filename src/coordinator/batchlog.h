@@ -31,7 +31,7 @@
 namespace cassandra_like {
 
 struct BatchlogOptions {
-  // A batch is left alone for so long: it may be under way. Cassandra takes twice the write timeout.
+  // A batch that is younger is left alone, because it may be under way. Cassandra takes twice the write timeout.
   Duration timeout = std::chrono::seconds(4);
   // batchlog_replay_throttle. 0: no limit.
   uint64_t replay_bytes_per_second = 1024 * 1024;
@@ -57,12 +57,12 @@ class Batchlog final : public BatchRecords {
   // The same for a batch of another node (BATCH_STORE_REQ): borrowed until the call returns. kInvalid when the id is no
   // timeuuid.
   Task<Status> store_for_peer(const Uuid& id, int64_t created_micros, std::span<const BytesView> mutations);
-  // Everything of the batch is applied, or its coordinator says so (BATCH_REMOVE_REQ).
+  // Call this when all of the batch is applied, or when its coordinator says so (BATCH_REMOVE_REQ).
   Task<Status> remove(Uuid id) override;
 
-  // Finishes what an earlier life of the node has left, of all shards. At the start of the node, on one shard, before
-  // clients are served, or when it has joined the ring; not throttled. A batch that cannot be finished now stays for the
-  // next round.
+  // Finishes the batches of all shards that an earlier life of the node has left. At the start of the node, on one
+  // shard, before clients are served, or when it has joined the ring; not throttled. A batch that cannot be finished now
+  // stays for the next round.
   Task<void> replay_all();
   // BatchlogManager.forceBatchlogReplay: replays now what is due, throttled, and completes when that is done. A round that
   // is under way ends first. Batches that fail stay open. kInvalid when the rounds do not run.

@@ -1,8 +1,8 @@
 // Turns a request into verbs for the replicas that own its key, and their answers into one, at a consistency level.
 //
-// Unavailable is answered before anything is sent. One a shard. With one node in the ring, the only replica is local,
-// and a call that needs no waiting completes at once. Replicas are asked through Verbs, this node's, too; who they are
-// and whether they live says the shard's topology.
+// Unavailable is answered before anything is sent. There is one Coordinator a shard. With one node in the ring, the
+// only replica is local, and a call that needs no waiting completes at once. All replicas, this node included, are
+// asked through Verbs. The shard's topology says who they are and whether they live.
 //
 // A write that has to wait is waited for until its timeout; then its client is told WriteTimeout, and the write goes on.
 #pragma once

@@ -1,4 +1,4 @@
-// Which part of this folder a statement belongs to.
+// Finds the part of this folder that a statement belongs to.
 #include "cql/context/statement.h"
 
 namespace cassandra_like {

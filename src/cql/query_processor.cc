@@ -13,7 +13,7 @@ namespace cassandra_like {
 namespace {
 
 // One request while it runs. Kept and reused, so that a request in the steady state allocates nothing of it.
-struct Request {
+struct RunningRequest {
   Arena arena{16384};
   QueryOptions options;
   std::vector<BytesView> values;  // reordered by name
@@ -84,16 +84,16 @@ class QueryProcessorImpl : public QueryProcessor {
   Task<Status> remove_prepared(std::vector<Bytes> ids);
   QueryResult prepared_result(Bytes id, const Statement& statement) const;
 
-  Request* acquire();
-  void release(Request* request);
-  Result<std::span<const BytesView>> bound_values(Request& request, const std::vector<ColumnSpec>& variables,
+  RunningRequest* acquire();
+  void release(RunningRequest* request);
+  Result<std::span<const BytesView>> bound_values(RunningRequest& request, const std::vector<ColumnSpec>& variables,
                                                   const QueryOptions& options);
-  Status begin(Request& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
-  Task<Result<QueryResult>> start(Request* request, const QueryOptions& options, const QueryState& context,
+  Status begin(RunningRequest& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
+  Task<Result<QueryResult>> start(RunningRequest* request, const QueryOptions& options, const QueryState& context,
                                   std::string warning);
-  Task<Result<QueryResult>> run(Request* request, Task<Result<QueryResult>> task);
-  Task<Result<QueryResult>> finish_later(Request* request, Task<Result<QueryResult>> task);
-  void finish(Request* request, Result<QueryResult>& result);
+  Task<Result<QueryResult>> run(RunningRequest* request, Task<Result<QueryResult>> task);
+  Task<Result<QueryResult>> finish_later(RunningRequest* request, Task<Result<QueryResult>> task);
+  void finish(RunningRequest* request, Result<QueryResult>& result);
   int64_t next_timestamp();
 
   ShardRuntime& runtime_;
@@ -103,8 +103,8 @@ class QueryProcessorImpl : public QueryProcessor {
   std::vector<Bytes> void_;  // ids of statements that the last change of the schema ended
   QueryStatistics statistics_;
   std::vector<QueryProcessorImpl*> peers_;
-  std::vector<std::unique_ptr<Request>> requests_;
-  std::vector<Request*> idle_;
+  std::vector<std::unique_ptr<RunningRequest>> requests_;
+  std::vector<RunningRequest*> idle_;
   int64_t last_timestamp_ = 0;
   uint64_t last_uuid_time_ = 0;
   uint64_t clock_and_node_;  // drawn once a start, so that shards and restarts differ
@@ -112,17 +112,17 @@ class QueryProcessorImpl : public QueryProcessor {
 
 // --- Requests ---
 
-Request* QueryProcessorImpl::acquire() {
+RunningRequest* QueryProcessorImpl::acquire() {
   if (idle_.empty()) {
-    requests_.push_back(std::make_unique<Request>());
+    requests_.push_back(std::make_unique<RunningRequest>());
     idle_.push_back(requests_.back().get());
   }
-  Request* request = idle_.back();
+  RunningRequest* request = idle_.back();
   idle_.pop_back();
   return request;
 }
 
-void QueryProcessorImpl::release(Request* request) {
+void QueryProcessorImpl::release(RunningRequest* request) {
   request->context.reset();
   request->arena.reset();
   request->items.clear();
@@ -143,7 +143,7 @@ Uuid QueryProcessorImpl::next_time_uuid() {
   return Uuid::time_based(last_uuid_time_, clock_and_node_);
 }
 
-Status QueryProcessorImpl::begin(Request& request, const QueryOptions& options, ClientState& client,
+Status QueryProcessorImpl::begin(RunningRequest& request, const QueryOptions& options, ClientState& client,
                                  TraceSession* trace) {
   request.options = options;
   request.context.emplace(ExecutionContext{
@@ -169,7 +169,7 @@ size_t bound_markers(const std::vector<ColumnSpec>& markers, const QueryOptions&
 
 }  // namespace
 
-Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& request,
+Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(RunningRequest& request,
                                                                     const std::vector<ColumnSpec>& variables,
                                                                     const QueryOptions& options) {
   if (options.value_names.empty()) {
@@ -185,7 +185,7 @@ Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(Request& req
   return std::span<const BytesView>(request.values);
 }
 
-void QueryProcessorImpl::finish(Request* request, Result<QueryResult>& result) {
+void QueryProcessorImpl::finish(RunningRequest* request, Result<QueryResult>& result) {
   if (!request->context->warnings.empty()) {
     auto& warnings = result.ok() ? result->warnings : result.error().info().warnings;
     for (auto& warning : request->context->warnings) warnings.push_back(std::move(warning));
@@ -193,13 +193,13 @@ void QueryProcessorImpl::finish(Request* request, Result<QueryResult>& result) {
   release(request);
 }
 
-Task<Result<QueryResult>> QueryProcessorImpl::finish_later(Request* request, Task<Result<QueryResult>> task) {
+Task<Result<QueryResult>> QueryProcessorImpl::finish_later(RunningRequest* request, Task<Result<QueryResult>> task) {
   Result<QueryResult> result = co_await task;
   finish(request, result);
   co_return std::move(result);
 }
 
-Task<Result<QueryResult>> QueryProcessorImpl::run(Request* request, Task<Result<QueryResult>> task) {
+Task<Result<QueryResult>> QueryProcessorImpl::run(RunningRequest* request, Task<Result<QueryResult>> task) {
   if (!task.ready()) return finish_later(request, std::move(task));
   finish(request, task.value());
   return task;
@@ -269,7 +269,7 @@ Result<std::string> QueryProcessorImpl::keyspace_of(std::string_view keyspace, c
 }
 
 // Runs a request that has its statement.
-Task<Result<QueryResult>> QueryProcessorImpl::start(Request* request, const QueryOptions& options,
+Task<Result<QueryResult>> QueryProcessorImpl::start(RunningRequest* request, const QueryOptions& options,
                                                     const QueryState& context, std::string warning) {
   Status status = begin(*request, options, context.client, context.trace);
   auto values = bound_values(*request, request->statement->bind_variables(), options);
@@ -293,7 +293,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
   auto prepared = parse_and_prepare(text, *keyspace, context.client.is_internal);
   if (context.trace != nullptr) context.trace->event("Preparing statement");
   if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
-  Request* request = acquire();
+  RunningRequest* request = acquire();
   request->statement = std::move(prepared->statement);
   return start(request, options, context, "");
 }
@@ -312,7 +312,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute(BytesView id, const QueryO
   ++statistics_.prepared_statements_executed;
   std::string use_warning;
   if (!entry->fully_qualified) use_warning = warn_of_other_keyspace(*entry, id, context.client);
-  Request* request = acquire();
+  RunningRequest* request = acquire();
   request->statement = entry->statement;
   const std::vector<ColumnSpec>& markers = request->statement->bind_variables();
   if (size_t bound = bound_markers(markers, options); bound != markers.size()) {
@@ -372,7 +372,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
                                                     const QueryOptions& options, QueryState context) {
   Result<std::string> keyspace = keyspace_of(options.keyspace, context.client);
   if (!keyspace.ok()) return Result<QueryResult>(std::move(keyspace.error()));
-  Request* request = acquire();
+  RunningRequest* request = acquire();
   for (const BatchEntry& entry : entries) {
     BatchItem item{nullptr, entry.values};
     if (entry.is_prepared) {
@@ -414,7 +414,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text,
                                                                Consistency consistency) {
   auto prepared = parse_and_prepare(text, "", true);
   if (!prepared.ok()) co_return std::move(prepared.error());
-  Request* request = acquire();
+  RunningRequest* request = acquire();
   request->statement = std::move(prepared->statement);
   request->internal_client = ClientState{};
   request->internal_client.is_internal = true;

@@ -24,8 +24,8 @@ struct DriverEvent {
 
 class DriverEvents {
  public:
-  // Both of the local node. Another node with the local node's address for clients is never told of: it is one that was
-  // told to listen on "localhost".
+  // Both belong to the local node. Events never tell of another node with the local node's address for clients: such a
+  // node was told to listen on "localhost".
   DriverEvents(const InetAddressAndPort& local, const InetAddressAndPort& local_native)
       : local_(local), local_native_(local_native) {}
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "gossip/modified_utf8.h"
 #include "gossip/state_values.h"
@@ -367,6 +368,7 @@ void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remot
 
 void Gossiper::apply_newer_values(const InetAddressAndPort& endpoint, const StatePtr& local, EndpointState remote,
                                   bool keep_legacy) {
+  DCHECK(local->heart_beat.generation == remote.heart_beat.generation);
   std::vector<std::pair<ApplicationState, VersionedValue>> newer;
   for (auto& [state, value] : remote.states) {
     const VersionedValue* known = local->find(state);
@@ -397,6 +399,9 @@ void Gossiper::apply_newer_values(const InetAddressAndPort& endpoint, const Stat
 
 void Gossiper::handle_major_state_change(const InetAddressAndPort& endpoint, StatePtr state) {
   const StatePtr before = find(endpoint);
+  DCHECK(!is_local(endpoint));
+  // An assassination raises the generation of the state in its place.
+  DCHECK(!before || before == state || before->heart_beat.generation < state->heart_beat.generation);
   if (!is_dead_state(*state)) {
     LOG_INFO("Node {} {}", endpoint.to_string(), before ? "has restarted, now UP" : "is now part of the cluster");
   }
@@ -423,6 +428,8 @@ void Gossiper::mark_alive(const InetAddressAndPort& endpoint, const StatePtr& st
 }
 
 void Gossiper::really_mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state) {
+  DCHECK(!is_local(endpoint));
+  DCHECK(find(endpoint) == state);
   state->is_alive = true;
   state->updated_at = now_.nanos;
   live_.insert(endpoint);
@@ -439,6 +446,7 @@ void Gossiper::mark_dead(const InetAddressAndPort& endpoint, const StatePtr& sta
 }
 
 void Gossiper::silently_mark_dead(const InetAddressAndPort& endpoint, const StatePtr& state) {
+  DCHECK(!is_local(endpoint));
   state->is_alive = false;
   echoes_.erase(endpoint);
   live_.erase(endpoint);

@@ -54,8 +54,8 @@ struct GossipOutput {
 
 using LocalStates = std::vector<std::pair<ApplicationState, std::string>>;
 
-// Who follows the changes (gms.IEndpointStateChangeSubscriber) and knows the ring. May call the Gossiper's functions that
-// say so. The states live until the call returns.
+// Follows the changes (gms.IEndpointStateChangeSubscriber) and knows the ring. May call the Gossiper's functions that say
+// so. The states live until the call returns.
 class GossipSubscriber {
  public:
   virtual ~GossipSubscriber() = default;
@@ -91,7 +91,7 @@ class Gossiper {
     FailureDetector::Config detector;
   };
   static constexpr int64_t kIntervalMillis = 1000;
-  // A generation that is further ahead of the local clock is not believed. Seconds.
+  // In seconds. A generation that is further ahead of the local clock is not believed.
   static constexpr int64_t kMaxGenerationDifference = 86'400LL * 365;
 
   // The subscriber outlives the Gossiper.

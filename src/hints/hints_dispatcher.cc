@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "base/vint.h"
 
@@ -86,6 +87,7 @@ Task<bool> HintsDispatcher::take_turn(HintsTarget* node, size_t size, size_t nod
 
 void HintsDispatcher::send_one(const HintsFileReader& reader, const HintsFileReader::Hint& hint,
                                const InetAddressAndPort& to) {
+  DCHECK(sent_.empty() || sent_.back()->position < hint.position);
   sent_.push_back(std::make_unique<Sent>(*this, hint.position, hint.encoded.size()));
   Sent& sent = *sent_.back();
   ++in_flight_;
@@ -98,6 +100,7 @@ void HintsDispatcher::send_one(const HintsFileReader& reader, const HintsFileRea
 
 void HintsDispatcher::on_answer(Sent& sent, std::optional<RequestFailureReason> failure) {
   sent.id = 0;
+  DCHECK(in_flight_ > 0 && in_flight_bytes_ >= sent.size);
   --in_flight_;
   in_flight_bytes_ -= sent.size;
   if (!failure) {

@@ -63,7 +63,7 @@ class Shards {
   int index_ = 0;
 };
 
-// Which of two shards of the same id survives; kBoth: two local shards, which add up.
+// The one of two shards of the same id that survives; kBoth: two local shards, which add up.
 enum class Winner { kLeft, kRight, kEqual, kBoth };
 
 Winner by_count(int64_t left, int64_t right) {

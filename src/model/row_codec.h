@@ -1,19 +1,19 @@
-// Cassandra's serialization of rows and range tombstone markers (db.rows.UnfilteredSerializer), the one form
-// in which they travel in mutations and read responses and lie in SSTables.
+// Cassandra's serialization of rows and range tombstone markers (db.rows.UnfilteredSerializer), the one form in which they
+// travel in mutations and read responses and lie in SSTables.
 //
 //   unfiltered := flags:u8 [extended:u8] (row | marker) | 0x01 (end of partition)
-//   row        := [clustering, unless static] [sizes, in SSTables] [liveness] [deletion] [column subset]
-//   column* clustering := (vint of 2 bits for each of up to 32 values: 1 empty, 2 null; then the other
-//   values)* sizes      := vint size of what follows the size, vint size of the previous unfiltered in this
-//   partition liveness   := timestamp [ttl, expiration] deletion   := timestamp, local deletion time column
-//   := cell | [deletion, when the row has any complex deletion] vint count, cell* cell       := flags:u8
-//   [timestamp] [local deletion time] [ttl] [vint path length, path] [value] value      := the bytes, after a
-//   vint length unless the type's length is fixed marker     := kind:u8 value-count:u16 clustering [sizes]
-//   deletion (a boundary: the end's, then the start's)
+//   row        := [clustering, unless static] [sizes, in SSTables] [liveness] [deletion] [column subset] column*
+//   clustering := (vint of 2 bits for each of up to 32 values: 1 empty, 2 null; then the other values)*
+//   sizes      := vint size of the bytes that follow it, vint size of the previous unfiltered in this partition
+//   liveness   := timestamp [ttl, expiration]
+//   deletion   := timestamp, local deletion time
+//   column     := cell | [deletion, when the row has any complex deletion] vint count, cell*
+//   cell       := flags:u8 [timestamp] [local deletion time] [ttl] [vint path length, path] [value]
+//   value      := the bytes, after a vint length unless the type's length is fixed
+//   marker     := kind:u8 value-count:u16 clustering [sizes] deletion (a boundary: the end's, then the start's)
 //
-// Timestamps, deletion times and ttls are vints relative to the header's EncodingStats. Which columns there
-// are, and with which types they were written, is in the header: of a message or of the SSTable's
-// Statistics.db.
+// Timestamps, deletion times and ttls are vints relative to the header's EncodingStats. The header of a message, or of the
+// SSTable's Statistics.db, lists the columns and the types that they were written with.
 #pragma once
 
 #include <array>

@@ -56,7 +56,7 @@ inline int32_t read_vint32(Reader& in) {
   return static_cast<int32_t>(v);
 }
 
-// Which of the header's columns a row has: a bit set for each of up to 63, else a list.
+// The columns of the header that a row has: one bit each for up to 63 columns, else a list.
 class ColumnSubset {
  public:
   ColumnSubset(Reader& in, size_t total, bool all) : total_(total) {

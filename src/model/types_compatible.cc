@@ -1,4 +1,4 @@
-// Which types can read the values of which: AbstractType.isCompatibleWith (they also order them alike),
+// Tells whether a type can read the values of another: AbstractType.isCompatibleWith (they also order them alike),
 // isValueCompatibleWith, and isSerializationCompatibleWith (cells of both are laid out alike).
 #include <algorithm>
 

@@ -10,12 +10,12 @@ namespace cassandra_like {
 
 namespace {
 
-enum class Part { kMonths, kDays, kNanos };
+enum class DurationPart { kMonths, kDays, kNanos };
 
-struct Unit {
+struct DurationUnit {
   std::string_view symbol;
   std::string_view name;
-  Part part;
+  DurationPart part;
   int64_t size;
 };
 
@@ -26,17 +26,17 @@ constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 
 // From the largest to the smallest: the order in which a duration must give them.
-constexpr Unit kUnits[] = {
-    {"y", "years", Part::kMonths, 12},
-    {"mo", "months", Part::kMonths, 1},
-    {"w", "weeks", Part::kDays, 7},
-    {"d", "days", Part::kDays, 1},
-    {"h", "hours", Part::kNanos, kHour},
-    {"m", "minutes", Part::kNanos, kMinute},
-    {"s", "seconds", Part::kNanos, kSecond},
-    {"ms", "milliseconds", Part::kNanos, kMilli},
-    {"us", "microseconds", Part::kNanos, kMicro},
-    {"ns", "nanoseconds", Part::kNanos, 1},
+constexpr DurationUnit kUnits[] = {
+    {"y", "years", DurationPart::kMonths, 12},
+    {"mo", "months", DurationPart::kMonths, 1},
+    {"w", "weeks", DurationPart::kDays, 7},
+    {"d", "days", DurationPart::kDays, 1},
+    {"h", "hours", DurationPart::kNanos, kHour},
+    {"m", "minutes", DurationPart::kNanos, kMinute},
+    {"s", "seconds", DurationPart::kNanos, kSecond},
+    {"ms", "milliseconds", DurationPart::kNanos, kMilli},
+    {"us", "microseconds", DurationPart::kNanos, kMicro},
+    {"ns", "nanoseconds", DurationPart::kNanos, 1},
 };
 constexpr size_t kYears = 0, kMonths = 1, kWeeks = 2, kDays = 3, kHours = 4, kMinutes = 5, kSeconds = 6;
 
@@ -56,9 +56,10 @@ class Builder {
                      std::string(kUnits[unit].name));
     }
     next_ = unit + 1;
-    const Unit& u = kUnits[unit];
+    const DurationUnit& u = kUnits[unit];
     int64_t& total = totals_[static_cast<size_t>(u.part)];
-    int64_t limit = u.part == Part::kNanos ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
+    int64_t limit =
+        u.part == DurationPart::kNanos ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
     if (count > (limit - total) / u.size) {
       static constexpr std::string_view kNames[] = {"months", "days", "nanoseconds"};
       return invalid("Invalid duration. The total number of " + std::string(kNames[static_cast<size_t>(u.part)]) +

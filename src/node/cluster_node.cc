@@ -649,7 +649,7 @@ Task<Status> stop_coordinator(ClusterNodeImpl* node, unsigned shard) {
   co_return Status();
 }
 
-// Also the writes whose clients are gone end before the engines do.
+// The writes whose clients are gone end before the engines do, too.
 Task<void> ClusterNodeImpl::stop_coordinators() {
   if (parts_[0].coordinator == nullptr) co_return;
   auto* self = this;

@@ -1,5 +1,5 @@
-// One node, wired together over a Runtime: the order in which its parts start and stop. It neither knows nor asks whether
-// the Runtime is real or simulated.
+// One node, wired together over a Runtime: the order in which its parts start and stop. It does not know whether the
+// Runtime is real or simulated.
 //
 // Start: directories and their lock, ShardedReplica (schema, commit log), then on every shard Messenger, Hints, Coordinator,
 // QueryProcessor and Server; then the other nodes (gossip, their schema), what was interrupted (batches) and what must exist

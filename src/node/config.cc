@@ -37,9 +37,9 @@ struct Section {
 constexpr Section kSections[] = {
     {"sstable", true}, {"memtable", false}, {"client_encryption_options", true}, {"server_encryption_options", true}};
 
-class Parser {
+class ConfigParser {
  public:
-  Parser(std::string file, const HostFacts& host) : host_(host) { config_.file = std::move(file); }
+  ConfigParser(std::string file, const HostFacts& host) : host_(host) { config_.file = std::move(file); }
 
   Result<Config> parse(std::string_view text) {
     TRY(read_document(text));
@@ -523,7 +523,7 @@ std::vector<std::pair<std::string, std::string>> Config::settings() const {
 }
 
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
-  return Parser(file, host).parse(text);
+  return ConfigParser(file, host).parse(text);
 }
 
 Result<Config> load_config(Disk& disk, const std::string& path, const HostFacts& host) {

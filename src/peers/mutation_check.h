@@ -1,4 +1,4 @@
-// The things that decoders take a peer's word for, and the storage, too.
+// Checks of a peer's mutations that neither the decoders nor the storage make.
 #pragma once
 
 #include "model/mutation.h"

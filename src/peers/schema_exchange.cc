@@ -14,12 +14,12 @@ namespace cassandra_like {
 namespace {
 
 // Partitions of one table as updates.
-class UpdateCollector final : public UnfilteredSink {
+class PartitionCollector final : public UnfilteredSink {
  public:
   using Updates = std::map<Bytes, std::vector<PartitionUpdate>, std::less<>>;
 
   // `updates` by partition key. Everything outlives this.
-  UpdateCollector(const TableMetadata& table, bool with_cdc, Arena& arena, Updates& updates)
+  PartitionCollector(const TableMetadata& table, bool with_cdc, Arena& arena, Updates& updates)
       : table_(table), left_out_(with_cdc ? nullptr : table.column("cdc")), arena_(arena), updates_(updates) {}
 
   void begin_partition(const Partition& partition) override {
@@ -97,14 +97,14 @@ class UpdateCollector final : public UnfilteredSink {
 Task<Result<std::vector<Bytes>>> export_schema(ShardRuntime* runtime, Replica* replica) {
   const SchemaPtr schema = replica->schema().current();
   Arena arena;
-  UpdateCollector::Updates updates;
+  PartitionCollector::Updates updates;
   for (const char* name : schema_tables_in_digest_order()) {
     ReadRequest request;
     request.command.table = schema->table("system_schema", name);
     request.command.range = KeyRange{};
     request.command.now_seconds = runtime->clock.wall_seconds();
     request.columns = ColumnFilter::all(*request.command.table);
-    UpdateCollector collector(*request.command.table, replica->local_node().cdc_enabled, arena, updates);
+    PartitionCollector collector(*request.command.table, replica->local_node().cdc_enabled, arena, updates);
     Task<Result<ReadStatistics>> reading = replica->read_unfiltered(request, collector);
     CO_TRY(co_await reading);
   }

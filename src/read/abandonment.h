@@ -11,7 +11,7 @@ namespace cassandra_like {
 // The client's; outlives its requests. Everything but is_set() belongs to the client's shard.
 class Abandonment {
  public:
-  // Who waits for something and need not wait any longer.
+  // A part of a request that waits; it is told when it need not wait any longer.
   class Listener {
    public:
     // Once. Other listeners may leave meanwhile.

@@ -1,4 +1,4 @@
-// Which columns a read fetches and which of them its client has asked for (db.filter.ColumnFilter).
+// The columns that a read fetches, and those among them that its client has asked for (db.filter.ColumnFilter).
 //
 // CQL needs more columns than a statement names: a row lives when any of its columns does. So a replica fetches all
 // regular columns and leaves out the values of those that nobody asked for (Cell.withSkippedValue): the cell's

@@ -22,8 +22,8 @@ class MergedPartition final : public PartitionReader {
   MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
 
   Result<const Unfiltered*> next() override;
-  // From now on next() may return paused() when it has looked at so many things that are covered by deletions, or that say
-  // nothing, and goes on when it is called again: for those who must not keep their shard.
+  // From now on next() may return paused() after so many things that deletions cover or that say nothing, and goes on when
+  // it is called again. So a long merge does not keep its shard from other work.
   void pause_after(uint32_t covered) { pause_after_ = covered; }
   static const Unfiltered* paused();
   const UniformRow* next_uniform(int64_t now_seconds) override {

@@ -30,7 +30,7 @@ std::span<const Cell> cells_of(const Row& row, const Column& column) {
 }
 
 // The row on which an expression is evaluated.
-struct Subject {
+struct FilteredRow {
   const TableMetadata& table;
   const DecoratedKey& key;
   const Row& static_row;
@@ -106,7 +106,7 @@ bool matches_value(Operator op, const Type& type, BytesView found, BytesView wan
   return false;
 }
 
-bool satisfies_simple(const FilterExpression& e, const Subject& subject) {
+bool satisfies_simple(const FilterExpression& e, const FilteredRow& subject) {
   BytesView found = subject.value(*e.column);
   if (is_null(found)) return false;
   if (!e.column->type->is_counter()) return matches_value(e.op, e.column->type->base(), found, e.value);
@@ -131,7 +131,7 @@ bool frozen_contains(const Type& type, BytesView collection, BytesView wanted) {
   return false;
 }
 
-bool satisfies_contains(const FilterExpression& e, const Subject& subject) {
+bool satisfies_contains(const FilterExpression& e, const FilteredRow& subject) {
   const Type& type = e.column->type->base();
   if (!e.column->is_complex()) {
     BytesView found = subject.value(*e.column);
@@ -147,7 +147,7 @@ bool satisfies_contains(const FilterExpression& e, const Subject& subject) {
 }
 
 // The value under a key of a map column, frozen or not; null when there is none.
-BytesView map_value(const Column& column, BytesView key, const Subject& subject) {
+BytesView map_value(const Column& column, BytesView key, const FilteredRow& subject) {
   const Type& map = column.type->base();
   const Type& keys = *map.elements()[0];
   if (column.is_complex()) {
@@ -165,7 +165,7 @@ BytesView map_value(const Column& column, BytesView key, const Subject& subject)
   return kNull;
 }
 
-bool satisfies_one(const FilterExpression& e, const Subject& subject) {
+bool satisfies_one(const FilterExpression& e, const FilteredRow& subject) {
   if (e.is_map_entry) {
     BytesView found = map_value(*e.column, e.map_key, subject);
     return !is_null(found) && matches_value(e.op, *e.column->type->base().elements()[1], found, e.value);
@@ -184,7 +184,7 @@ bool satisfies_one(const FilterExpression& e, const Subject& subject) {
 
 bool satisfies(const RowFilter& filter, const TableMetadata& table, const DecoratedKey& key, const Row& static_row,
                const Row& row, int64_t now_seconds) {
-  Subject subject{table, key, static_row, row, now_seconds};
+  FilteredRow subject{table, key, static_row, row, now_seconds};
   return std::all_of(filter.begin(), filter.end(),
                      [&](const FilterExpression& e) { return satisfies_one(e, subject); });
 }

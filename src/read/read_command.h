@@ -62,7 +62,7 @@ struct ReadCommand {
   DecoratedKeys keys;
   std::optional<KeyRange> range;
   Slices slices;  // sorted, disjoint; empty: the whole partition
-  // Also ask for the static row. A partition whose rows are all deleted but whose static row lives is reported.
+  // The static row is asked for, too. A partition whose rows are all deleted but whose static row lives is reported.
   bool wants_static = true;
   // Rows of the slices may be left out altogether (SELECT DISTINCT, static columns only).
   bool wants_rows = true;
@@ -71,8 +71,8 @@ struct ReadCommand {
   const IndexMetadata* index = nullptr;  // answer through this index with filter[index_expression]
   size_t index_expression = 0;
   DataLimits limits;
-  // The deadline of the read is for so many rows, and begins anew behind them: a read of a whole table has no time of its
-  // own, each of what would be its pages has.
+  // The deadline of the read is for so many rows, and begins anew behind them. So the read of a whole table has no
+  // deadline of its own, but each part of the size of a page has one.
   uint64_t rows_of_deadline = DataLimits::kNone;
   // Where tombstones are counted when the command is a part of a read; null: it is a read of its own.
   TombstoneCount* tombstones = nullptr;
@@ -84,8 +84,8 @@ struct ReadCommand {
   bool counts_static_rows() const { return slices.empty() || !wants_rows; }
 };
 
-// Leaves of the command what lies behind a row or a bound of a partition, whose comparable form is given, or behind the
-// whole partition when that is empty. Returns what is left of that partition, if anything can be. The result refers to the key.
+// Cuts the command to the part behind a row or a bound of a partition, whose comparable form is given, or behind the whole
+// partition when that is empty. Returns the rest of that partition, if it may have one. The result refers to the key.
 std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering);
 
 // No read ends before it, in nanoseconds of the monotonic clock.

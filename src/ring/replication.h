@@ -1,4 +1,4 @@
-// Which endpoints hold a token, as Cassandra's replication strategies place it: pure functions of a ring.
+// The endpoints that hold a token, as Cassandra's replication strategies place it: pure functions of a ring.
 //
 // SimpleStrategy takes the next endpoints along the ring. NetworkTopologyStrategy does so for each datacenter, each time
 // in a rack that has no replica yet while there is one. LocalStrategy is this node alone. Transient replicas ("3/1")

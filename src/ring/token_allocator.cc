@@ -170,7 +170,7 @@ using token_allocation::SortedTokens;
 
 Error allocation_error(std::string text) { return Error(ErrorCode::kConfigError, std::move(text)); }
 
-// Which nodes share ownership with the joining one, and how.
+// The nodes that share ownership with the joining one, and how they do.
 struct AllocationRing {
   size_t replicas = 1;
   bool one_rack = false;  // only the nodes of its rack

@@ -1,6 +1,5 @@
 // The cluster as a node knows it at one moment: the ring, which endpoints live and which of them serve clients, and which
-// will own tokens soon.
-// Everything that places replicas, counts them or asks whether they live, asks this.
+// will own tokens soon. All code that places replicas, counts them or asks whether they live, asks this.
 //
 // Immutable: a change makes a new one. A change of liveness alone shares the ring. Every shard has a TopologyStore
 // with the current one, as it has a SchemaStore.
@@ -93,7 +92,7 @@ class TopologyStore {
 
 // The ranges that have the endpoint as a replica, in ring order.
 std::vector<TokenRange> replicated_ranges(const ReplicaMap& replicas, EndpointIndex endpoint);
-// Which part of the ring has the endpoint as a replica: 0 to 1.
+// The share of the ring that has the endpoint as a replica: 0 to 1.
 double ownership(const ReplicaMap& replicas, EndpointIndex endpoint);
 
 }  // namespace cassandra_like

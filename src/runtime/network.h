@@ -86,8 +86,8 @@ struct HttpResponse {
 };
 using HttpHandler = std::function<Task<HttpResponse>(HttpRequest)>;
 
-// Which of the shards that listen on an address gets a connection: any, or the one whose number is the client's port modulo
-// the number of shards (so that clients can choose).
+// The shard that gets a connection, among those that listen on an address: any, or the one whose number is the client's
+// port modulo the number of shards (so that clients can choose).
 enum class Spread { kAny, kBySourcePort };
 
 // A shard's view of the network.

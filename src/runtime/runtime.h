@@ -1,4 +1,4 @@
-// Everything of the world that a node may touch. The node receives it in its constructor and asks nothing else.
+// Everything of the world that a node may use. The node receives it in its constructor and uses nothing else.
 #pragma once
 
 #include <memory>

@@ -54,7 +54,7 @@ Result<Credentials> decode_plain(BytesView token) {
   return out;
 }
 
-struct Role {
+struct LoginRole {
   std::string salted_hash;  // empty: none
   bool can_login = false;
   bool is_superuser = false;
@@ -73,7 +73,7 @@ class PasswordAuthenticator : public Authenticator {
 
   Task<Result<AuthOutcome>> evaluate(Bytes token) override {
     CO_ASSIGN_OR_RETURN(Credentials given, decode_plain(token));
-    Result<Role> role = co_await read_role(given.user);
+    Result<LoginRole> role = co_await read_role(given.user);
     if (!role.ok()) co_return std::move(role.error());
     Result<bool> right = co_await check(given, role->salted_hash);
     if (!right.ok()) co_return std::move(right.error());
@@ -95,7 +95,7 @@ class PasswordAuthenticator : public Authenticator {
     int64_t until_nanos;
   };
 
-  Task<Result<Role>> read_role(std::string user) {
+  Task<Result<LoginRole>> read_role(std::string user) {
     std::vector<Bytes> values;
     values.push_back(std::move(user));
     std::string text = "SELECT salted_hash, can_login, is_superuser FROM system_auth.roles WHERE role = ?";
@@ -103,7 +103,7 @@ class PasswordAuthenticator : public Authenticator {
     if (!result.ok()) {
       co_return Error(ErrorCode::kBadCredentials, "Unable to perform authentication: " + result.error().message());
     }
-    Role role;
+    LoginRole role;
     const auto* rows = std::get_if<RowsResult>(&result->value);
     if (rows == nullptr || rows->row_count == 0) co_return role;
     Reader in(rows->rows);

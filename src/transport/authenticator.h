@@ -1,4 +1,4 @@
-// Who a client is. The exchange is SASL's: the client's token is evaluated until it is complete.
+// Finds out who a client is. The exchange is SASL's: the client's tokens are evaluated until it is complete.
 #pragma once
 
 #include <memory>

@@ -53,7 +53,7 @@ class RequestLimits {
   bool rate_limited() const { return interval_nanos_ > 0; }
   // Up to a second's worth may come at once.
   bool try_reserve(int64_t now) { return next_nanos_ <= now && reserve(now) <= 0; }
-  // Takes a place in any case; how long to wait for it, at most 0 when it is free.
+  // Takes a place in any case. Returns how long to wait for it; 0 or less: it is free now.
   int64_t reserve(int64_t now) {
     next_nanos_ = std::max(next_nanos_, now - 1'000'000'000) + interval_nanos_;
     return next_nanos_ - now;

@@ -20,7 +20,7 @@ struct Request {
   FrameHeader header;
   Bytes body;  // uncompressed
 
-  // Which of these are set depends on the opcode.
+  // The opcode decides which of these are set.
   std::string_view text;         // QUERY, PREPARE
   std::string_view keyspace;     // PREPARE (v5); empty: the session's
   BytesView id;                  // EXECUTE

@@ -94,8 +94,8 @@ TEST(ThreadPools, HaveCassandrasNames) {
                                      {"Native-Transport-Auth-Requests", 0, 0, 1},
                                      {"Native-Transport-Requests", 2, 0, 18},
                                      {"ReadStage", 0, 0, 7}}));
-  EXPECT_EQ(idle, (std::vector<std::string>{"CacheCleanupExecutor", "GossipStage", "HintsDispatcher",
-                                            "PendingRangeCalculator", "Sampler", "StatusPropagationExecutor",
+  // A cluster has gossip, hints and pending ranges: zeros would not be true.
+  EXPECT_EQ(idle, (std::vector<std::string>{"CacheCleanupExecutor", "Sampler", "StatusPropagationExecutor",
                                             "ValidationExecutor", "ViewBuildExecutor"}));
 }
 

@@ -108,7 +108,7 @@ TEST_F(SystemViews, GossipInfo) {
 TEST_F(SystemViews, ThreadPools) {
   EXPECT_THAT(cql("SELECT name, active_tasks, active_tasks_limit, completed_tasks FROM system_views.thread_pools"),
               AllOf(Contains(ElementsAre("Native-Transport-Requests", "1", "2", "1129")),
-                    Contains(ElementsAre("HintsDispatcher", "0", "0", "0"))));
+                    Contains(ElementsAre("ViewBuildExecutor", "0", "0", "0"))));
 }
 
 TEST_F(SystemViews, Snapshots) {

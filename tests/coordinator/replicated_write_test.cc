@@ -93,7 +93,7 @@ TEST_F(ReplicatedWrites, AreRefusedBeforeAnythingIsSentWhenTooFewReplicasLive) {
     cluster.down(c.down);
     EXPECT_EQ(told(cluster.write(0, cluster.row("a", "x"), c.level)), c.told);
   }
-  // Also when only the last of several mutations lacks replicas.
+  // The same when only the last of several mutations lacks replicas.
   CoordinatorCluster larger(5, 3);
   larger.down({4});
   const Status status = larger.write(0, {larger.row(larger.key_of(1), "x"), larger.row(larger.key_of(3), "x")},

@@ -11,6 +11,7 @@ import sys
 
 import batches
 import coroutines
+import names
 import prose
 
 MAX_FILE_LINES = 800
@@ -273,8 +274,9 @@ def formatting(root, sources):
 
 
 RULES = [include_direction, no_asio_outside, banned_calls, *coroutines.RULES, file_length, function_length,
-         unfinished_work, hygiene, formatting, batches.names_of_batches, batches.hidden_names, prose.comment_openings,
-         prose.doc_columns, prose.doc_paragraphs, prose.doc_cells, prose.doc_links, prose.readme_commands]
+         unfinished_work, hygiene, formatting, batches.names_of_batches, batches.hidden_names, names.type_names, prose.comment_openings,
+         prose.doc_openings, prose.doc_columns, prose.doc_paragraphs, prose.doc_cells, prose.doc_links, prose.doc_files,
+         prose.readme_commands]
 
 
 def main():

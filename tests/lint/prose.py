@@ -4,9 +4,11 @@ import re
 MAX_DOC_COLUMNS = 100
 MAX_PARAGRAPH_LINES = 5
 MAX_CELL = 200
+FILES_OF_OTHERS = {"TOC.txt"}  # components of SSTables
 
-HANGING = re.compile(r"(Of|As|What|That which|Those|Whose|Likewise|Such)\b")
-SENTENCE = re.compile(r"[a-z)]\. " + HANGING.pattern)
+HANGING = re.compile(r"(Of|As|What|That which|Those|Whose|Likewise|Such|Which|Whom|Also|Nor)\b")
+SENTENCE = re.compile(r"[a-z)\]`\"]\. " + HANGING.pattern)
+ENDS_SENTENCE = re.compile(r"[.?!][)\"]?$")
 COMMENT = re.compile(r"^([^\"]*?)(?<!:)//+\s?(.*)$")
 HASH_COMMENT = re.compile(r"^([^\"']*?)(?<![\w$#&])#(?![!#])\s?(.*)$")
 WITH_SLASHES = {".cc", ".h", ".java", ".go", ".rs", ".js"}
@@ -27,14 +29,21 @@ def comment_openings(root, sources):
         pattern = comment_pattern(source)
         if pattern is None:
             continue
-        in_comment = False
+        before = None  # the line of the same comment
         for number, line in enumerate(source.lines, 1):
             match = pattern.match(line)
             alone = bool(match) and not match.group(1).strip()
-            opening = match and (not (alone and in_comment) and HANGING.match(match.group(2)) or SENTENCE.search(match.group(2)))
+            opening = match and hanging_opening(before if alone else None, match.group(2))
             if opening:
-                yield source, number, f"a sentence that begins with '{opening.group(1)}': begin with its subject"
-            in_comment = alone
+                yield source, number, f"a sentence that begins with '{opening}': begin with its subject"
+            before = match.group(2) if alone else None
+
+
+def hanging_opening(before, text):
+    """The word that a sentence of the line begins with and should not, or None. `before`: the line above, of the same text."""
+    begins = not before or ENDS_SENTENCE.search(before.rstrip())
+    found = begins and HANGING.match(text) or SENTENCE.search(text)
+    return found.group(1) if found else None
 
 
 # --- Markdown
@@ -62,6 +71,22 @@ def doc_columns(root, sources):
         for number, line in prose_lines(source):
             if line and not is_table(line) and len(line) > MAX_DOC_COLUMNS and " " in line.strip():
                 yield source, number, f"{len(line)} columns, {MAX_DOC_COLUMNS} at most"
+
+
+def doc_openings(root, sources):
+    """As comment_openings. An item of a list and a heading are texts of their own; tables are left out."""
+    for source in documents(sources):
+        before = None
+        for number, line in prose_lines(source):
+            text = (line or "").strip()
+            item = re.sub(r"^([-*+]|\d+\.)\s+", "", text)
+            if not text or is_table(text) or text.startswith("#"):
+                before = None
+                continue
+            opening = hanging_opening(before if item == text else None, item)
+            if opening:
+                yield source, number, f"a sentence that begins with '{opening}': begin with its subject"
+            before = text
 
 
 def doc_paragraphs(root, sources):
@@ -110,6 +135,16 @@ def doc_links(root, sources):
                     yield source, number, f"a link to #{anchor}, a heading that {path.name} does not have"
 
 
+def doc_files(root, sources):
+    """A source file that a document names is there, below the root or in any folder of src/ and tests/."""
+    known = ["/" + path.relative_to(root).as_posix() for path in root.rglob("*") if "build" not in path.parts]
+    for source in documents(sources):
+        for number, line in prose_lines(source):
+            for name in re.findall(r"`([\w./-]+\.(?:h|cc|py|txt|java))`", line or ""):
+                if name not in FILES_OF_OTHERS and not any(path.endswith("/" + name) for path in known):
+                    yield source, number, f"{name} is not there"
+
+
 # --- commands of README.md
 
 PROGRAMS = {"apt-get", "cd", "cmake", "cqlsh", "curl", "docker", "export", "git", "kill", "ninja", "pip", "pipx", "python3", "sudo"}
@@ -117,7 +152,8 @@ BUILT = {"cassandra-like", "nodetool", "simulate"}
 
 
 def readme_commands(root, sources):
-    """Commands of `sh` blocks are files of this tree, built programs, or well known; nodetool can do the command."""
+    """Commands of `sh` blocks are files of this tree, built programs, or well known; nodetool can do the command. Debian's pip
+    installs only into virtual environments."""
     commands = nodetool_commands(root)
     for source in (source for source in sources if source.name == "README.md"):
         shell = False
@@ -125,18 +161,25 @@ def readme_commands(root, sources):
             if line.startswith("```"):
                 shell = not shell and line.strip() in ("```sh", "```bash")
                 continue
-            words = [word for word in re.sub(r"(^|\s)#.*", "", line).split() if "=" not in word.split("/")[0]]
-            while words and words[0] in ("sudo", "$"):
-                words.pop(0)
-            if not shell or not words:
-                continue
-            program = re.sub(r"^~/.*/bin/", "", words[0])  # of a virtual environment
-            if "/" in program and not (built(program) or (root / program).is_file()):
-                yield source, number, f"the command {program} is not there"
-            elif "/" not in program and program not in PROGRAMS | BUILT:
-                yield source, number, f"the command {program} is neither here nor among the known ones"
-            elif program.endswith("nodetool") and not commands.intersection(words[1:]):
-                yield source, number, "nodetool has no such command, or cannot do it"
+            for command in re.sub(r"(^|\s)#.*", "", line).split(" && ") if shell else []:
+                words = [word for word in command.split() if "=" not in word.split("/")[0]]
+                while words and words[0] in ("sudo", "$"):
+                    words.pop(0)
+                if words and (wrong := wrong_command(root, words, commands)):
+                    yield source, number, wrong
+
+
+def wrong_command(root, words, nodetool):
+    program = re.sub(r"^~/.*/bin/", "", words[0])  # of a virtual environment
+    if words[0] == "pip":
+        return "Debian's pip installs only into virtual environments: python3 -m venv"
+    if "/" in program and not (built(program) or (root / program).is_file()):
+        return f"the command {program} is not there"
+    if "/" not in program and program not in PROGRAMS | BUILT:
+        return f"the command {program} is neither here nor among the known ones"
+    if program.endswith("nodetool") and not nodetool.intersection(words[1:]):
+        return "nodetool has no such command, or cannot do it"
+    return None
 
 
 def built(program):

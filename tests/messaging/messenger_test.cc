@@ -290,7 +290,7 @@ TEST(Messenger, TakesNoAnswerToItsFormerLife) {
   EXPECT_THAT(told.told, testing::ElementsAre("10.0.0.2: "));
 }
 
-// Also one that waits for a peer that is not there yet; how long it takes is bounded by last_retry.
+// A message may wait for a peer that is not there yet; how long it takes is bounded by last_retry.
 TEST(Messenger, DeliversWhenThePeerComes) {
   Recorder told;
   Cluster cluster;

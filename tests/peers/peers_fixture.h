@@ -1,5 +1,5 @@
 // Nodes that serve each other's requests, in one simulated world: replicas, messengers, PeerRequests and SchemaSync. Their
-// coordinators note what they are asked for. Which node sees which the test says.
+// coordinators note what they are asked for. The test says which nodes see each other.
 //
 //   PeersCluster cluster(3);
 //   cluster.make_tables();

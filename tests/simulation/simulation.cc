@@ -191,7 +191,7 @@ class Simulation {
     node_.reset();
     world_->run_for(milliseconds(100));
     checker_.life_ended(last_number_);
-    // Also answers that were still on their way when the power went.
+    // The answers that were still on their way when the power went count as well.
     if (safe_until) checker_.forget_acknowledged_after(*safe_until);
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }

@@ -43,8 +43,8 @@ struct CoordinatorOptions {
 // The requests of this node's clients to one table.
 struct TableRequests {
   Histogram read_micros, range_micros, write_micros;
-  // Reads of a partition that asked one replica more, those of them that were not answered in time all the same, and slow
-  // reads without another replica to ask.
+  // Reads of a partition that asked one more replica; those among them that timed out nevertheless; slow reads that had
+  // no other replica to ask.
   uint64_t speculative_retries = 0, speculative_failed_retries = 0, speculative_insufficient_replicas = 0;
 };
 

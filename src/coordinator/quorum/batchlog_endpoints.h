@@ -1,4 +1,4 @@
-// On which nodes a logged batch is kept until all its mutations are written (ReplicaPlans.forBatchlogWrite,
+// The nodes on which a logged batch is kept until all its mutations are written (ReplicaPlans.forBatchlogWrite,
 // filterBatchlogEndpoints): two live nodes of this datacenter, of two racks if that can be, and not this node, which may
 // die with the batch half written. A datacenter of one or two nodes takes all it has, live or not.
 #pragma once

@@ -48,7 +48,7 @@ class ReadQuorum {
   // A range, or the repair of a partition: everybody is asked for data.
   static ReadQuorum of_data(const ReadPlan& plan, Speculation speculation = Speculation::kNever);
 
-  // Whom to ask at first.
+  // The replicas to ask at first.
   absl::InlinedVector<ReadTarget, kInlinedReplicas> targets() const;
 
   // Each returns the state after the event.

@@ -1,4 +1,4 @@
-// The latencies of late of a table's requests (metrics.DecayingEstimatedHistogramReservoir): the weight of each halves in a
+// The recent latencies of a table's requests (metrics.DecayingEstimatedHistogramReservoir): the weight of each halves in a
 // minute.
 //
 // They come from the histogram of all latencies, which is looked at now and then: a request records its latency once.
@@ -13,8 +13,8 @@ namespace cassandra_like {
 
 class RecentLatencies {
  public:
-  // Takes what came since the last call for as old as half of the time since. `now` is of the monotonic clock, in nanoseconds.
-  // Weights are rounded to whole latencies, so that old ones go.
+  // Latencies that came since the last call count as half as old as that call. `now` is of the monotonic clock, in
+  // nanoseconds. Weights are rounded to whole latencies, so that old ones go.
   Histogram update(const Histogram& all, int64_t now) {
     constexpr double kHalfLife = 60e9;
     const double halves = updated_at_ == 0 ? 0 : static_cast<double>(now - updated_at_) / kHalfLife;

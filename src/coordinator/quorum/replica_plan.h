@@ -52,7 +52,7 @@ struct WriteReplica {
 struct WritePlan {
   Consistency consistency = Consistency::kOne;
   int block_for = 0;  // answers that the level waits for: of pending replicas, too (ConsistencyLevel.blockForWrite)
-  // Natural ones in ring order, then pending ones; all are written to.
+  // Natural replicas in ring order, then pending ones. All of them get the write.
   absl::InlinedVector<WriteReplica, kInlinedReplicas> replicas;
   // EACH_QUORUM of NetworkTopologyStrategy: the answers that each datacenter has to give, in the order of their names.
   absl::InlinedVector<int, 2> quorums;
@@ -63,9 +63,9 @@ struct WritePlan {
 
 Result<WritePlan> plan_write(const Placement& placement, Token token, Consistency consistency);
 
-// Which replica leads the write of a counter (StorageProxy.findSuitableReplica): a random one of this datacenter's live
-// natural replicas that serve clients, else the nearest of the others. kUnavailable when there is none. A write whose
-// leader is another node needs plan_write() here, too, for Unavailable alone.
+// The replica that leads the write of a counter (StorageProxy.findSuitableReplica): a random one of this datacenter's
+// live natural replicas that serve clients, else the nearest of the others. kUnavailable when there is none. A write
+// whose leader is another node needs plan_write() here, too, for Unavailable alone.
 Result<EndpointIndex> counter_leader(const Placement& placement, Token token, Consistency consistency,
                                      ProximityOrder nearest_first, RandomBelow random);
 

@@ -20,7 +20,7 @@ struct SentRows {
   uint64_t in_partition = 0;  // live rows of the partition that ends
 };
 
-// The answer was cut by no limit of its own.
+// No limit has cut the answer.
 inline bool is_whole_answer(const DataLimits& limits, const SentRows& sent) {
   if (limits.per_partition != DataLimits::kNone) return false;  // rows may have gone uncounted
   return sent.rows < limits.rows && (limits.groups == DataLimits::kNone || sent.counted < limits.groups);

@@ -1,5 +1,5 @@
 // The times at which reads of a shard have something to do, with one timer of the executor for all of them. A read that is
-// over leaves its alarms behind; they ring unheard.
+// over leaves its alarms behind; nobody listens to them.
 #pragma once
 
 #include <queue>

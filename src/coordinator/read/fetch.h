@@ -1,8 +1,8 @@
 // One question to several replicas, and their answers (service.reads.ReadCallback): this node's own replica and others are
 // asked, one more when they are slow, until the level is reached or cannot be.
 //
-// Who asks holds a FetchRef. A local read that goes on when the question is decided holds another. Answers of other nodes that
-// come later only tell how slow those are. Fetches are used again: a read allocates none once there are enough.
+// The read that asks holds a FetchRef. A local read that goes on after the decision holds another. Later answers of other
+// nodes only tell how slow these nodes are. Fetches are reused: a read allocates none once there are enough.
 #pragma once
 
 #include <memory>
@@ -100,7 +100,7 @@ class Fetch final : Alarms::Listener {
 
   // The state is not kWaiting any more when it completes. Once.
   Task<void> decided();
-  // Nobody wants the answers: decides it as if the time were over.
+  // Nobody wants the answers any more: the fetch is decided as if its time were over.
   void abandon();
 
   // --- Afterwards

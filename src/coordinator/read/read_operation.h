@@ -77,7 +77,7 @@ Error corrupt_answer(ReadOperation& operation, const Fetch& fetch, EndpointIndex
 
 // ---- Questions (coordinator/read/questions.cc)
 
-// Which conditions of the command replicas are asked to apply.
+// The conditions of the command that replicas are asked to apply.
 enum class SentConditions : uint8_t {
   kAll,     // one replica answers
   kOnKeys,  // keys do not change

@@ -1,7 +1,7 @@
 // Replicas tell what they warn of and why they give a read up in params of their answers (service.reads.thresholds.WarningContext,
 // WarningsSnapshot, CoordinatorWarnings): tombstones, bytes that were read, bytes of row indexes, indexes of SSTables.
 //
-// Replicas tell of it when the request asks for it (TRACK_WARNINGS): with read_thresholds_enabled.
+// Replicas do so when the request asks for it (TRACK_WARNINGS), that is, with read_thresholds_enabled.
 #pragma once
 
 #include <array>

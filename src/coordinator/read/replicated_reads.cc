@@ -1,4 +1,4 @@
-// Which replicas a read asks, and what becomes of their answers.
+// Chooses the replicas that a read asks, and brings their answers to the client.
 #include "coordinator/read/replicated_reads.h"
 
 #include <algorithm>

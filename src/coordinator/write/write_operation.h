@@ -21,7 +21,7 @@ namespace cassandra_like {
 
 class WriteOperation;
 
-// Which replicas get a hint when they do not have the write.
+// The replicas that get a hint when they do not have the write.
 enum class Hinting : uint8_t {
   kNone,
   kDown,           // those that are down when it begins: a counter's sums must not be hinted for one that may have them

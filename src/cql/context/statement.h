@@ -75,7 +75,7 @@ class Statement {
 };
 using StatementPtr = std::shared_ptr<const Statement>;
 
-// Collects what is learnt about bind markers while a statement is prepared.
+// Collects the facts about bind markers while a statement is prepared.
 class PrepareContext {
  public:
   PrepareContext(SchemaPtr schema, std::string keyspace, std::string_view text, const std::vector<std::string>& names,
@@ -97,8 +97,8 @@ class PrepareContext {
   using ResolvedCalls = std::map<std::pair<const ast::Term*, std::string>, Result<std::shared_ptr<const Function>>>;
   ResolvedCalls& resolved_calls() { return resolved_calls_; }
 
-  // An array was tested against a type that no array fits. Cassandra fails at once, whatever the test was for: so this is
-  // what is wrong with the statement, unless all its parts fit in the end.
+  // An array was tested against a type that no array fits. Cassandra fails at once, whatever the test was for. So this is
+  // the statement's error, unless all its parts fit in the end.
   void refuse_array(const Type& type);
 
   // Whether an unqualified name was resolved by the session's keyspace.

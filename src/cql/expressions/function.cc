@@ -1,4 +1,4 @@
-// Which function a call means (cql3.functions.FunctionResolver, FunctionFactory, FunctionParameter).
+// Finds the function that a call means (cql3.functions.FunctionResolver, FunctionFactory, FunctionParameter).
 #include "cql/expressions/function.h"
 
 #include <algorithm>

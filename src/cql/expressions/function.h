@@ -76,7 +76,7 @@ struct CallArgument {
 // with Cassandra's words when none fits.
 Result<FunctionPtr> resolve_function(const ast::QualifiedName& name, std::span<const CallArgument> arguments,
                                      const TypePtr& receiver_type, const TableMetadata* table, PrepareContext& context);
-// nullptr when nothing can be cast to that type, kInvalid when the other cannot.
+// nullptr when nothing can be cast to the target type, kInvalid when the given type cannot.
 Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to);
 // arguments: the left operand and, unless op is kNegate, the right. kInvalid when there is no such operation.
 Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<const CallArgument> arguments,

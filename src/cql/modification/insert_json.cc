@@ -43,9 +43,11 @@ Result<JsonValues> parse_document(const TableMetadata& table, std::string_view t
   return values;
 }
 
+}  // namespace
+
 // The document of one execution. All columns of a row ask for the same one, one after the other: it is kept until
 // another comes.
-class Document {
+class JsonColumns::Document {
  public:
   Document(TablePtr table, TermPtr term) : table_(std::move(table)), term_(std::move(term)) {}
 
@@ -77,7 +79,7 @@ class Document {
   mutable JsonValues values_;
 };
 
-class ColumnTerm : public Term {
+class JsonColumns::ColumnTerm : public Term {
  public:
   ColumnTerm(std::shared_ptr<const Document> document, const Column* column, bool default_unset)
       : document_(std::move(document)), column_(column), default_unset_(default_unset) {}
@@ -94,29 +96,21 @@ class ColumnTerm : public Term {
   bool default_unset_;
 };
 
-class ColumnsImpl : public JsonColumns {
- public:
-  ColumnsImpl(TablePtr table, TermPtr term, bool default_unset)
-      : document_(std::make_shared<Document>(std::move(table), std::move(term))), default_unset_(default_unset) {}
-  TermPtr term(const Column* column) const override {
-    return std::make_unique<ColumnTerm>(document_, column, default_unset_);
-  }
+JsonColumns::JsonColumns(std::shared_ptr<const Document> document, bool default_unset)
+    : document_(std::move(document)), default_unset_(default_unset) {}
 
- private:
-  std::shared_ptr<const Document> document_;
-  bool default_unset_;
-};
+TermPtr JsonColumns::term(const Column* column) const {
+  return std::make_unique<ColumnTerm>(document_, column, default_unset_);
+}
 
-}  // namespace
-
-Result<std::unique_ptr<JsonColumns>> JsonColumns::prepare(const TablePtr& table, const ast::InsertJson& insert,
-                                                          PrepareContext& context) {
+Result<JsonColumns> JsonColumns::prepare(const TablePtr& table, const ast::InsertJson& insert,
+                                         PrepareContext& context) {
   ColumnSpec receiver{table->keyspace, table->name, "[json]", types::text()};
   ASSIGN_OR_RETURN(TermPtr term, prepare_term(insert.value, receiver, context));
   if (const BytesView* text = term->constant()) {
     ASSIGN_OR_RETURN(JsonValues values, parse_document(*table, *text));
   }
-  return std::unique_ptr<JsonColumns>(std::make_unique<ColumnsImpl>(table, std::move(term), insert.default_unset));
+  return JsonColumns(std::make_shared<const Document>(table, std::move(term)), insert.default_unset);
 }
 
 }  // namespace cassandra_like

@@ -161,12 +161,12 @@ PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext&
   TRY(builder.begin(insert.table, insert.using_));
   const TableMetadata& table = builder.table();
   if (table.is_counter()) return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
-  ASSIGN_OR_RETURN(auto columns, JsonColumns::prepare(builder.table_ptr(), insert, context));
-  for (const ColumnPtr& column : table.partition_key) builder.key_terms().push_back(columns->term(column.get()));
-  for (const ColumnPtr& column : table.clustering) builder.clustering_terms().push_back(columns->term(column.get()));
+  ASSIGN_OR_RETURN(JsonColumns columns, JsonColumns::prepare(builder.table_ptr(), insert, context));
+  for (const ColumnPtr& column : table.partition_key) builder.key_terms().push_back(columns.term(column.get()));
+  for (const ColumnPtr& column : table.clustering) builder.clustering_terms().push_back(columns.term(column.get()));
   for (const auto* others : {&table.static_columns, &table.regular_columns}) {
     for (const ColumnPtr& column : *others) {
-      ASSIGN_OR_RETURN(OperationPtr operation, set_value(column.get(), columns->term(column.get())));
+      ASSIGN_OR_RETURN(OperationPtr operation, set_value(column.get(), columns.term(column.get())));
       builder.add(std::move(operation));
     }
   }

@@ -59,7 +59,8 @@ class Restrictions {
   virtual Result<BoundPairs> bounds(ExecutionContext& context) const = 0;
 
   // --- The rest ---
-  // Whether what is filtered has to be allowed, and is not: told last, when all else of a SELECT is right.
+  // kInvalid when the statement filters without ALLOW FILTERING. This error comes last, when all else of a
+  // SELECT is right.
   virtual Status check_filtering() const = 0;
   virtual bool needs_filtering() const = 0;
   virtual Result<RowFilter> filter(ExecutionContext& context) const = 0;

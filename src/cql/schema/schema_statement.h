@@ -27,7 +27,7 @@ struct SchemaChangeInput {
 // A prepared one.
 class SchemaStatement : public Statement {
  public:
-  // Before anything is read: who may not do this, and what this node cannot do.
+  // Refuses, before anything is read, clients that may not do this and features that this node does not have.
   virtual Status check(bool is_internal, const Schema& schema) const = 0;
   // The next schema; the given one when there is nothing to do.
   virtual Result<SchemaPtr> apply(const SchemaPtr& schema, SchemaChangeInput& input) const = 0;

@@ -23,7 +23,7 @@ class SelectSink : public EncodingSink {
   // All rows are one group.
   void group_all() { groups_.emplace(table_, selection_, nullptr); }
 
-  // Functions may ask the shard's processor for something; columns are only copied.
+  // Functions may call the shard's processor; columns are only copied.
   bool callable_from_any_shard() const override { return selection_.is_pure(); }
   bool takes_any_order() const override { return groups_ && groups_->is_one_group() && selection_.takes_any_order(); }
   Next begin_partition(const DecoratedKey& key, const Row& static_row) override;

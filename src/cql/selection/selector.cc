@@ -501,7 +501,7 @@ struct BuildSelector {
     return call(function, arguments);
   }
   Result<SelectorPtr> operator()(const ast::CastSelectable& s) const {
-    // Which cast it is says the argument's type, so this must be known.
+    // The argument's type decides which cast it is, so the type must be known.
     ASSIGN_OR_RETURN(SelectorPtr argument, builder.build(*s.argument, nullptr));
     ASSIGN_OR_RETURN(TypePtr to, builder.context().type(s.type, builder.table().keyspace));
     ASSIGN_OR_RETURN(FunctionPtr function, resolve_cast(argument->type(), to));

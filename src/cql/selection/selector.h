@@ -19,7 +19,7 @@ class SelectorBuilder {
   // entries: also in literals that may be of user types. A possible name of a field is no column there.
   Status resolve_names(const ast::Selectable& selectable, bool entries = false);
 
-  // Which field of a user type an entry is.
+  // The field of a user type that an entry names.
   Result<size_t> field(const ast::MapOrUdtEntry& entry, const Type& type);
 
   Result<const Column*> column(const std::string& name);
@@ -62,7 +62,8 @@ class SelectorBuilder {
   std::vector<SelectedBound> bounds_;
   bool is_pure_ = true;
   bool in_aggregate_ = false;
-  // Each call asks for the types of its arguments, and these for theirs: without a memory, as often as there are paths.
+  // Each call asks for the types of its arguments, and these ask for theirs. Without this memory a type would be
+  // computed once for each path through the calls.
   std::unordered_map<const ast::Selectable*, Result<TypePtr>> built_types_;
 };
 

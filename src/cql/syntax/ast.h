@@ -1,14 +1,12 @@
 // The syntax tree of a CQL text, without any knowledge of the schema: one plain struct per statement of CQL 3.4.7.
 //
 // Invariants:
-// - Unquoted identifiers are folded to lower case, quoted ones are as written without their quotes; both are
-// plain
-//   strings from here on. Only column names may be empty (`""`); an empty keyspace means none was given.
-// - Literals keep their kind and their source text (strings without quotes and escapes). They are given a
-// value
-//   only when the receiving type is known.
+// - Unquoted identifiers are folded to lower case, quoted ones are as written without their quotes; both are plain strings
+//   from here on. Only column names may be empty (`""`); an empty keyspace means none was given.
+// - Literals keep their kind and their source text (strings without quotes and escapes). They are given a value only when the
+//   receiving type is known.
 // - Bind markers are numbered from 0 in order of appearance; Statement::bind_variables has one name for each.
-// - Lists keep the order of the text. Fields say what the parser has checked; nothing else was.
+// - Lists keep the order of the text. The parser has checked what the fields say, and nothing else.
 // - Trees are at most kMaxNesting + kMaxOperators deep (parser.h), so recursion over them is safe.
 #pragma once
 
@@ -22,8 +20,7 @@
 
 namespace cassandra_like::ast {
 
-// A value on the heap that copies deeply, for structs that contain themselves. Never empty except when moved
-// from.
+// A value on the heap that copies deeply, for structs that contain themselves. Never empty except when moved from.
 template <class T>
 class Box {
  public:
@@ -479,7 +476,7 @@ struct DropColumns {
   std::optional<int64_t> timestamp;  // USING TIMESTAMP, in microseconds
 };
 
-// Also the fields of a type. No name is renamed twice: the last counts.
+// The fields of a type are renamed by it, too. No name is renamed twice: the last counts.
 struct RenameColumns {
   bool if_exists = false;
   std::vector<std::pair<std::string, std::string>> renames;

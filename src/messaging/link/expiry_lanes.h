@@ -1,5 +1,5 @@
-// The deadlines of requests, first things first. Requests of one timeout come in the order of their deadlines: each timeout
-// has a lane of its own, in effect, and a request joins the end of its lane. It leaves at the front when its time has come,
+// The deadlines of requests, the earliest first. Requests of one timeout come in the order of their deadlines. So each
+// timeout has a lane of its own, and a request joins the end of its lane. It leaves at the front when its time has come,
 // whether it still waits or not. Both cost the same however many wait.
 #pragma once
 

@@ -2,13 +2,14 @@
 // messages to the host.
 //
 // Invariants:
-// - Who has not shaken hands within handshake_timeout is closed. Before that no more than one Initiate of bytes is held.
+// - A connection without a handshake within handshake_timeout is closed. Until then it may hold the bytes of one
+//   Initiate.
 // - A message counts in the receive queue from its first frame until the host is done with it. When there is no room, reading
 //   stops, for this connection alone.
 // - Memory: what the limits admit, and one frame. Nothing is allocated for what is announced.
-// - What Cassandra closes a connection for closes this one, with one line that names the peer: a handshake that is none,
-//   versions that do not meet, a corrupt frame header, a corrupt first frame of a large message, an unknown verb, a malformed
-//   head, a size above internode_max_message_size.
+// - A connection is closed where Cassandra closes it, with one line that names the peer: a malformed handshake, versions that
+//   do not meet, a corrupt frame header, a corrupt first frame of a large message, an unknown verb, a malformed head, a size
+//   above internode_max_message_size.
 //
 // Belongs to one shard.
 #pragma once
@@ -37,7 +38,7 @@ struct InboundMessage {
   TracePtr trace;        // set by the messenger, of a session that is traced
 
   void keep();
-  // Whom to answer: the sender, unless it passed the message on for somebody else.
+  // The node to answer: the sender, unless it passed the message on for somebody else.
   InetAddressAndPort respond_to() const { return header.params.respond_to().value_or(from); }
 };
 

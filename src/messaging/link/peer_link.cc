@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "messaging/wire/message_frames.h"
 
@@ -148,6 +149,7 @@ void PeerLink::pump() {
 }
 
 void PeerLink::send_queued() {
+  DCHECK(state_ == State::kEstablished && session_ != nullptr);
   if (blocked_) return watch_expiry();
   Connection& connection = *session_->connection();
   const int64_t now = runtime_.clock.monotonic_nanos();
@@ -203,6 +205,7 @@ void PeerLink::cancel_timer() {
 }
 
 void PeerLink::connect() {
+  DCHECK(state_ == State::kIdle && session_ == nullptr);
   state_ = State::kConnecting;
   ++counters_.attempts;
   ++attempt_;
@@ -230,6 +233,7 @@ std::shared_ptr<ConnectionHandler> PeerLink::open_session(Connection& connection
 
 void PeerLink::shake_hands(uint64_t attempt) {
   if (attempt != attempt_ || session_ == nullptr || session_->connection() == nullptr) return;
+  DCHECK(state_ == State::kConnecting);
   state_ = State::kShakingHands;
   set_timer(options_.handshake_timeout, &PeerLink::on_timeout);
   framing_ = observer_.is_near(peer_) ? options_.framing : options_.distant_framing;
@@ -296,6 +300,7 @@ void PeerLink::on_timeout() {
 }
 
 void PeerLink::fail_attempt(const std::string& why) {
+  DCHECK(state_ == State::kConnecting || state_ == State::kShakingHands);
   cancel_timer();
   ++attempt_;
   leave_session();

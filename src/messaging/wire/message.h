@@ -62,7 +62,7 @@ struct MessageParams {
   std::optional<InetAddressAndPort> respond_to() const;
   std::optional<Uuid> trace_session() const;
   TraceType trace_type() const;  // kQuery when it is not said, kNone for a number that has no meaning
-  // Whom to pass the message on to, each with the id that its answer is to have.
+  // Visits the nodes to pass the message on to, each with the id that its answer is to have.
   void for_each_forward(absl::FunctionRef<void(const InetAddressAndPort&, uint32_t id)> visit) const;
   void for_each_custom(absl::FunctionRef<void(BytesView key, BytesView value)> visit) const;
 };

@@ -10,7 +10,7 @@ namespace cassandra_like {
 // Only kP0 has a meaning on the wire: such messages travel on the urgent connection. The others order a queue.
 enum class VerbPriority : uint8_t { kP0, kP1, kP2, kP3, kP4 };
 
-// Which of the configured timeouts a verb has (net.VerbTimeouts).
+// The configured timeout that a verb has (net.VerbTimeouts).
 enum class VerbTimeout : uint8_t {
   kRpc,
   kWrite,

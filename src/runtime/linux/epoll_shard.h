@@ -81,7 +81,7 @@ class EpollShard final : public Executor {
   void drop_everything();
 
  private:
-  // Who runs this shard's callbacks.
+  // The thread that runs this shard's callbacks.
   enum Runner : int { kOwnThread, kNobody, kAnotherShard };
   // A callback of another thread.
   class RemoteCallback;

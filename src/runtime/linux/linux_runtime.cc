@@ -60,9 +60,9 @@ class OsRandom final : public Random {
 // Most descriptors are for clients.
 size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 4, 16, 64 * 1024); }
 
-struct ShardParts {
-  ShardParts(unsigned index, bool shares_core, std::shared_ptr<ListenRegistry> registry, HttpServer& http,
-             SyncPool& syncs, SyncPool& computations, OpenFiles& open_files)
+struct LinuxShardParts {
+  LinuxShardParts(unsigned index, bool shares_core, std::shared_ptr<ListenRegistry> registry, HttpServer& http,
+                  SyncPool& syncs, SyncPool& computations, OpenFiles& open_files)
       : shard(index, shares_core),
         network(shard, std::move(registry), http),
         disk(shard, syncs, open_files),
@@ -86,7 +86,7 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
     const bool share_cores = shards > std::thread::hardware_concurrency();
     for (unsigned i = 0; i < shards; ++i) {
       parts_.push_back(
-          std::make_unique<ShardParts>(i, share_cores, registry, http_, syncs_, computations_, open_files_));
+          std::make_unique<LinuxShardParts>(i, share_cores, registry, http_, syncs_, computations_, open_files_));
     }
   }
   ~LinuxRuntimeImpl() override {
@@ -121,7 +121,7 @@ class LinuxRuntimeImpl final : public LinuxRuntime {
   SyncPool syncs_{kSyncThreads, 0};
   SyncPool computations_{kComputingThreads, kNicenessOfComputations};
   HttpServer http_;
-  std::vector<std::unique_ptr<ShardParts>> parts_;
+  std::vector<std::unique_ptr<LinuxShardParts>> parts_;
   bool started_ = false;
   bool stopped_ = false;
 };

@@ -1,4 +1,4 @@
-// Which of the files that are read have a descriptor: a node may have more SSTables than it may have descriptors.
+// The descriptors of the files that are read: a node may have more SSTables than descriptors.
 //
 // At most `limit` files have one, besides those whose names were removed while they were read; the file that was read
 // longest ago loses its descriptor to the next. A file without one is opened again by its path when it is read. All calls

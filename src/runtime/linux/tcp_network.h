@@ -10,8 +10,8 @@
 
 namespace cassandra_like {
 
-// Which shards of this runtime listen where. Several shards share an address through SO_REUSEPORT, which would also
-// let another process of the same user share it unnoticed: see Sharing.
+// The addresses that the shards of this runtime listen on. Several shards share an address through SO_REUSEPORT, which
+// would also let another process of the same user share it unnoticed: see Sharing.
 class ListenRegistry {
  public:
   std::mutex mutex;
@@ -40,9 +40,9 @@ class TcpNetwork final : public Network {
 // The address of a host name, of IPv4 if it has one; empty when nobody knows it.
 std::string resolve_host(const std::string& name);
 
-// Which sockets may have the same address. The first of a process has it alone until it listens, and then lets the
-// others in. So another process that listens there, even one that would share the address, makes it fail; of two that
-// begin at the same moment one fails, or both.
+// Says whether sockets may have the same address. The first socket of a process has the address alone until it listens,
+// and then lets the others in. So it fails when another process listens there, even one that would share the address.
+// When two processes begin at the same moment, one or both fail.
 enum class Sharing { kNone, kOpens, kJoins };
 // A bound socket that listens; the error names the address.
 Result<FileDescriptor> open_listening_socket(const SocketAddress& address, Sharing sharing);

@@ -112,7 +112,7 @@ void SimExecutor::post(Callback fn) {
   scheduler_.at(last, this, SimEvent::kPost, 0, std::move(fn));
 }
 
-// Which of the two ways work takes is drawn, unless something was posted before it.
+// Work takes one of two ways, by chance, unless something was posted before it.
 bool SimExecutor::run_if_asleep(absl::FunctionRef<void()> work) {
   const int64_t now = scheduler_.now();
   const bool posted = std::any_of(last_post_.begin(), last_post_.end(), [&](const auto& p) { return p.second >= now; });

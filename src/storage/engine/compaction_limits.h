@@ -22,7 +22,7 @@ class CompactorSlots {
     CompactorSlots& slots_;
   };
 
-  // At least 1. Those that run go on.
+  // At least 1. Running compactions go on.
   void set_limit(unsigned limit) {
     limit_ = std::max(limit, 1u);
     admit();

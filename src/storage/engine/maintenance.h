@@ -26,8 +26,8 @@ struct TableSelection {
   std::string table;
 };
 
-// Which SSTables of its tables a compaction by order takes, and how it cuts its outputs. Left as it is: a major compaction as
-// the table's strategy has it. Repaired SSTables are never merged with others.
+// The SSTables that a compaction by command takes, and how it cuts its outputs. A default scope is a major compaction of the
+// table's strategy. Repaired SSTables are never merged with others.
 struct CompactionScope {
   CompactionScope() = default;  // see above
   // The SSTables to take. Their outputs are cut as the table's strategy says. The table may be the hidden one of an index.

@@ -12,8 +12,8 @@ namespace cassandra_like {
 namespace {
 
 // A shard's part of a range: what it has read of it, and the request for the rest.
-struct Part {
-  Part(const ReadRequest& r, size_t bytes, TombstoneCount* tombstones) : request(r), buffer(bytes) {
+struct ShardPart {
+  ShardPart(const ReadRequest& r, size_t bytes, TombstoneCount* tombstones) : request(r), buffer(bytes) {
     request.command.tombstones = tombstones;
     // Groups are counted where the partitions come together. A shard that counts rows reaches no limit too early.
     if (request.limits.is_grouped()) request.limits = {};
@@ -27,7 +27,7 @@ struct Part {
 };
 
 // On the part's shard.
-Task<bool> refill(Part* part, Engine* engine, int64_t deadline) {
+Task<bool> refill(ShardPart* part, Engine* engine, int64_t deadline) {
   if (part->is_done || part->buffer.has_partition()) co_return true;
   if (part->buffer.is_full()) {
     part->request.command.range->start = RingPosition::at(part->buffer.last_key());
@@ -46,9 +46,9 @@ Task<bool> refill(Part* part, Engine* engine, int64_t deadline) {
 }
 
 // Feeds partitions in ring order until one of the parts has to read on. False: nothing is left.
-Result<bool> deliver(std::span<const std::unique_ptr<Part>> parts, UnfilteredPipeline& pipeline) {
+Result<bool> deliver(std::span<const std::unique_ptr<ShardPart>> parts, UnfilteredPipeline& pipeline) {
   while (!pipeline.stopped()) {
-    Part* first = nullptr;
+    ShardPart* first = nullptr;
     for (const auto& part : parts) {
       if (!part->buffer.has_partition()) {
         if (!part->is_done) return true;
@@ -65,10 +65,10 @@ Result<bool> deliver(std::span<const std::unique_ptr<Part>> parts, UnfilteredPip
 }  // namespace
 
 Task<Result<ReadStatistics>> read_unfiltered_range(UnfilteredRangeRead read) {
-  std::vector<std::unique_ptr<Part>> parts;
+  std::vector<std::unique_ptr<ShardPart>> parts;
   TombstoneCount tombstones;
   for (size_t i = 0; i < read.engines.size(); ++i) {
-    parts.push_back(std::make_unique<Part>(*read.request, read.buffered_bytes / read.engines.size(), &tombstones));
+    parts.push_back(std::make_unique<ShardPart>(*read.request, read.buffered_bytes / read.engines.size(), &tombstones));
   }
   ReadRequest whole = *read.request;
   whole.turn = std::numeric_limits<uint64_t>::max();  // what is fed has been read

@@ -158,7 +158,7 @@ Task<Result<std::vector<std::string>>> EngineImpl::ask_for_ids(SharedSSTable sha
 Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   // Files of an attempt that failed hold the same: without a log that voids them, they must not outlive their source.
   if (!run->store->unfinished.empty()) co_return not_now("Files of an earlier compaction are there");
-  // Nor may segments come back that the intervals of the file are of.
+  // The commit log segments of the file's intervals may not come back, either.
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
   if (!synced.ok()) co_return synced;
   const SSTablePtr input = run->inputs[0];

@@ -1,4 +1,4 @@
-// Which partition keys an SSTable may hold: Filter.db (utils.BloomFilter, utils.BloomFilterSerializer of 5.0).
+// The partition keys that an SSTable may hold: Filter.db (utils.BloomFilter, utils.BloomFilterSerializer of 5.0).
 //
 //   file := hash count:i32, number of 8-byte words:i32, the words' bytes; bit i is bit i%8 of byte i/8.
 //

@@ -39,7 +39,7 @@ struct SSTableOnDisk {
   int64_t modified_millis = 0;          // of Data.db
 
   bool has(std::string_view component) const;
-  // A crash came while this node wrote or removed the SSTable: nobody has used it, or nobody will.
+  // A crash came while this node wrote or removed the SSTable. It is not used yet, or not used any more.
   bool is_unfinished() const;
   // Cassandra removed the SSTable, but not the component that it does not know.
   bool is_only_checksums() const;

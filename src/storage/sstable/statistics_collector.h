@@ -11,7 +11,7 @@ class StatisticsCollector {
   explicit StatisticsCollector(const TableMetadata& table) : table_(table) {}
 
   void begin_partition(BytesView key, const DeletionTime& deletion);
-  // Also the static row, unless it is empty.
+  // The static row is added, too, unless it is empty.
   void add(const Row& row);
   void add(const RangeTombstoneMarker& marker);
   void end_partition(uint64_t bytes);

@@ -15,7 +15,7 @@ struct TableCompaction {
     enabled = options.enabled;
   }
 
-  // After CREATE and ALTER. What nodetool switched stays, unless it says what the parameter says
+  // Called after CREATE and ALTER. A switch by nodetool stays, unless it equals the parameter
   // (CompactionStrategyManager.reloadParamsFromSchema).
   void use(const StringPairs& parameter) {
     if (strategy != nullptr && parameter == parameter_) return;
@@ -41,7 +41,7 @@ struct TableCompaction {
   std::map<uint32_t, CompactionState> states;  // of each group
   bool enabled = true;
   double flush_bytes = 0;
-  // A coroutine of the engine asks the strategy or is about to; and it is to ask once more.
+  // A coroutine of the engine asks the strategy, or is about to; and whether it has to ask once more.
   bool asking = false, ask_again = false;
   unsigned interrupts = 0;  // how many operations want the automatic compaction to end
 

@@ -1,5 +1,5 @@
-// One table on one shard: its memtables, its SSTables, its directories, its indexes. Also the hidden table of an index,
-// whose store belongs to the base table's.
+// One table on one shard: its memtables, its SSTables, its directories, its indexes. The hidden table of an index has a
+// store, too, which belongs to the base table's.
 //
 // A store outlives its table's removal from the schema as long as an operation under way holds it; dropped is then set.
 // Memtables that are being flushed stay readable until their SSTable is.
@@ -59,7 +59,7 @@ class TableStore {
   // One that this shard wrote.
   void add_sstable(SSTablePtr sstable, const SSTableOwner& self, int64_t created_millis);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
-  // The inputs that `message` names are not compacted again by themselves; all of them when it names none.
+  // Automatic compaction leaves out the inputs that `message` names from now on; all of them when it names none.
   void suspect(const std::vector<SSTablePtr>& inputs, const std::string& message);
   void set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);

@@ -344,6 +344,28 @@ def test_the_log_tells_what_operators_look_for(node):
     cluster.shutdown()
 
 
+def test_the_log_tells_how_much_a_start_has_replayed():
+    node = Node("127.0.0.45")
+    try:
+        node.start()
+        cluster = Cluster([node.address])
+        session = cluster.connect()
+        session.execute("CREATE KEYSPACE again WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+        session.execute("CREATE TABLE again.t (k int PRIMARY KEY)")
+        for k in range(50):
+            session.execute(f"INSERT INTO again.t (k) VALUES ({k})")
+        cluster.shutdown()
+        node.kill()
+        log = node.home / "logs" / "system.log"
+        began = len(log.read_text())
+        node.start()
+        wait_for_all_shards(node)
+        told = re.findall(r"Log replay complete, (\d+) replayed mutations in \d+ ms, from segments of \d+\.\d+[KM]iB", log.read_text()[began:])
+        assert sum(map(int, told)) >= 50, log.read_text()[began:]
+    finally:
+        node.destroy()
+
+
 def test_off_loopback_the_admin_port_needs_passwords(tmp_path):
     done = daemon("--check", text="admin_address: 0.0.0.0\n", tmp_path=tmp_path)
     assert done.returncode == 3 and "cassandra.yaml:1: admin_address: 0.0.0.0 can be reached from other machines" in done.stderr

@@ -1,4 +1,4 @@
-// Which SSTables overlap one another (utils.Overlaps).
+// The SSTables that overlap one another (utils.Overlaps).
 #pragma once
 
 #include <vector>

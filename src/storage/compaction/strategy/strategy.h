@@ -109,7 +109,7 @@ struct CompactionTask {
   Kind kind = Kind::kCompaction;
   std::vector<uint64_t> inputs;  // candidates' ids
   OutputLimits limits;
-  // Which inputs may be left out where disk space is short (without_largest()).
+  // The inputs that may be left out where disk space is short (without_largest()).
   enum class Shrink : uint8_t { kNever, kLargest, kLargestOfLevel0 };
   Shrink shrink = Shrink::kLargest;
 };
