@@ -157,12 +157,13 @@ EngineImpl::Stores EngineImpl::gone_tables(const Schema* before) const {
 }
 
 Status EngineImpl::open_table(const TablePtr& table, bool durable) {
-  TableStorePtr& store = stores_[table->id];
-  if (store) {
+  if (const TableStorePtr store = find(table->id)) {
     store->durable = durable;
-    if (store->table == table) return {};
-    store->use_table(table);
+    const bool is_same = store->table == table;
+    if (!is_same) store->use_table(table);
+    // An index that could not be opened is tried again.
     TRY(update_indexes(*store));
+    if (is_same) return {};
     // Rows of the old version are translated in every read: let them go to disk.
     if (store->memtable->has_old_columns()) spawn(flush_in_background(store));
     for (const TableStorePtr& one : with_indexes({store})) ask_for_compaction(one);
@@ -172,7 +173,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   TRY(check_path_component(table->directory_name(), "The directory of a table"));
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   DCHECK(replaying_ == !started_);
-  store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
+  auto store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   if (!options_.auto_compaction) store->compaction.enabled = false;
   store->durable = durable;
   TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
@@ -182,13 +183,14 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
     }
   }
   TRY(update_indexes(*store));
+  stores_[table->id] = store;  // whole: one that could not be opened is opened anew with the next schema
   if (started_ && has_to_split({store})) relocate_in_background();
   return {};
 }
 
 // An index that is made while the node runs is built next, when its table has rows.
 void EngineImpl::note_build(const TableStore& base, TableStore& index) {
-  if (base.sstables.empty() && !base.is_dirty()) {
+  if (base.sstables.empty() && !base.is_dirty() && !base.has_unread()) {
     Status done = index.set_built(runtime_.disk, self_);
     if (!done.ok()) LOG_WARN("{}", done.error().message());
     return;

@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
-// numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
+// numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, truncate.cc, snapshot.cc,
+// compact.cc, auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -206,6 +206,12 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);
   Task<void> pause_if_due(int64_t* slice_end);
+
+  // Truncating.
+  struct Removal;
+  Task<Status> commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals);
+  Task<Status> commit_removals(TableStorePtr table, std::vector<Removal>* removals);
+  Task<Result<CommitLogPosition>> discard_all(TableStorePtr store);
 
   Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
