@@ -184,7 +184,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
                     const ReadCommand& command, VisitHits visit);
   Status read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
                               const ReadCommand& command, UnfilteredPipeline& pipeline, ReadStatistics& statistics);
-  void remove_stale(const IndexStore& index, const DecoratedKey& value, const StaleEntries& stale, int64_t now_seconds);
+  void remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                    const StaleEntries& stale, int64_t now_seconds);
   Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
                                                                  const SliceSelection& selection) const;
   Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,
@@ -216,8 +217,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
   SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
-  Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
-                          bool* more);
+  struct IndexBuild;
+  Status build_index_page(TableStore& store, IndexBuild& build);
 
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
@@ -314,6 +315,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   // Scrubbing.
   std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
   Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
+  Task<Status> rebuild_indexes(TableStorePtr store);
 
   // Automatic compaction.
   // The SSTables that a strategy sees. The id of a candidate is its place among them, oldest first.
