@@ -228,8 +228,23 @@ Status EngineImpl::update_indexes(TableStore& store) {
   return {};
 }
 
+// A replay cannot read a record that has writes of a table that is gone: what others have in such records goes to the disk.
+Task<void> EngineImpl::flush_shared_records(std::string keyspace) {
+  const TableSelection all(std::move(keyspace));
+  const Stores stores = select(all);
+  for (const TableStorePtr& store : stores) {
+    if (!store->shares_records || !schema_->table(store->table->id)) continue;
+    Status flushed = co_await flush_store(store);
+    if (!flushed.ok()) {
+      LOG_WARN("Until {} is flushed, a restart may not find all of its writes: {}", store->table->qualified_name(),
+               flushed.error().message());
+    }
+  }
+}
+
 Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
+  if (store->shares_records) co_await flush_shared_records(store->table->keyspace);
   bool keeps_files = false;
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
@@ -263,6 +278,9 @@ Task<Status> EngineImpl::start() {
   DCHECK(schema_ != nullptr && !started_ && !refusing_);
   Status named = co_await sync_names_of_sstables();
   if (!named.ok()) co_return named;
+  for (const std::string& path : std::exchange(empty_segments_, {})) {
+    if (Status removed = runtime_.disk.remove(path); !removed.ok()) LOG_WARN("{}", removed.error().message());
+  }
   log_.set_newest_id(highest_flushed_segment_);
   CO_TRY(log_.open());
   replaying_ = false;

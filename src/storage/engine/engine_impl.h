@@ -106,6 +106,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Status open_table(const TablePtr& table, bool durable);
   void note_build(const TableStore& base, TableStore& index);
   Status update_indexes(TableStore& store);
+  Task<void> flush_shared_records(std::string keyspace);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;
   Stores select(const TableSelection& selection) const;
@@ -373,6 +374,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
   std::set<std::string> damaged_segments_;  // replayed in part
+  std::set<std::string> empty_segments_;    // never synced; this shard's to remove
   LogQuota tombstone_lines_;
   uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
   int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say

@@ -95,6 +95,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
         work.push_back({s, s->flushing[i], is_last ? upper : s->flushing[i + 1]->lower()});
       }
     };
+    const bool shared_records = std::exchange(store->shares_records, false);
     if (!store->dropped) {
       for (const auto& index : store->indexes) collect(index->store);
       collect(store);
@@ -105,6 +106,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
       if (!status.ok()) break;
     }
     if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
+    store->shares_records |= shared_records && !status.ok();
   }
   if (status.ok()) {
     store->flush_retry_pause = {};
