@@ -168,6 +168,7 @@ Error EngineImpl::compaction_failure(const TableStore& store, const Error& cause
     LOG_INFO("{}", error.message());
   } else {
     LOG_ERROR("{}", error.message());
+    obey_paranoia(error);
   }
   return error;
 }

@@ -205,6 +205,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   const std::string& pick_path(const TableStore& store) const;
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
+  void obey_paranoia(const Error& cause) const;
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);
   Task<void> pause_if_due(int64_t* slice_end);

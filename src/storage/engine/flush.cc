@@ -33,6 +33,14 @@ Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
   return error;
 }
 
+// A read, a compaction or a verification met damage (DefaultFSErrorHandler.handleCorruptSSTable).
+void EngineImpl::obey_paranoia(const Error& cause) const {
+  const FailurePolicy policy = options_.disk_failure_policy;
+  const bool is_paranoid = policy == FailurePolicy::kDie || policy == FailurePolicy::kStopParanoid;
+  const bool is_damage = cause.code() == ErrorCode::kCorruption || cause.code() == ErrorCode::kIo;
+  if (is_paranoid && is_damage && options_.on_failure) options_.on_failure(policy, cause);
+}
+
 // A shortage of descriptors is no failure of the disk.
 bool EngineImpl::goes_on_after(const Error& cause) const {
   return options_.disk_failure_policy == FailurePolicy::kIgnore ||

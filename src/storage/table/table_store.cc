@@ -108,6 +108,8 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   // The owner, of which its name does not tell, may have removed it since the directory was read.
   ASSIGN_OR_RETURN(const bool is_gone, is_gone_since(disk, files));
   if (is_numbered && is_gone) return {};
+  // Without a free descriptor nobody knows whether it is damaged.
+  if (status.error().code() == ErrorCode::kOverloaded) return status;
   if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
     return Error(
         status.error().code(),
