@@ -30,6 +30,15 @@ TokenOwnership ownership_of(const KeyspaceReplicas& replicas, const TokenRing& r
 
 }  // namespace
 
+OwnedTokens tokens_to_keep(const Schema& schema, const Topology& topology, const std::string& keyspace) {
+  const KeyspacePtr found = schema.keyspace(keyspace);
+  if (found == nullptr || found->is_virtual) return OwnedTokens::all();
+  auto strategy = ReplicationStrategy::make(found->replication);
+  if (!strategy.ok()) return OwnedTokens::all();
+  TokenOwnership ownership = ownership_of(KeyspaceReplicas(topology, std::move(*strategy)), *topology.ring());
+  return ownership.is_changing ? OwnedTokens::all() : std::move(ownership.owned);
+}
+
 std::map<std::string, TokenOwnership> token_ownership(const Schema& schema, const Topology& topology) {
   std::map<std::string, TokenOwnership> all;
   for (const auto& [name, keyspace] : schema.keyspaces()) {

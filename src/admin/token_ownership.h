@@ -18,5 +18,7 @@ struct TokenOwnership {
 
 // Keyspaces of a schema whose replication options make sense.
 std::map<std::string, TokenOwnership> token_ownership(const Schema& schema, const Topology& topology);
+// Tokens that a cleanup leaves: all where the node is about to get some, or where nobody can say.
+OwnedTokens tokens_to_keep(const Schema& schema, const Topology& topology, const std::string& keyspace);
 
 }  // namespace cassandra_like::admin

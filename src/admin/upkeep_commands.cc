@@ -278,9 +278,14 @@ Task<Answer> cleanup(AdminContextPtr context, Parameters parameters) {
   }
   SSTableRewrite order;
   order.operation = CompactionOperation::kCleanup;
-  order.owned = [all](const TableMetadata& table) {
-    const auto found = all.find(table.keyspace);
-    return found == all.end() ? OwnedTokens::all() : found->second.owned;
+  // Asked by every shard when it comes to a table: ALTER KEYSPACE may have been there by then.
+  order.owned = [node = &context->node](const TableMetadata& table) {
+    for (unsigned shard = 0; shard < node->runtime->shard_count(); ++shard) {
+      if (!node->runtime->shard(shard).executor.is_current()) continue;
+      Replica& replica = *node->replicas[shard];
+      return tokens_to_keep(*replica.schema().current(), *replica.topology().current(), table.keyspace);
+    }
+    return OwnedTokens::all();
   };
   return rewrite(std::move(context), std::move(parameters), std::move(order));
 }

@@ -311,6 +311,62 @@ TEST(CommitLogTest, AFullLogFlushesItsOldestTables) {
   EXPECT_EQ(node.read("t", "key").size(), 1001u);
 }
 
+// A replay cannot read past writes of a table that it does not know.
+TEST(CommitLogTest, ADropTakesNothingFromTablesThatAreInTheSameRecords) {
+  for (bool after_restart : {false, true}) {
+    Node node;
+    const TablePtr kv = node.table("kv");
+    Update gone(node.table("t"), "key"), stays(kv, "key");
+    gone.row(1).cell("v", "x");
+    stays.row(std::vector<int32_t>{}).cell("v1", "y");
+    const PartitionUpdate updates[] = {gone.build(), stays.build()};
+    const Mutation both{"ks", updates[0].key, updates};
+    ASSERT_TRUE(node.run(node.engine().apply(both)).ok());
+    const Lines before = node.read("kv", "key");
+    ASSERT_EQ(before.size(), 2u);
+    if (after_restart) node.restart();
+    node.set_tables({kv});
+    node.restart();
+    EXPECT_EQ(node.read("kv", "key"), before) << after_restart;
+  }
+}
+
+TEST(CommitLogTest, SegmentsThatWereNeverSyncedGo) {
+  for (unsigned shards : {1u, 2u}) {
+    Node node(1, shards);
+    node.kill();
+    Disk& disk = node.machine().boot(1).shard(0).disk;
+    for (const char* id : {"1001", "1002"}) {
+      ASSERT_TRUE(disk.create_mapped(std::string("/commitlog/CommitLog-8-") + id + ".log", 64 << 10).ok());
+    }
+    node.machine().shut_down();
+    ASSERT_TRUE(node.boot()) << node.error();
+    for (const std::string& path : segments(node)) EXPECT_EQ(path.find("-100"), std::string::npos) << path;
+  }
+}
+
+// A write that has to wait since a sync takes too long waits for the next one, which begins at once.
+TEST(CommitLogTest, NoWriteWaitsForAPeriodBehindASlowSync) {
+  int waited = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    EngineOptions options = with_sync(CommitLogSync::kPeriodic);
+    options.commitlog_sync_period = std::chrono::seconds(10);
+    Node node(seed, 1, options);
+    SimFaults& faults = node.machine().faults();
+    faults.max_sync_delay = std::chrono::seconds(8);
+    ASSERT_TRUE(node.apply(write(node.table("t"), 0)).ok());
+    node.world().run_for(std::chrono::seconds(16));
+    faults.max_sync_delay = std::chrono::milliseconds(1);
+    std::optional<Status> applied;
+    Update update = write(node.table("t"), 1);
+    const Mutation mutation = update.mutation();
+    spawn(finish<Status>(node.engine().apply(mutation), &applied));
+    waited += applied.has_value() ? 0 : 1;
+    EXPECT_TRUE(node.world().run_until([&] { return applied.has_value(); }, std::chrono::milliseconds(9500))) << seed;
+  }
+  EXPECT_GT(waited, 0);
+}
+
 TEST(CommitLogTest, AMutationLargerThanHalfASegmentIsRefused) {
   Node node;
   Status status = node.apply(write(node.table("t"), 1, std::string(40000, 'x')));

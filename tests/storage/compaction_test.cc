@@ -83,6 +83,31 @@ Lines sorted(Lines lines) {
   return lines;
 }
 
+// Sources that are damaged, or that a Cassandra of old wrote, give such things.
+TEST(Writing, WhatIsNotInOrderIsDamageAndEndsNothingElse) {
+  Node node;
+  const TablePtr t = node.table("t");
+  SSTableWriterOptions options;
+  options.regular_columns = t->regular_columns;
+  const auto descriptor = SSTableDescriptor::of(nullptr, "/data/ks/" + t->directory_name(), "7");
+  auto writer = SSTableWriter::create(node.disk(), descriptor, t, options);
+  ASSERT_TRUE(writer.ok());
+  Update rows(t, "a");
+  rows.row(1).cell("v", "x").row(2).cell("v", "y");
+  const PartitionUpdate& update = rows.build();
+  Unfiltered first, second;
+  first.row = update.rows[0];
+  second.row = update.rows[1];
+  ASSERT_TRUE((*writer)->begin_partition(update.key, DeletionTime(), Row()).ok());
+  ASSERT_TRUE((*writer)->append(first).ok());
+  ASSERT_TRUE((*writer)->append(second).ok());
+  for (const Unfiltered& again : {second, first}) {
+    EXPECT_EQ((*writer)->append(again).error().code(), ErrorCode::kCorruption);
+  }
+  ASSERT_TRUE((*writer)->end_partition().ok());
+  EXPECT_EQ((*writer)->begin_partition(update.key, DeletionTime(), Row()).error().code(), ErrorCode::kCorruption);
+}
+
 TEST(Compaction, TombstonesThatNothingNeedsGo) {
   Purging p;
   p.write();

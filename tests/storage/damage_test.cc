@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/table/index_store.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -161,6 +162,64 @@ TEST_P(DamageTest, IsNotCompactedOn) {
   EXPECT_FALSE(node.run(node.engine().maintenance().compact({})).ok());
   EXPECT_EQ(content_of(node.disk(), sstable.file("Data.db")), damaged);
   EXPECT_TRUE(node.disk().exists(sstable.file("TOC.txt")));
+}
+
+TEST_P(DamageTest, EndsTheNodeUnderTheParanoidPolicies) {
+  Bytes damaged = undamaged.at("Data.db");
+  damaged[damaged.size() / 2] ^= 1;
+  replace("Data.db", damaged);
+  for (FailurePolicy policy : {FailurePolicy::kStop, FailurePolicy::kStopParanoid, FailurePolicy::kDie}) {
+    const bool ends = policy != FailurePolicy::kStop;
+    node.options.disk_failure_policy = policy;
+    node.restart();
+    ASSERT_TRUE(node.apply(Update(t, "another").row(1).cell("v", "x")).ok());
+    node.flush();
+    EXPECT_TRUE(node.failures.empty());
+    EXPECT_TRUE(node.scan("t").back().starts_with("error: "));
+    EXPECT_EQ(node.failures.size(), ends ? 1u : 0u);
+    EXPECT_FALSE(node.run(node.engine().maintenance().compact({})).ok());
+    EXPECT_EQ(node.failures.size(), ends ? 2u : 0u);
+    node.failures.clear();
+  }
+}
+
+// A disk on which a file cannot be opened since the process has no descriptor left.
+class DiskWithoutDescriptors final : public Disk {
+ public:
+  DiskWithoutDescriptors(Disk& disk, std::string refused) : disk_(disk), refused_(std::move(refused)) {}
+  Result<std::unique_ptr<ReadFile>> open(const std::string& path) override {
+    if (path == refused_) return Error(ErrorCode::kOverloaded, "Cannot open " + path + ": Too many open files");
+    return disk_.open(path);
+  }
+  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_.create(path); }
+  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
+    return disk_.create_mapped(path, size);
+  }
+  Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
+  bool exists(const std::string& path) override { return disk_.exists(path); }
+  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
+  Status remove(const std::string& path) override { return disk_.remove(path); }
+  Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
+  Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
+  Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(std::move(path)); }
+  Task<Status> sync_file(std::string path) override { return disk_.sync_file(std::move(path)); }
+  Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
+
+ private:
+  Disk& disk_;
+  const std::string refused_;
+};
+
+TEST_P(DamageTest, AShortageOfDescriptorsIsNoDamage) {
+  for (const char* component : {"Data.db", "Statistics.db", "Partitions.db"}) {
+    DiskWithoutDescriptors disk(node.disk(), sstable.file(component));
+    TableStore store(t, "ks/" + t->directory_name(), CommitLogPosition());
+    const Status opened = store.open(disk, {"/data"}, SSTableOwner{0, 1}, FailurePolicy::kIgnore, nullptr);
+    ASSERT_FALSE(opened.ok()) << component;
+    EXPECT_EQ(opened.error().code(), ErrorCode::kOverloaded);
+    EXPECT_FALSE(store.has_unread());
+  }
 }
 
 TEST_P(DamageTest, ThePoliciesIgnoreAndBestEffortGoOnWithoutTheSSTable) {

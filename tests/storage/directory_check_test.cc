@@ -75,10 +75,12 @@ TEST_F(DirectoryCheckTest, RefusesTheLastNumbers) {
             "all its files a smaller one that no other SSTable of the table has");
 }
 
-// Nobody would know whose they are: every shard writes numbers.
-TEST_F(DirectoryCheckTest, RemovesUnfinishedSSTablesWithNumbers) {
-  put("/a/ks/t-1", "da-7-bti-Data.db");
-  put("/a/ks/t-1", "da-7-bti-TOC.txt.tmp");
+// Later ones are being written: nobody else looks at them.
+TEST_F(DirectoryCheckTest, RemovesUnfinishedSSTables) {
+  for (const std::string& id : {std::string("7"), std::string(kUuid)}) {
+    put("/a/ks/t-1", "da-" + id + "-bti-Data.db");
+    put("/a/ks/t-1", "da-" + id + "-bti-TOC.txt.tmp");
+  }
   put("/a/ks/t-1", "da-8-bti-Data.db");
   ASSERT_TRUE(node.run(finish_transactions(&disk, {"/a", "/b"})).ok());
   ASSERT_EQ(disk.list("/a/ks/t-1")->size(), 1u);

@@ -228,6 +228,74 @@ TEST(Truncation, WhatAFailureLeftDoesNotComeBack) {
   EXPECT_GT(failed, seeds / 3);
 }
 
+// Whether the fault has come. The log has nothing of the table, so that its SSTables alone decide.
+bool truncate_until_fault(uint64_t operations, SimFaults::Fault fault, bool loses_power) {
+  Node node(operations + 1);
+  auto t = node.table("t");
+  CHECK(node.apply(Update(t, "a").at(1).row(1).cell("v", "deleted")).ok());
+  node.flush();
+  CHECK(node.apply(Update(t, "a").at(2).row(1).delete_row()).ok());
+  CHECK(node.apply(Update(t, "b").at(2).row(1).cell("v", "x")).ok());
+  node.flush();
+  CHECK(node.run(node.engine().drain()).ok());
+  node.restart();
+  SimFaults& faults = node.machine().faults();
+  faults.operations_until_fault = operations;
+  faults.fault = fault;
+  const auto truncated = node.run(node.engine().maintenance().truncate(t, ""));
+  if (truncated.ok()) node.truncated[t->id] = {0, *truncated, {*truncated}};
+  const bool came = !faults.operations_until_fault || *faults.operations_until_fault == 0;
+  faults.operations_until_fault.reset();
+  EXPECT_EQ(node.read("t", "a"), Lines()) << operations;
+  loses_power ? node.crash() : node.kill();
+  EXPECT_TRUE(node.boot()) << node.error() << operations;
+  const Lines b = node.read("t", "b");
+  EXPECT_EQ(node.read("t", "a"), Lines()) << operations;
+  EXPECT_TRUE(b.empty() || (!truncated.ok() && b == Lines{"b", "  1: v=x@2"})) << operations;
+  return came;
+}
+
+// A deletion does not go before what it hides, wherever a TRUNCATE ends.
+TEST(Truncation, NoDeletionGoesBeforeWhatItHides) {
+  using Fault = SimFaults::Fault;
+  for (Fault fault : {Fault::kAllAfter, Fault::kOne, Fault::kOneDiskFull}) {
+    for (bool loses_power : {false, true}) {
+      uint64_t operations = 0;
+      while (truncate_until_fault(operations, fault, loses_power)) ++operations;
+      EXPECT_GT(operations, 10u);
+    }
+  }
+}
+
+// Several shards share it; another number of them could scrub it.
+TEST(Truncation, TakesSharedSSTablesThatAreSetAside) {
+  EngineOptions options;
+  options.disk_failure_policy = FailurePolicy::kIgnore;
+  Node node(1, 1, options);
+  auto t = node.table("t");
+  for (char key = 'a'; key <= 'z'; ++key) {
+    ASSERT_TRUE(node.apply(Update(t, std::string(1, key)).row(1).cell("v", "x")).ok());
+  }
+  node.flush();
+  ASSERT_TRUE(node.run(node.engine().drain()).ok());
+  node.restart();
+  const SSTableDescriptor sstable = node.engine().maintenance().sstables(t->id)[0].descriptor;
+  node.kill();
+  node.set_shards(2);
+  Disk& disk = node.machine().boot(1).shard(0).disk;
+  ASSERT_TRUE(disk.remove(sstable.file("Partitions.db")).ok());
+  node.machine().shut_down();
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.scan("t"), Lines());
+  for (unsigned i = 0; i < 2; ++i) {
+    auto position = node.run(node.engine(i).maintenance().truncate(t, "before"));
+    ASSERT_TRUE(position.ok()) << position.error().message();
+  }
+  EXPECT_FALSE(node.disk().exists(sstable.file("Data.db")));
+  EXPECT_TRUE(node.disk().exists(sstable.directory + "/snapshots/before" +
+                                 sstable.file("Data.db").substr(sstable.directory.size())));
+}
+
 // The memtable that a flush failed to write goes first in the next one. A crash may come before the second one is there.
 TEST(Flush, AFailedOneIsMadeUpForWithoutLosingWhatCameLater) {
   int crashes_between = 0;

@@ -1,6 +1,8 @@
 // Local secondary indexes: every shape, and that what is stale is never seen.
 #include <fmt/format.h>
 
+#include <set>
+
 #include "fixture.h"
 #include "storage/index/secondary_index.h"
 #include "storage/sstable/sstable_files.h"
@@ -251,6 +253,134 @@ TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
   ASSERT_TRUE(node.disk().remove(found->front().descriptor.file("Statistics.db")).ok());
   node.restart();
   EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 10u);
+}
+
+// The SSTable of the base table, which no log replaces, is set aside.
+class SetAsideTest : public IndexTest {
+ protected:
+  void set_aside() {
+    const SSTableDescriptor sstable = node.engine().maintenance().sstables(table->id)[0].descriptor;
+    ASSERT_TRUE(node.run(node.engine().drain()).ok());
+    node.options.disk_failure_policy = FailurePolicy::kIgnore;
+    node.restart();
+    index_ = sstable.file("Partitions.db");
+    ASSERT_TRUE(node.disk().rename(index_, index_ + ".lost").ok());
+    node.restart();
+    ASSERT_TRUE(node.engine().maintenance().sstables(table->id).empty());
+  }
+  void bring_back() {
+    ASSERT_TRUE(node.disk().rename(index_ + ".lost", index_).ok());
+    node.restart();
+  }
+  void build_without_rows() {
+    table = node.table("t");
+    put("a", 1, "red");
+    node.flush();
+    set_aside();
+    use("v");
+    ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")), Lines());
+  }
+  std::string index_;
+};
+
+TEST_F(SetAsideTest, EntriesOfItsRowsStay) {
+  use("v");
+  put("a", 1, "red");
+  node.flush();
+  set_aside();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), Lines());
+  node.flush();
+  bring_back();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
+}
+
+TEST_F(SetAsideTest, AnIndexThatWasBuiltWithoutItsRowsIsBuiltAgainByTheNextStart) {
+  build_without_rows();
+  bring_back();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
+}
+
+TEST_F(SetAsideTest, AnIndexThatWasBuiltWithoutItsRowsIsBuiltAgainByAScrub) {
+  build_without_rows();
+  ASSERT_TRUE(node.run(node.engine().maintenance().scrub({"ks", "t"}, SSTableScrubOrder())).ok());
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
+}
+
+// Their files are in one directory.
+TEST_F(IndexTest, AnIndexMayComeBackWhileItsPredecessorIsFlushed) {
+  use("v");
+  for (int c = 0; c < 300; ++c) put("a", c, "red");
+  std::optional<Status> flushed;
+  spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
+  const std::string directory = "/data/ks/" + table->directory_name() + "/.by";
+  auto is_written = [&] {
+    for (const SSTableOnDisk& files : *find_sstables(node.disk(), directory)) {
+      if (files.is_unfinished()) return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(node.world().run_until(is_written, std::chrono::hours(1)));
+  node.set_tables({without_index()});
+  use("v");
+  ASSERT_FALSE(flushed.has_value());
+  ASSERT_TRUE(node.world().run_until([&] { return flushed.has_value(); }, std::chrono::hours(1)));
+  EXPECT_TRUE(flushed->ok());
+  EXPECT_TRUE(node.failures.empty());
+  ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
+  for (bool again : {false, true}) {
+    if (again) node.restart();
+    EXPECT_EQ(find(where("v", Operator::kEq, "red")).size(), 300u) << again;
+  }
+}
+
+// Wherever the disk has no room when a table and its index come.
+TEST(OpeningTest, ATableThatCouldNotBeOpenedIsOpenedWithTheNextSchema) {
+  for (uint64_t operations = 0;; ++operations) {
+    Node node(operations + 1, 1, {}, {make_table("kv")});
+    SimFaults& faults = node.machine().faults();
+    faults.operations_until_fault = operations;
+    faults.fault = SimFaults::Fault::kOneDiskFull;
+    const TablePtr table = with_index("v");
+    const Status first = node.run(node.engine().set_schema(make_schema({node.table("kv"), table})));
+    const bool came = !faults.operations_until_fault || *faults.operations_until_fault == 0;
+    faults.operations_until_fault.reset();
+    node.set_tables({node.table("kv"), table});
+    ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok()) << operations;
+    ASSERT_TRUE(node.apply(Update(table, "a").row(1).cell("v", "x")).ok());
+    EXPECT_TRUE(node.run(node.engine().maintenance().flush({})).ok()) << operations;
+    EXPECT_EQ(node.scan("t").size(), 2u);
+    EXPECT_TRUE(node.failures.empty());
+    if (came) continue;
+    EXPECT_GT(operations, 2u);
+    EXPECT_TRUE(first.ok());
+    return;
+  }
+}
+
+// Others have their turn between two parts of a large partition.
+TEST_F(IndexTest, ALargePartitionIsIndexedInParts) {
+  table = node.table("t");
+  constexpr int kRows = 5000;
+  for (int c = 0; c < kRows; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  ASSERT_TRUE(node.apply(Update(table, "a").at(2).delete_range(10, true, 20, true)).ok());
+  put("b", 1, "odd");
+  node.flush();
+  use("v");
+  std::optional<Status> built;
+  spawn(finish<Status>(node.engine().maintenance().build_index(table, "by"), &built));
+  std::set<uint64_t> sizes;
+  auto is_built = [&] {
+    sizes.insert(node.engine().maintenance().statistics().memtable_bytes);
+    return built.has_value();
+  };
+  ASSERT_TRUE(node.world().run_until(is_built, std::chrono::hours(1)));
+  ASSERT_TRUE(built->ok());
+  EXPECT_GE(sizes.size(), 5u);
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), size_t{kRows} / 2 - 5 + 1);
+  EXPECT_EQ(find(where("v", Operator::kEq, "even")).size(), size_t{kRows} / 2 - 6);
 }
 
 TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {

@@ -181,6 +181,22 @@ TEST(ScrubOrder, PartitionsOutOfOrderGetAFileOfTheirOwn) {
   EXPECT_TRUE(s.verify().ok());
 }
 
+TEST(ScrubOrder, WhatATruncateVoidedDoesNotComeBack) {
+  Scrubbed s({&SSTableVersion::da(), true}, 1, 10);
+  ASSERT_TRUE(s.node.disk().remove(s.sstable.file(components::kPartitions)).ok());
+  s.node.restart();
+  EXPECT_TRUE(s.sstables().empty());
+  ASSERT_TRUE(s.node.run(s.node.engine().maintenance().truncate(s.t, "before")).ok());
+  ASSERT_TRUE(s.scrub().ok());
+  EXPECT_TRUE(s.sstables().empty());
+  EXPECT_TRUE(s.kept().empty());
+  EXPECT_EQ(s.files(), 0u);
+  // Nobody could read it: it may be the only copy.
+  auto found = find_sstables(s.node.disk(), s.sstable.directory + "/snapshots/before");
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  EXPECT_TRUE(found->front().has(components::kData));
+}
+
 class ScrubFaults : public testing::TestWithParam<SimFaults::Fault> {};
 
 TEST_P(ScrubFaults, NothingIsLostWhereverAScrubFails) {

@@ -25,10 +25,10 @@ class SnapshotTest : public testing::Test {
     SnapshotRequest request(std::move(tag), "CREATE TABLE …");
     return node.run(node.engine().maintenance().snapshot(table, request));
   }
-  void put(const std::string& path) {
+  void put(const std::string& path, const std::string& content = "x") {
     auto file = node.disk().create(path);
     ASSERT_TRUE(file.ok());
-    ASSERT_TRUE((*file)->append("x").ok());
+    ASSERT_TRUE((*file)->append(content).ok());
   }
 
   Node node;
@@ -57,6 +57,31 @@ TEST_F(SnapshotTest, AllSnapshotsOrOneAreRemoved) {
   EXPECT_FALSE(node.disk().exists(snapshots));
   node.restart();
   EXPECT_EQ(node.scan("t"), (Lines{"a", "  1: v=x@1"}));
+}
+
+// With TOC.txt.tmp in it, the next start would remove the SSTable that is restored from it.
+TEST_F(SnapshotTest, WhatIsBeingChangedIsNotInIt) {
+  const SSTableDescriptor sstable = node.engine().maintenance().sstables(t->id)[0].descriptor;
+  const auto before = names_in(node.disk(), directory);
+  for (const char* component : {"TOC.txt.tmp", "Statistics.db.tmp"}) put(sstable.file(component));
+  ASSERT_TRUE(snapshot("one").ok());
+  for (const std::string& name : names_in(node.disk(), snapshots + "/one")) {
+    EXPECT_FALSE(name.ends_with(".tmp")) << name;
+  }
+  EXPECT_TRUE(clear_snapshot(node.disk(), node.options, "ks", "one").ok());
+}
+
+// The other is of a table of the same name that was dropped.
+TEST_F(SnapshotTest, OneExpiresAndAnotherOfTheSameTagStays) {
+  ASSERT_TRUE(snapshot("daily").ok());
+  for (const char* id : {"00000000000000000000000000000000", "ffffffffffffffffffffffffffffffff"}) {
+    const std::string old = std::string("/data/ks/t-") + id + "/snapshots/daily";
+    ASSERT_TRUE(node.disk().make_directories(old).ok());
+    put(old + "/manifest.json", "{ \"expires_at\" : \"2020-01-01T00:00:00.000Z\" }");
+    EXPECT_TRUE(clear_expired_snapshots(node.disk(), node.options, kNow * 1000).ok());
+    EXPECT_FALSE(node.disk().exists(old)) << id;
+    EXPECT_EQ(names_in(node.disk(), snapshots), std::vector<std::string>{"daily"}) << id;
+  }
 }
 
 TEST_F(SnapshotTest, ASnapshotThatHoldsSomethingElseStaysWhole) {

@@ -116,6 +116,7 @@ class CommitLog {
   void start_sync();
   void sync_now();
   void sync_soon();
+  bool is_awaited() const;
   Task<void> run_syncs();
   Task<Status> sync_sections(std::vector<Section> sections);
   std::vector<Section> cut_sections();

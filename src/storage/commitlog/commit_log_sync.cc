@@ -104,6 +104,11 @@ Task<Status> CommitLog::sync_sections(std::vector<Section> sections) {
   co_return Status();
 }
 
+// In periodic mode only those wait who came while a sync took too long.
+bool CommitLog::is_awaited() const {
+  return options_.sync == CommitLogSync::kBatch || (options_.sync == CommitLogSync::kPeriodic && !waiters_.empty());
+}
+
 Task<void> CommitLog::run_syncs() {
   DCHECK(sync_running_);
   do {
@@ -133,7 +138,7 @@ Task<void> CommitLog::run_syncs() {
     }
     DCHECK(durable_ <= target && target <= appended_);
     durable_ = target;
-  } while (sync_again_ || (sync_requested_ && options_.sync == CommitLogSync::kBatch));
+  } while (sync_again_ || (sync_requested_ && is_awaited()));
   sync_running_ = false;
   if (sync_requested_ && !gate_.closed()) schedule_sync();
   gate_.leave();

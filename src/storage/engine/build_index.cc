@@ -4,9 +4,18 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "read/merge.h"
 #include "storage/engine/engine_impl.h"
 
 namespace cassandra_like {
+
+struct EngineImpl::IndexBuild {
+  std::string name;
+  KeyRange rest;      // partitions that no page has come to
+  Bytes key, behind;  // the partition that the last page did not end, and where to go on in it; or empty
+  uint64_t partitions = 0;
+  bool is_done = false;
+};
 
 // Pages over the base table by key, so that flushes and writes go on between pages: what is written meanwhile is indexed
 // with its write.
@@ -20,65 +29,99 @@ Task<Status> EngineImpl::build_index(TablePtr table, std::string name) {
         fmt::format("Index {} of {} is unknown or of a kind that is not supported yet", name, table->qualified_name()));
   }
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
-  uint64_t partitions = 0, total = 0;
+  uint64_t total = 0;
   for (const LiveSSTable& live : store->sstables) total += live.sstable->info().partitions;
   total += store->memtable->partitions().size();
   LOG_INFO("Building index {} of {} from about {} partitions", name, table->qualified_name(), total);
-  KeyRange range;
+  IndexBuild build;
+  build.name = name;
   Status status;
-  bool more = true;
-  while (more && status.ok() && !gate_.closed()) {
-    status = build_index_page(*store, name, &range, &partitions, &more);
-    if (partitions % 100'000 == 0 && partitions > 0) LOG_INFO("Building index {}: {} of {}", name, partitions, total);
+  while (!build.is_done && status.ok() && !gate_.closed()) {
+    const uint64_t before = build.partitions;
+    status = build_index_page(*store, build);
+    if (build.partitions / 100'000 > before / 100'000) {
+      LOG_INFO("Building index {}: {} of {}", name, build.partitions, total);
+    }
     co_await runtime_.executor.yield();
   }
-  if (more && status.ok()) status = Error(ErrorCode::kClosed, "The node is stopping");
+  if (!build.is_done && status.ok()) status = Error(ErrorCode::kClosed, "The node is stopping");
   gate_.leave();
   if (!status.ok()) co_return status;
   Status flushed = co_await flush_store(store);
   if (!flushed.ok()) co_return flushed;
   for (const auto& index : store->indexes) {
-    if (index->metadata.name == name) CO_TRY(index->store->set_built(runtime_.disk, self_));
+    if (index->metadata.name != name) continue;
+    // Rows of SSTables that are set aside may come back: the next start builds the index again.
+    if (store->has_unread()) {
+      index->store->needs_rebuild = false;
+    } else {
+      CO_TRY(index->store->set_built(runtime_.disk, self_));
+    }
   }
   LOG_INFO("Index build of {} complete", name);
   co_return Status();
 }
 
-Status EngineImpl::build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
-                                    bool* more) {
+// A page may end in a large partition: the next one goes on behind the last row.
+Status EngineImpl::build_index_page(TableStore& store, IndexBuild& build) {
   constexpr int64_t kPageNanos = 1'000'000;
-  int64_t end = runtime_.clock.monotonic_nanos() + kPageNanos;
+  constexpr uint64_t kPageRows = 1024;
+  const int64_t end = runtime_.clock.monotonic_nanos() + kPageNanos;
+  uint64_t rows = 0;
+  auto is_over = [&] { return rows >= kPageRows || runtime_.clock.monotonic_nanos() >= end; };
   auto index = std::find_if(store.indexes.begin(), store.indexes.end(),
-                            [&](const std::unique_ptr<IndexStore>& i) { return i->metadata.name == name; });
-  if (index == store.indexes.end()) return invalid(fmt::format("Index {} was dropped while it was built", name));
+                            [&](const std::unique_ptr<IndexStore>& i) { return i->metadata.name == build.name; });
+  if (index == store.indexes.end()) {
+    return invalid(fmt::format("Index {} was dropped while it was built", build.name));
+  }
   Memtable& hidden = *(*index)->store->memtable;
-  size_t before = hidden.memory_used();
+  const size_t before = hidden.memory_used();
   auto write = [&](const PartitionUpdate& entry) {
     if (entry.key.key.size() < kIndexedValueLimit) hidden.apply(entry);
   };
-  int64_t now = runtime_.clock.wall_seconds();
-  ASSIGN_OR_RETURN(auto scanner, open_range(store, *range, {}));
-  *more = false;
-  while (true) {
-    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
-    if (partition == nullptr) break;
-    if (!is_mine(partition->key().token)) continue;
+  const int64_t now = runtime_.clock.wall_seconds();
+  auto index_one = [&](const PartitionReader& partition, const Row& row) {
     index_arena_.reset();
-    if (!partition->static_row().is_empty()) {
-      index_row(**index, *store.table, partition->key(), partition->static_row(), now, index_arena_, write);
-    }
+    index_row(**index, *store.table, partition.key(), row, now, index_arena_, write);
+    ++rows;
+  };
+  // False: the page ends within the partition.
+  auto index_rows = [&](PartitionReader& partition) -> Result<bool> {
     while (true) {
-      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition->next());
-      if (unfiltered == nullptr) break;
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
+      if (unfiltered == nullptr) return true;
       if (!unfiltered->is_row) continue;
-      index_arena_.reset();
-      index_row(**index, *store.table, partition->key(), unfiltered->row, now, index_arena_, write);
+      index_one(partition, unfiltered->row);
+      if (store.table->clustering.empty() || !is_over()) continue;
+      build.key.assign(partition.key().key);
+      append_comparable(build.behind, *store.table, unfiltered->row.clustering.values, ClusteringKind::kExclStartBound);
+      return false;
     }
-    ++*partitions;
-    if (runtime_.clock.monotonic_nanos() < end) continue;
-    range->start = RingPosition::at(partition->key());
-    range->start_inclusive = false;
-    *more = true;
+  };
+  bool is_whole = true;
+  if (!build.behind.empty()) {
+    const Bytes key = std::move(build.key);
+    const Slices slices{Slice{std::exchange(build.behind, {}), ""}};
+    ASSIGN_OR_RETURN(auto readers, open_key(store, DecoratedKey::of(key), SliceSelection{slices, false, true}));
+    if (!readers.empty()) {
+      MergedPartition partition(std::move(readers), false);
+      ASSIGN_OR_RETURN(is_whole, index_rows(partition));
+    }
+  }
+  std::unique_ptr<PartitionScanner> scanner;
+  if (is_whole) {
+    ASSIGN_OR_RETURN(scanner, open_range(store, build.rest, {}));
+  }
+  while (is_whole && !build.is_done) {
+    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
+    build.is_done = partition == nullptr;
+    if (build.is_done || !is_mine(partition->key().token)) continue;
+    if (!partition->static_row().is_empty()) index_one(*partition, partition->static_row());
+    ASSIGN_OR_RETURN(is_whole, index_rows(*partition));
+    ++build.partitions;
+    if (is_whole && !is_over()) continue;
+    build.rest.start = RingPosition::at(partition->key());
+    build.rest.start_inclusive = false;
     break;
   }
   active_bytes_ += hidden.memory_used() - before;

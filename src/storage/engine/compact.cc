@@ -161,12 +161,14 @@ Task<void> EngineImpl::keep_record(CompactionRecord record) {
 // A full disk or a damaged input ends this compaction, not the node.
 Error EngineImpl::compaction_failure(const TableStore& store, const Error& cause) {
   const std::string what = fmt::format("Failed to compact {}", store.table->qualified_name());
-  if (cause.code() == ErrorCode::kIo) return disk_failure(cause, what);
+  // An index does not wait for its compaction when it goes: files of its successor may lie in the same directory.
+  if (cause.code() == ErrorCode::kIo && !store.dropped) return disk_failure(cause, what);
   Error error(cause.code(), fmt::format("{}: {}", what, cause.message()));
   if (cause.code() == ErrorCode::kClosed) {
     LOG_INFO("{}", error.message());
   } else {
     LOG_ERROR("{}", error.message());
+    obey_paranoia(error);
   }
   return error;
 }
@@ -211,7 +213,7 @@ bool EngineImpl::purges_only_repaired(const TableMetadata& table) {
 }
 
 bool EngineImpl::may_purge(const TableStore& store) const {
-  if (!store.unread.empty() || store.has_shared_unread || !store.leftovers.empty()) return false;
+  if (store.has_unread() || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
     if (transaction->may_bring_back()) return false;
   }

@@ -157,12 +157,13 @@ EngineImpl::Stores EngineImpl::gone_tables(const Schema* before) const {
 }
 
 Status EngineImpl::open_table(const TablePtr& table, bool durable) {
-  TableStorePtr& store = stores_[table->id];
-  if (store) {
+  if (const TableStorePtr store = find(table->id)) {
     store->durable = durable;
-    if (store->table == table) return {};
-    store->use_table(table);
+    const bool is_same = store->table == table;
+    if (!is_same) store->use_table(table);
+    // An index that could not be opened is tried again.
     TRY(update_indexes(*store));
+    if (is_same) return {};
     // Rows of the old version are translated in every read: let them go to disk.
     if (store->memtable->has_old_columns()) spawn(flush_in_background(store));
     for (const TableStorePtr& one : with_indexes({store})) ask_for_compaction(one);
@@ -172,7 +173,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
   TRY(check_path_component(table->directory_name(), "The directory of a table"));
   CommitLogPosition lower = replaying_ ? CommitLogPosition{} : log_.position();
   DCHECK(replaying_ == !started_);
-  store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
+  auto store = std::make_shared<TableStore>(table, table->keyspace + "/" + table->directory_name(), lower);
   if (!options_.auto_compaction) store->compaction.enabled = false;
   store->durable = durable;
   TRY(store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy, &chunk_cache_));
@@ -182,13 +183,14 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
     }
   }
   TRY(update_indexes(*store));
+  stores_[table->id] = store;  // whole: one that could not be opened is opened anew with the next schema
   if (started_ && has_to_split({store})) relocate_in_background();
   return {};
 }
 
 // An index that is made while the node runs is built next, when its table has rows.
 void EngineImpl::note_build(const TableStore& base, TableStore& index) {
-  if (base.sstables.empty() && !base.is_dirty()) {
+  if (base.sstables.empty() && !base.is_dirty() && !base.has_unread()) {
     Status done = index.set_built(runtime_.disk, self_);
     if (!done.ok()) LOG_WARN("{}", done.error().message());
     return;
@@ -226,8 +228,23 @@ Status EngineImpl::update_indexes(TableStore& store) {
   return {};
 }
 
+// A replay cannot read a record that has writes of a table that is gone: what others have in such records goes to the disk.
+Task<void> EngineImpl::flush_shared_records(std::string keyspace) {
+  const TableSelection all(std::move(keyspace));
+  const Stores stores = select(all);
+  for (const TableStorePtr& store : stores) {
+    if (!store->shares_records || !schema_->table(store->table->id)) continue;
+    Status flushed = co_await flush_store(store);
+    if (!flushed.ok()) {
+      LOG_WARN("Until {} is flushed, a restart may not find all of its writes: {}", store->table->qualified_name(),
+               flushed.error().message());
+    }
+  }
+}
+
 Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
+  if (store->shares_records) co_await flush_shared_records(store->table->keyspace);
   bool keeps_files = false;
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {
@@ -261,6 +278,9 @@ Task<Status> EngineImpl::start() {
   DCHECK(schema_ != nullptr && !started_ && !refusing_);
   Status named = co_await sync_names_of_sstables();
   if (!named.ok()) co_return named;
+  for (const std::string& path : std::exchange(empty_segments_, {})) {
+    if (Status removed = runtime_.disk.remove(path); !removed.ok()) LOG_WARN("{}", removed.error().message());
+  }
   log_.set_newest_id(highest_flushed_segment_);
   CO_TRY(log_.open());
   replaying_ = false;

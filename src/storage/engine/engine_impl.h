@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
-// numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
+// numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, truncate.cc, snapshot.cc,
+// compact.cc, auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -106,6 +106,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Status open_table(const TablePtr& table, bool durable);
   void note_build(const TableStore& base, TableStore& index);
   Status update_indexes(TableStore& store);
+  Task<void> flush_shared_records(std::string keyspace);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;
   Stores select(const TableSelection& selection) const;
@@ -184,7 +185,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
                     const ReadCommand& command, VisitHits visit);
   Status read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
                               const ReadCommand& command, UnfilteredPipeline& pipeline, ReadStatistics& statistics);
-  void remove_stale(const IndexStore& index, const DecoratedKey& value, const StaleEntries& stale, int64_t now_seconds);
+  void remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                    const StaleEntries& stale, int64_t now_seconds);
   Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
                                                                  const SliceSelection& selection) const;
   Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,
@@ -203,15 +205,22 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   const std::string& pick_path(const TableStore& store) const;
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
+  void obey_paranoia(const Error& cause) const;
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);
   Task<void> pause_if_due(int64_t* slice_end);
 
+  // Truncating.
+  struct Removal;
+  Task<Status> commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals);
+  Task<Status> commit_removals(TableStorePtr table, std::vector<Removal>* removals);
+  Task<Result<CommitLogPosition>> discard_all(TableStorePtr store);
+
   Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
   SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
-  Status build_index_page(TableStore& store, const std::string& name, KeyRange* range, uint64_t* partitions,
-                          bool* more);
+  struct IndexBuild;
+  Status build_index_page(TableStore& store, IndexBuild& build);
 
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
@@ -308,6 +317,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   // Scrubbing.
   std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
   Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
+  Task<Status> rebuild_indexes(TableStorePtr store);
 
   // Automatic compaction.
   // The SSTables that a strategy sees. The id of a candidate is its place among them, oldest first.
@@ -365,6 +375,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
   std::set<std::string> damaged_segments_;  // replayed in part
+  std::set<std::string> empty_segments_;    // never synced; this shard's to remove
   LogQuota tombstone_lines_;
   uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
   int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say

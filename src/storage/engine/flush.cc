@@ -33,6 +33,14 @@ Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
   return error;
 }
 
+// A read, a compaction or a verification met damage (DefaultFSErrorHandler.handleCorruptSSTable).
+void EngineImpl::obey_paranoia(const Error& cause) const {
+  const FailurePolicy policy = options_.disk_failure_policy;
+  const bool is_paranoid = policy == FailurePolicy::kDie || policy == FailurePolicy::kStopParanoid;
+  const bool is_damage = cause.code() == ErrorCode::kCorruption || cause.code() == ErrorCode::kIo;
+  if (is_paranoid && is_damage && options_.on_failure) options_.on_failure(policy, cause);
+}
+
 // A shortage of descriptors is no failure of the disk.
 bool EngineImpl::goes_on_after(const Error& cause) const {
   return options_.disk_failure_policy == FailurePolicy::kIgnore ||
@@ -95,6 +103,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
         work.push_back({s, s->flushing[i], is_last ? upper : s->flushing[i + 1]->lower()});
       }
     };
+    const bool shared_records = std::exchange(store->shares_records, false);
     if (!store->dropped) {
       for (const auto& index : store->indexes) collect(index->store);
       collect(store);
@@ -105,6 +114,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
       if (!status.ok()) break;
     }
     if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
+    store->shares_records |= shared_records && !status.ok();
   }
   if (status.ok()) {
     store->flush_retry_pause = {};
@@ -168,10 +178,19 @@ Task<Status> EngineImpl::sync_names_of_sstables() {
 
 Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
                                         CommitLogPosition upper) {
+  // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
+  auto is_void = [&store, &memtable] {
+    const bool is_waited_for =
+        std::find(store->flushing.begin(), store->flushing.end(), memtable) != store->flushing.end();
+    return store->dropped || !is_waited_for;
+  };
+  if (is_void()) co_return Status();
   const int64_t begun = runtime_.clock.monotonic_nanos();
-  Status synced = co_await sync_paths(store);
-  if (!synced.ok()) co_return disk_failure(synced.error(), "Failed to sync the directories of a table");
   TablePtr table = memtable->table();
+  std::string what = fmt::format("Failed to flush {}", table->qualified_name());
+  auto failure = [&](const Error& cause) { return is_void() ? Status() : Status(disk_failure(cause, what)); };
+  Status synced = co_await sync_paths(store);
+  if (!synced.ok()) co_return failure(synced.error());
   const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), next_id(*store));
   SSTableWriterOptions options;
   options.stats = memtable->stats();
@@ -183,24 +202,22 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
   options.row_index_granularity = options_.column_index_bytes;
-  std::string what = fmt::format("Failed to flush {}", table->qualified_name());
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
-  if (!writer.ok()) co_return disk_failure(writer.error(), what);
+  if (!writer.ok()) co_return failure(writer.error());
   bool wrote = false;
   Status written = co_await write_partitions(memtable.get(), writer->get(), &wrote);
-  if (!written.ok()) co_return disk_failure(written.error(), what);
+  if (!written.ok()) co_return failure(written.error());
   if (wrote) {
     auto info = co_await (*writer)->finish();
     if (!info.ok()) {
       store->leftovers.push_back(descriptor);
-      co_return disk_failure(info.error(), what);
+      co_return failure(info.error());
     }
-    bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();
-    if (store->dropped || is_void) co_return remove_sstable(runtime_.disk, descriptor);
+    if (is_void()) co_return remove_sstable(runtime_.disk, descriptor);
     auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) {
       store->leftovers.push_back(descriptor);
-      co_return disk_failure(sstable.error(), what);
+      co_return failure(sstable.error());
     }
     LOG_INFO("Completed flushing {}: {} partitions, {} of memory to {} ({}) in {} ms", table->qualified_name(),
              info->partitions, memory_text(memtable->memory_used()), descriptor.file("Data.db"),
@@ -260,32 +277,6 @@ Task<Status> EngineImpl::write_partitions(Memtable* memtable, SSTableWriter* wri
     co_await pause_if_due(&slice_end);
   }
   co_return Status();
-}
-
-Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string snapshot_tag) {
-  TableStorePtr store = find(table->id);
-  if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
-  if (!snapshot_tag.empty()) {
-    SnapshotRequest request = automatic_snapshot(snapshot_tag, *schema_, *store->table);
-    Status kept = co_await snapshot_store(store, request);
-    if (!kept.ok()) co_return std::move(kept.error());
-  }
-  co_await store->flush_mutex.lock();
-  AsyncMutex::Guard flush_guard(store->flush_mutex);
-  const CompactionGuards ended = co_await end_compactions(store);
-  Status settled = co_await settle(store);
-  if (!settled.ok()) co_return std::move(settled.error());
-  CommitLogPosition position = log_position();
-  Status discarded = store->discard(runtime_.disk, position);
-  recount_memory();
-  wake_writers();
-  if (!discarded.ok()) co_return std::move(discarded.error());
-  for (const std::string& path : store->paths) {
-    Status synced = co_await runtime_.disk.sync_directory(path);
-    if (!synced.ok()) co_return std::move(synced.error());
-  }
-  log_.mark_clean(store->log, position);
-  co_return position;
 }
 
 }  // namespace cassandra_like

@@ -167,7 +167,10 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
       LOG_ERROR("{} (see tombstone_failure_threshold): {}{}", status.error().message(), query_text(command), *more);
     }
   }
-  if (!status.ok()) return std::move(status.error());
+  if (!status.ok()) {
+    obey_paranoia(status.error());
+    return std::move(status.error());
+  }
   return numbers;
 }
 

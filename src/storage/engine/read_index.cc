@@ -70,7 +70,7 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Rea
     return !feed.stopped() && !feed.paused();
   };
   TRY(visit_hits(store, *index, key, command, read));
-  remove_stale(*index, key, stale, command.now_seconds);
+  remove_stale(store, *index, key, stale, command.now_seconds);
   return {};
 }
 
@@ -112,9 +112,11 @@ Status EngineImpl::visit_hits(const TableStore& store, const IndexStore& index, 
   return {};
 }
 
-// Only when nothing iterates over the memtable any more.
-void EngineImpl::remove_stale(const IndexStore& index, const DecoratedKey& value, const StaleEntries& stale,
-                              int64_t now_seconds) {
+// Only when nothing iterates over the memtable any more. The rows of entries may be in SSTables that are set aside: those can
+// come back.
+void EngineImpl::remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                              const StaleEntries& stale, int64_t now_seconds) {
+  if (store.has_unread()) return;
   Memtable& hidden = *index.store->memtable;
   const size_t before = hidden.memory_used();
   for (const Row& entry : stale.rows) {
@@ -203,7 +205,7 @@ Status EngineImpl::read_unfiltered_hits(const TableStore& store, const IndexStor
     return !pipeline.stopped() && !pipeline.paused();
   };
   TRY(visit_hits(store, index, value, command, read));
-  remove_stale(index, value, stale, command.now_seconds);
+  remove_stale(store, index, value, stale, command.now_seconds);
   return {};
 }
 

@@ -168,7 +168,10 @@ Result<ReadStatistics> EngineImpl::finish_unfiltered(UnfilteredRead& read, Table
   read.numbers.rows = read.pipeline.rows();
   read.numbers.tombstones = read.pipeline.tombstones();
   record_read(counters, read.request.command, read.numbers, read.begun);
-  if (!status.ok()) return std::move(status.error());
+  if (!status.ok()) {
+    obey_paranoia(status.error());
+    return std::move(status.error());
+  }
   return read.numbers;
 }
 

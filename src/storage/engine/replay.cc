@@ -36,6 +36,7 @@ Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
     TRY(file->read(0, head));
     if (head.substr(0, kSectorSize).find_first_not_of('\0') == Bytes::npos) {
       LOG_WARN("Ignored {}, which begins with zeros: it was never synced", segment.path);
+      if (*id % shard_count_ == shard_) empty_segments_.insert(segment.path);
       continue;
     }
     auto descriptor = read_segment_header(head, segment.path);
@@ -213,6 +214,7 @@ void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const Logg
       TableStorePtr store = find(update.table->id);
       if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
       apply_to(*store, update);
+      store->shares_records |= mutation.updates.size() > 1;
       ++replayed_mutations_;
       if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));
     }

@@ -94,13 +94,16 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_rewrite(const TableStore
   return runs;
 }
 
-// The smallest first: they need the least room.
+// The smallest first: they need the least room. The tokens are those of the moment when the SSTables are chosen: the node may have got
+// some since the order came, and writes of them.
 Task<Status> EngineImpl::clean(TableStorePtr store, SSTableRewrite rewrite) {
-  const OwnedTokens owned = rewrite.owned(*store->table);
-  if (owned.are_all()) co_return Status();
+  if (rewrite.owned(*store->table).are_all()) co_return Status();
   auto has_cleaned = std::make_shared<bool>(false);
-  Plan plan = [this, rewrite, owned, has_cleaned](const TableStorePtr& of) {
-    std::vector<CompactionRun> runs = plan_rewrite(of, rewrite);
+  Plan plan = [this, rewrite, has_cleaned](const TableStorePtr& of) {
+    const OwnedTokens owned = rewrite.owned(*of->table);
+    SSTableRewrite now = rewrite;
+    now.owned = [&owned](const TableMetadata&) { return owned; };
+    std::vector<CompactionRun> runs = plan_rewrite(of, now);
     std::reverse(runs.begin(), runs.end());
     for (CompactionRun& run : runs) {
       run.owned = owned;
@@ -112,7 +115,9 @@ Task<Status> EngineImpl::clean(TableStorePtr store, SSTableRewrite rewrite) {
   Status done = co_await run_on(store, std::move(plan));
   // An entry of a row that is gone does no harm: a read that finds it removes it.
   if (*has_cleaned) {
-    Plan of_index = [this, owned](const TableStorePtr& index) { return plan_cleanup_of_index(index, owned); };
+    Plan of_index = [this, rewrite, store](const TableStorePtr& index) {
+      return plan_cleanup_of_index(index, rewrite.owned(*store->table));
+    };
     Stores indexes = with_indexes({store});
     indexes.erase(indexes.begin());
     Status cleaned = co_await run_on_all(indexes, std::move(of_index));

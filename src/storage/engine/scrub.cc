@@ -1,7 +1,8 @@
 // Scrubbing SSTables by order (CompactionManager.performScrub): what can be read of each is written anew, also of those that were
 // set aside at the start because they are damaged. scrub_sstable.h says what that means.
 //
-// An SSTable and what replaces it are a transaction, as in any compaction. Indexes are not scrubbed: they can be built anew.
+// An SSTable and what replaces it are a transaction, as in any compaction. Indexes are not scrubbed: they can be built anew. They are
+// when a scrub has brought back what was set aside.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -18,14 +19,34 @@ Task<Status> EngineImpl::scrub(TableSelection selection, SSTableScrubOrder order
   for (const TableStorePtr& store : stores) {
     auto unopened = std::make_shared<Status>();
     Plan plan = [this, order, unopened](const TableStorePtr& of) { return plan_scrub(of, order, unopened.get()); };
+    const size_t unread = store->unread.size();
     Status done = co_await run_on(store, std::move(plan));
     if (!done.ok()) co_return done;
+    if (store->unread.size() < unread) {
+      done = co_await rebuild_indexes(store);
+      if (!done.ok()) co_return done;
+    }
     if (!unopened->ok()) co_return *unopened;
   }
   SSTableRewrite all;
   all.operation = CompactionOperation::kScrub;
   all.include_all = true;
   co_return left_as_they_are(stores, all);
+}
+
+// One that was built while SSTables were set aside lacks their rows.
+Task<Status> EngineImpl::rebuild_indexes(TableStorePtr store) {
+  std::vector<std::string> names;
+  for (const auto& index : store->indexes) {
+    names.push_back(index->metadata.name);
+    index->store->set_unbuilt(runtime_.disk, self_);
+  }
+  for (const std::string& name : names) {
+    const TablePtr table = store->table;
+    Status built = co_await build_index(table, name);
+    if (!built.ok()) co_return built;
+  }
+  co_return Status();
 }
 
 std::vector<EngineImpl::CompactionRun> EngineImpl::plan_scrub(const TableStorePtr& store,

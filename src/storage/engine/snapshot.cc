@@ -54,13 +54,15 @@ Task<Status> replace_file(Disk* disk, std::string path, std::string text, std::s
   co_return disk->rename(temporary, path);
 }
 
-// All components of an SSTable; another shard may have linked a shared one already.
+// All components of an SSTable; another shard may have linked a shared one already. Names that end in .tmp are of a change
+// under way: an SSTable that is restored with TOC.txt.tmp would count as unfinished.
 Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::string& target) {
   std::string prefix = descriptor.file("");
   prefix = prefix.substr(prefix.rfind('/') + 1);
   ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
   for (const DirectoryEntry& entry : entries) {
-    if (!entry.name.starts_with(prefix) || disk.exists(target + "/" + entry.name)) continue;
+    if (!entry.name.starts_with(prefix) || entry.name.ends_with(".tmp")) continue;
+    if (disk.exists(target + "/" + entry.name)) continue;
     Status linked = disk.link(descriptor.directory + "/" + entry.name, target + "/" + entry.name);
     if (!linked.ok() && !disk.exists(target + "/" + entry.name)) return linked;
   }
@@ -113,6 +115,7 @@ SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& sc
   KeyspacePtr keyspace = schema.keyspace(table.keyspace);
   SnapshotRequest request(std::move(tag), keyspace == nullptr ? "" : snapshot_schema_text(*keyspace, table));
   request.ttl_millis = options_.auto_snapshot_ttl_millis;
+  request.with_unread = true;
   return request;
 }
 
@@ -127,7 +130,11 @@ Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest req
   auto link_all = [&](const TableStore& from, const std::string& below) -> Status {
     std::vector<SSTableDescriptor> sstables;
     for (const LiveSSTable& live : from.sstables) sstables.push_back(live.sstable->info().descriptor);
-    if (request.with_unread) sstables.insert(sstables.end(), from.unread.begin(), from.unread.end());
+    if (request.with_unread) {
+      for (const auto* damaged : {&from.unread, &from.shared_unread}) {
+        sstables.insert(sstables.end(), damaged->begin(), damaged->end());
+      }
+    }
     for (const SSTableDescriptor& descriptor : sstables) {
       auto path = std::find(from.paths.begin(), from.paths.end(), descriptor.directory);
       size_t i = static_cast<size_t>(path - from.paths.begin());
@@ -259,13 +266,19 @@ Status remove_all_tags(Disk& disk, const std::string& snapshots) {
   return disk.remove(snapshots);
 }
 
-Status remove_snapshot(Disk& disk, const EngineOptions& options, const SnapshotInfo& snapshot) {
-  return visit_tables(disk, options,
-                      [&](const std::string& keyspace, const std::string& table, const std::string& path) {
-                        if (keyspace != snapshot.keyspace || table.substr(0, table.rfind('-')) != snapshot.table)
-                          return Status();
-                        return remove_tag(disk, path, snapshot.tag);
-                      });
+// The time when a part of a snapshot expires; 0: never, or it has no manifest.
+Result<int64_t> expiry_of(Disk& disk, const std::string& directory) {
+  const std::string manifest = directory + "/manifest.json";
+  SnapshotInfo info;
+  if (disk.exists(manifest)) TRY(add_times(disk, manifest, info));
+  return info.expires_millis;
+}
+
+Status remove_if_expired(Disk& disk, const std::string& snapshots, const std::string& tag, int64_t now_millis) {
+  ASSIGN_OR_RETURN(const int64_t expires, expiry_of(disk, snapshots + "/" + tag));
+  if (expires == 0 || expires > now_millis) return {};
+  LOG_INFO("Removing the expired snapshot {}/{}", snapshots, tag);
+  return remove_tag(disk, snapshots, tag);
 }
 
 }  // namespace
@@ -292,14 +305,20 @@ Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions
   return out;
 }
 
+// Each directory by its own manifest: a table that was dropped, and another of its name, may have snapshots of the same tag.
 Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis) {
-  ASSIGN_OR_RETURN(auto snapshots, list_snapshots(disk, options));
-  for (const SnapshotInfo& each : snapshots) {
-    if (each.expires_millis == 0 || each.expires_millis > now_millis) continue;
-    LOG_INFO("Removing the expired snapshot {} of {}.{}", each.tag, each.keyspace, each.table);
-    TRY(remove_snapshot(disk, options, each));
-  }
-  return {};
+  Status first;
+  Status visited =
+      visit_tables(disk, options, [&](const std::string&, const std::string&, const std::string& snapshots) -> Status {
+        ASSIGN_OR_RETURN(auto tags, disk.list(snapshots));
+        for (const DirectoryEntry& tag : tags) {
+          if (!tag.is_directory) continue;
+          Status removed = remove_if_expired(disk, snapshots, tag.name, now_millis);
+          if (!removed.ok() && first.ok()) first = std::move(removed);
+        }
+        return {};
+      });
+  return visited.ok() ? first : visited;
 }
 
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag) {

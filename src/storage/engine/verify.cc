@@ -98,14 +98,12 @@ Task<bool> EngineImpl::make_unrepaired(SSTablePtr sstable) {
   co_return done.ok();
 }
 
-// SortedTableVerifier.markAndThrow; DefaultFSErrorHandler.handleCorruptSSTable
+// SortedTableVerifier.markAndThrow
 Error EngineImpl::found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy) {
   Error error(finding.code(), fmt::format("Invalid SSTable {}, please force {}repair: {}", name,
                                           is_unrepaired ? "" : "a full ", finding.message()));
   LOG_ERROR("{}", error.message());
-  const FailurePolicy policy = options_.disk_failure_policy;
-  const bool ends = policy == FailurePolicy::kDie || policy == FailurePolicy::kStopParanoid;
-  if (invokes_policy && ends && options_.on_failure) options_.on_failure(policy, error);
+  if (invokes_policy) obey_paranoia(error);
   return error;
 }
 

@@ -104,6 +104,9 @@ Status EngineImpl::apply_now(const Mutation& mutation, BytesView serialized) {
     if (found->second->durable) logged.push_back(&found->second->log);
   }
   if (!logged.empty()) TRY(log_.append(mutation, logged, serialized));
+  if (logged.size() > 1) {
+    for (TableStore* store : stores) store->shares_records = true;
+  }
   for (size_t i = 0; i < stores.size(); ++i) apply_to(*stores[i], mutation.updates[i]);
   auto micros = static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000;
   for (TableStore* store : stores) {

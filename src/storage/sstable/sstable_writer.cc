@@ -54,6 +54,12 @@ class SSTableFileWriter : public SSTableWriter {
   Task<Result<SSTableInfo>> finish() override;
 
  private:
+  // Sources may be damaged, or a Cassandra of old may have written them so.
+  Error out_of_order(std::string_view what) const {
+    return Error(ErrorCode::kCorruption,
+                 fmt::format("A source of {} has {} that are not in order: nodetool scrub writes them in order",
+                             descriptor_.file(components::kData), what));
+  }
   uint64_t partition_offset() const { return data_->position() - partition_start_; }
   Status mark_unfinished();
   void end_block();
@@ -126,7 +132,7 @@ Status SSTableFileWriter::mark_unfinished() {
 Status SSTableFileWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion,
                                           const Row& static_row) {
   CHECK(!in_partition_ && key.key.size() <= 0xFFFF);
-  CHECK(statistics_.partitions() == 0 || (DecoratedKey{token_, key_}) < key);
+  if (statistics_.partitions() > 0 && !(DecoratedKey{token_, key_} < key)) return out_of_order("partitions");
   in_partition_ = true;
   if (statistics_.partitions() == 0) first_key_.assign(key.key);
   key_.assign(key.key);
@@ -159,6 +165,10 @@ Status SSTableFileWriter::begin_partition(const DecoratedKey& key, const Deletio
 Status SSTableFileWriter::append(const Unfiltered& unfiltered) {
   uint64_t start = partition_offset();
   const ClusteringPrefix& position = unfiltered.position();
+  if (previous_start_ != 0) {
+    const int order = position.comparable.compare(block_last_.comparable);
+    if (order < 0 || (order == 0 && unfiltered.is_row)) return out_of_order("rows");
+  }
   if (!in_block_) {
     in_block_ = true;
     block_ = {start, open_deletion_};

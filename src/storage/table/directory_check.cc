@@ -140,7 +140,7 @@ namespace {
 Status remove_unfinished(Disk& disk, const std::string& directory) {
   ASSIGN_OR_RETURN(const auto found, find_sstables(disk, directory));
   for (const SSTableOnDisk& files : found) {
-    if (!sequence_number(files.descriptor.id) || !files.is_unfinished()) continue;
+    if (!is_supported_format(files.descriptor) || !files.is_unfinished()) continue;
     LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
              files.components.size(), files.descriptor.file(components::kData));
     TRY(remove_sstable(disk, files.descriptor));

@@ -26,8 +26,8 @@ struct FoundIds {
 Result<FoundIds> check_data_directories(Disk& disk, const DirectoryCheck& check);
 
 // Ends the transactions that a crash, of this program or of Cassandra, has left (LogTransaction.removeUnfinishedLeftovers),
-// and removes unfinished SSTables whose names do not tell who would do it: before any table is opened. kCorruption naming a log
-// that does not fit the files that it names.
+// and removes unfinished SSTables: before any table is opened, since later ones are being written. kCorruption naming a log that does
+// not fit the files that it names.
 Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories);
 
 }  // namespace cassandra_like

@@ -78,22 +78,15 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
                         ChunkCache* cache) {
   const SSTableDescriptor& descriptor = files.descriptor;
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
-  // One that is written now: what an earlier run left has gone (finish_transactions).
+  // One that is written or removed now: what an earlier run left has gone (finish_transactions).
+  if (files.is_unfinished()) return {};
   const bool is_numbered = sequence_number(descriptor.id).has_value();
-  if (is_numbered && files.is_unfinished()) return {};
   const std::optional<SSTableOwner> writer = writer_of(disk, files);
   const std::optional<unsigned> owner = owning_shard(writer, self.shards);
-  // One of another shard may be unfinished because it is being written.
   if (owner && *owner != self.shard) return {};
   const bool in_charge = is_in_charge(owner, self);
   if (files.is_only_checksums()) {
     return in_charge ? disk.remove(descriptor.file(components::kChecksums)) : Status();
-  }
-  if (files.is_unfinished()) {
-    if (!in_charge) return {};
-    LOG_INFO("Removing the {} files of {}: the node ended while it wrote or removed this SSTable",
-             files.components.size(), descriptor.file(components::kData));
-    return remove_sstable(disk, descriptor);
   }
   if (table->is_index && !writer) {
     // Cassandra orders an index by the indexed type, not by token.
@@ -115,6 +108,8 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   // The owner, of which its name does not tell, may have removed it since the directory was read.
   ASSIGN_OR_RETURN(const bool is_gone, is_gone_since(disk, files));
   if (is_numbered && is_gone) return {};
+  // Without a free descriptor nobody knows whether it is damaged.
+  if (status.error().code() == ErrorCode::kOverloaded) return status;
   if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
     return Error(
         status.error().code(),
@@ -123,11 +118,7 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
                     table->qualified_name(), status.error().message(), descriptor.file("")));
   }
   LOG_ERROR("Not using {}: {}", descriptor.file(components::kData), status.error().message());
-  if (owner || self.shards == 1) {
-    unread.push_back(descriptor);
-  } else {
-    has_shared_unread = true;
-  }
+  (owner || self.shards == 1 ? unread : shared_unread).push_back(descriptor);
   needs_rebuild |= table->is_index;
   return {};
 }
@@ -257,11 +248,14 @@ Status TableStore::remove_leftovers(Disk& disk) {
   return status;
 }
 
-// Only what this shard wrote or reads: an operator may have put other files there.
+// Only what this shard wrote, reads or has set aside: an operator may have put other files there.
 Status TableStore::discard(Disk& disk, const CommitLogPosition& at) {
   memtable = std::make_shared<Memtable>(table, at);
   flushing.clear();
   for (const LiveSSTable& live : std::exchange(sstables, {})) leftovers.push_back(live.sstable->info().descriptor);
+  for (std::vector<SSTableDescriptor>* damaged : {&unread, &shared_unread}) {
+    for (SSTableDescriptor& descriptor : std::exchange(*damaged, {})) leftovers.push_back(std::move(descriptor));
+  }
   Status status = remove_leftovers(disk);
   for (auto& index : indexes) {
     Status discarded = index->store->discard(disk, at);

@@ -70,6 +70,7 @@ class TableStore {
 
   size_t memtable_bytes() const;  // also of those being flushed; 0 when nothing is in them
   bool is_dirty() const { return !memtable->empty() || !flushing.empty(); }
+  bool has_unread() const { return !unread.empty() || !shared_unread.empty(); }
 
   TablePtr table;
   std::string directory;
@@ -82,10 +83,10 @@ class TableStore {
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
   bool durable = true;  // its keyspace wants the commit log
-  // SSTables of it are not used since they are damaged: nobody knows what they hold. They are this shard's alone, but for some
-  // that several share.
-  std::vector<SSTableDescriptor> unread;
-  bool has_shared_unread = false;
+  // Records of the log that are in no SSTable yet have writes of other tables, too.
+  bool shares_records = false;
+  // SSTables that are set aside since they are damaged: nobody knows what they hold. The first are this shard's alone.
+  std::vector<SSTableDescriptor> unread, shared_unread;
   // A start replays all that the log has of it, since it cannot know yet whose intervals its SSTables have.
   bool is_replayed_whole = false;
   unsigned compaction_interrupts = 0;  // how many operations want compactions of the table to end
