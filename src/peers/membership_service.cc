@@ -35,6 +35,11 @@ bool keep_body(Result<T> decoded, GossipMessage& message, Status& status) {
   return true;
 }
 
+bool has_left(const EndpointState& state) {
+  const std::string_view status = state.status();
+  return status == state_values::kLeft || status == state_values::kRemoved || status == state_values::kHibernate;
+}
+
 Result<GossipMessage> decode(const InboundMessage& in, int64_t now_millis) {
   GossipMessage message{in.from, created_at_millis(in.header.created_millis, now_millis), {}};
   Status status;
@@ -357,6 +362,7 @@ Status MembershipServiceImpl::check_may_join() const {
   return {};
 }
 
+// Without those that have left: their tokens are nobody's.
 std::shared_ptr<const TokenRing> MembershipServiceImpl::ring_of_others() const {
   std::vector<Endpoint> endpoints(1);
   endpoints[0].address = options_.gossip.local.host();
@@ -365,7 +371,7 @@ std::shared_ptr<const TokenRing> MembershipServiceImpl::ring_of_others() const {
   endpoints[0].state = EndpointStatus::kLeft;
   for (const auto& [address, state] : gossiper_.shadow_states()) {
     auto tokens = state_values::parse_tokens(state.text(ApplicationState::kTokens));
-    if (address == options_.gossip.local || !tokens.ok() || tokens->empty()) continue;
+    if (address == options_.gossip.local || !tokens.ok() || tokens->empty() || has_left(state)) continue;
     Endpoint other;
     other.address = address.host();
     other.datacenter = state.text(ApplicationState::kDc);
