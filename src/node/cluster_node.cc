@@ -309,6 +309,7 @@ MembershipListener ClusterNodeImpl::membership_listener() {
 
 void ClusterNodeImpl::tell_hints(const NodeChange& change) {
   if (change.kind != NodeChange::Kind::kUp) schema_sync_->on_gone(change.address);
+  if (change.host_id.is_nil()) return;
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
     Hints* hints = parts_[shard].hints.get();
     runtime_.shard(shard).executor.post([hints, change] {
