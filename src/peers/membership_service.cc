@@ -233,6 +233,7 @@ void MembershipServiceImpl::send(const GossipSend& send) {
 
 void MembershipServiceImpl::flush() {
   GossipOutput output = gossiper_.take_output();
+  for (const InetAddressAndPort& dead : output.interrupts) messenger_.interrupt(dead);
   for (const GossipSend& one : output.sends) send(one);
   for (const InetAddressAndPort& gone : output.disconnects) messenger_.forget(gone);
   MembershipChanges changes = membership_.take_changes();

@@ -150,6 +150,40 @@ TEST(BadPeer, ThatNeverReadsCostsItsOwnQueue) {
   EXPECT_EQ(a.group->reserves.send.used(), 0u);
 }
 
+// The bytes that it has not read are lost with the connection, the messages that wait are not.
+TEST(BadPeer, ThatIsTakenForDeadGetsTheRestOverAnotherConnection) {
+  std::vector<std::shared_ptr<HandPeer>> accepted;
+  Recorder told;
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  auto listener = cluster.listen(machine, "10.0.0.9", &accepted);
+  auto flood = [&](Messenger& m) {
+    const int64_t deadline = cluster.world->clock().monotonic_nanos() + 30'000'000'000;
+    for (int i = 0; i < 300; ++i) {
+      m.send_request(endpoint_at("10.0.0.9"), Verb::kMutationReq, shared(Bytes(10'000, 'x')), told,
+                     {.deadline = deadline});
+    }
+  };
+  cluster.on(a, 0, [&](Messenger& m) {
+    m.send(endpoint_at("10.0.0.9"), Verb::kEchoRsp, {}, {.type = ConnectionType::kSmall});
+  });
+  ASSERT_TRUE(cluster.wait([&] { return !accepted.empty() && accepted[0]->received.size() >= 19; }));
+  accepted[0]->shake_hands();
+  cluster.world->run_for(milliseconds(100));
+  accepted[0]->connection->pause();
+  cluster.on(a, 0, flood);
+  cluster.world->run_for(milliseconds(100));
+  const size_t waiting = only_link(a).pending;
+  ASSERT_GT(waiting, 0u);
+  cluster.on(a, 0, [&](Messenger& m) { m.interrupt(endpoint_at("10.0.0.9")); });
+  ASSERT_TRUE(cluster.wait([&] { return accepted.size() == 2 && accepted[1]->received.size() >= 19; }));
+  accepted[1]->shake_hands();
+  cluster.world->run_for(seconds(31));
+  EXPECT_EQ(Received(accepted[1]->received).messages.size(), waiting);
+  EXPECT_EQ(only_link(a).pending_bytes, 0u);
+}
+
 // ---- peers that say nothing
 
 TEST(BadPeer, ThatDoesNotShakeHandsIsClosed) {

@@ -146,8 +146,10 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   // The highest version that the peer has shown; 0: it has not been met.
   int version_of(const InetAddressAndPort& peer) const;
-  // Closes the links to a peer that has left.
-  void forget(const InetAddressAndPort& peer);
+  // Closes all shards' links to a peer that has left.
+  void forget(const InetAddressAndPort& peer) { on_all_shards(&Messenger::forget_here, peer); }
+  // Leaves all shards' connections to a peer that is taken for dead.
+  void interrupt(const InetAddressAndPort& peer) { on_all_shards(&Messenger::interrupt_here, peer); }
 
   std::vector<PeerStatistics> peers() const;
   std::vector<InboundStatistics> inbound() const;
@@ -189,6 +191,9 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
   bool is_near(const InetAddressAndPort& peer) override { return !is_near_ || is_near_(peer); }
 
+  void on_all_shards(void (Messenger::*what)(const InetAddressAndPort&), const InetAddressAndPort& peer);
+  void forget_here(const InetAddressAndPort& peer);
+  void interrupt_here(const InetAddressAndPort& peer);
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
   PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
   bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,
