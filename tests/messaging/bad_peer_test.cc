@@ -419,6 +419,19 @@ TEST(BadPeer, WhoseClockIsWrongIsServed) {
   }
 }
 
+// By its clock, its messages are too old when they come.
+TEST(BadPeer, WhoseClockIsTenMinutesLateIsToldOf) {
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  TestNode& b = cluster.add();
+  TestNode& c = cluster.add();
+  a.machine->shift_wall_clock(-seconds(600));
+  CapturedLog log;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "r"), "<TIMEOUT>");
+  EXPECT_EQ(log.count("/10.0.0.1:7000->/10.0.0.2:7000-SMALL_MESSAGES: READ_REQ was made 600"), 1u) << log.all();
+  EXPECT_EQ(cluster.ask(c, b.endpoint(), Verb::kReadReq, "neighbour"), "neighbour");
+}
+
 // ---- back-pressure
 
 // Slow handlers: the connection is read only as far as there is room, and nothing is lost.
