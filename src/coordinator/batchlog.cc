@@ -11,8 +11,10 @@
 namespace cassandra_like {
 namespace {
 
-// MessagingService.VERSION_50, the version of the mutations in system.batches.
+// MessagingService.VERSION_50, the version of the mutations in system.batches. Cassandra writes 12 in CASSANDRA_4 mode,
+// with the same bytes.
 constexpr int32_t kMessagingVersion = 13;
+constexpr int32_t kOldestMessagingVersion = 12;
 // Records in memory at once.
 constexpr uint64_t kPageSize = 128;
 // Batches that are replayed at once: one that waits for a slow replica does not hold up many others.
@@ -292,9 +294,10 @@ Task<Status> Batchlog::replay_page(std::span<const InternalRow> records) {
 Task<Status> Batchlog::replay(const InternalRow* record) {
   auto id = record->uuid("id");
   if (!id) co_return Status();
-  if (record->integer("version") != kMessagingVersion) {
+  const auto version = record->integer("version");
+  if (version < kOldestMessagingVersion || version > kMessagingVersion) {
     LOG_WARN("Logged batch {} stays in system.batches: its mutations have messaging version {}, which is not supported",
-             id->to_string(), record->integer("version"));
+             id->to_string(), version);
     co_return Status();
   }
   open_.emplace(*id, runtime_.clock.monotonic_nanos());

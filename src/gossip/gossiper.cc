@@ -457,6 +457,7 @@ void Gossiper::convict(const InetAddressAndPort& endpoint, double phi) {
   StatePtr state = find(endpoint);
   if (!state || !state->is_alive) return;
   LOG_DEBUG("Convicting {} with status {}, phi {}", endpoint.to_string(), state->status(), phi);
+  output_.interrupts.push_back(endpoint);
   if (state->status() == state_values::kShutdown) {
     mark_as_shutdown(endpoint);
   } else {

@@ -50,6 +50,7 @@ struct GossipSend {
 struct GossipOutput {
   std::vector<GossipSend> sends;
   std::vector<InetAddressAndPort> disconnects;  // removed nodes: close what is open to them
+  std::vector<InetAddressAndPort> interrupts;   // convicted nodes: what is open to them may be stuck
 };
 
 using LocalStates = std::vector<std::pair<ApplicationState, std::string>>;

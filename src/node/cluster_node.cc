@@ -208,8 +208,8 @@ LocalNode ClusterNodeImpl::local_node() const {
   node.storage_port = config_.storage_port;
   node.native_port = config_.native_transport_port;
   node.tokens.assign(config_.initial_token.begin(), config_.initial_token.end());
-  // With other nodes they are chosen when these are known.
-  node.takes_tokens = config_.join_ring && (!hooks_.serve_peers || !node.tokens.empty());
+  // With other nodes they are taken when these are known.
+  node.takes_tokens = config_.join_ring && !hooks_.serve_peers;
   const CqlOptions cql = cql_options(config_);
   node.system_keyspaces = {cql.default_compaction, cql.default_keyspace_rf};
   node.cdc_enabled = config_.cdc_enabled;
@@ -309,6 +309,7 @@ MembershipListener ClusterNodeImpl::membership_listener() {
 
 void ClusterNodeImpl::tell_hints(const NodeChange& change) {
   if (change.kind != NodeChange::Kind::kUp) schema_sync_->on_gone(change.address);
+  if (change.host_id.is_nil()) return;
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
     Hints* hints = parts_[shard].hints.get();
     runtime_.shard(shard).executor.post([hints, change] {
@@ -333,13 +334,30 @@ void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
   }
 }
 
-// num_tokens tokens that nobody has: a first node's are spread evenly, others are chosen for the replication factor if the
-// configuration names one, or else random.
+// initial_token's, if nobody has one of them (BootStrapper.getSpecifiedTokens): the other node would lose it to this one, and its
+// data would not be found any more.
+Result<std::vector<Token>> specified_tokens(const Config& config, const TokenRing& ring) {
+  for (const TokenRing::Entry& entry : ring.entries()) {
+    if (std::ranges::find(config.initial_token, entry.token) == config.initial_token.end()) continue;
+    return config.error_at("initial_token",
+                           fmt::format("Bootstrapping to existing token {} is not allowed (decommission/removenode the "
+                                       "old node first).",
+                                       entry.token));
+  }
+  std::vector<Token> tokens(config.initial_token.begin(), config.initial_token.end());
+  std::sort(tokens.begin(), tokens.end());
+  return tokens;
+}
+
+// Takes initial_token's, or num_tokens tokens that nobody has: a first node's are spread evenly, others are chosen for the
+// replication factor if the configuration names one, or else random.
 Task<Result<std::vector<Token>>> ClusterNodeImpl::take_tokens(std::shared_ptr<const TokenRing> ring) {
   const size_t count = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
   Random& random = runtime_.shard(0).random;
   std::vector<Token> tokens;
-  if (ring->entries().empty()) {
+  if (!config_.initial_token.empty()) {
+    CO_ASSIGN_OR_RETURN(tokens, specified_tokens(config_, *ring));
+  } else if (ring->entries().empty()) {
     tokens = make_tokens(count, random);
   } else if (config_.allocate_tokens_for_local_replication_factor) {
     TokenRequest request{config_.data_center, config_.rack, *config_.allocate_tokens_for_local_replication_factor,

@@ -119,6 +119,7 @@ struct Config {
   std::string internode_compression = "none";
   bool internode_timeout = true;
   Millis internode_tcp_connect_timeout{2000};
+  Millis internode_tcp_user_timeout{30000};  // 0: the operating system's
   uint64_t internode_max_message_size = 128 * kMiB;
   bool log_out_of_token_range_requests = true;
   bool reject_out_of_token_range_requests = false;

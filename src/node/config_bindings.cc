@@ -193,6 +193,7 @@ void bind_internode(Binder& b) {
   VALUE(internode_compression);
   VALUE(internode_timeout);
   MILLIS(internode_tcp_connect_timeout, Bound::kInt);
+  MILLIS(internode_tcp_user_timeout, Bound::kInt);
   SIZE(internode_max_message_size, kUnitByte);
   VALUE(log_out_of_token_range_requests);
   VALUE(reject_out_of_token_range_requests);

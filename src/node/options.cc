@@ -135,6 +135,7 @@ LinkOptions link_options(const Config& config) {
   options.receive_global_reserve = config.internode_application_receive_queue_reserve_global_capacity;
   options.max_message_size = config.internode_max_message_size;
   options.connect_timeout = config.internode_tcp_connect_timeout;
+  options.user_timeout = config.internode_tcp_user_timeout;
   options.handshake_timeout = 3 * Duration(config.request_timeout);
   return options;
 }

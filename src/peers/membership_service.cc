@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/log.h"
 #include "base/log_quota.h"
 #include "peers/peer_rows.h"
+#include "schema/system_timestamps.h"
 
 namespace cassandra_like {
 namespace {
@@ -33,6 +35,11 @@ bool keep_body(Result<T> decoded, GossipMessage& message, Status& status) {
   }
   message.body = std::move(*decoded);
   return true;
+}
+
+bool has_left(const EndpointState& state) {
+  const std::string_view status = state.status();
+  return status == state_values::kLeft || status == state_values::kRemoved || status == state_values::kHibernate;
 }
 
 Result<GossipMessage> decode(const InboundMessage& in, int64_t now_millis) {
@@ -94,6 +101,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   // A node as it was told last.
   struct Told {
     std::optional<bool> is_alive;
+    Uuid host_id;
     Uuid schema_version;
   };
 
@@ -118,6 +126,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   void publish(TopologyPtr topology);
   void tell_nodes();
   Task<void> save_peers();
+  Task<Status> note_saved_times();
   Task<Result<std::vector<PeerRow>>> saved_peers();
 
   Runtime& runtime_;
@@ -135,7 +144,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   std::map<InetAddressAndPort, Told> told_;
   std::set<InetAddressAndPort> to_save_, to_remove_;
   bool is_saving_ = false;
-  int64_t last_saved_at_ = 0;  // write time, microseconds
+  SystemTimestamps saved_at_;
   Gate background_;
 };
 
@@ -224,6 +233,7 @@ void MembershipServiceImpl::send(const GossipSend& send) {
 
 void MembershipServiceImpl::flush() {
   GossipOutput output = gossiper_.take_output();
+  for (const InetAddressAndPort& dead : output.interrupts) messenger_.interrupt(dead);
   for (const GossipSend& one : output.sends) send(one);
   for (const InetAddressAndPort& gone : output.disconnects) messenger_.forget(gone);
   MembershipChanges changes = membership_.take_changes();
@@ -251,18 +261,21 @@ void MembershipServiceImpl::publish(TopologyPtr topology) {
   replicas_[0]->topology().set(std::move(topology));
 }
 
-// Liveness and schema versions are compared with those that were told before.
+// Liveness, host ids and schema versions are compared with those that were told before. A node of Cassandra that joins lives
+// before it has a status, and has its host id in the ring with that.
 void MembershipServiceImpl::tell_nodes() {
   for (const auto& [endpoint, state] : gossiper_.states()) {
     if (endpoint == options_.gossip.local) continue;
     Told& told = told_[endpoint];
     const bool is_alive = gossiper_.is_alive(endpoint) && gossiper_.live().contains(endpoint);
-    const bool is_news = told.is_alive != is_alive;
+    const Uuid host_id = membership_.host_id(endpoint).value_or(Uuid());
+    const bool is_news = told.is_alive != is_alive || (told.host_id != host_id && !host_id.is_nil());
     if (is_news) {
       told.is_alive = is_alive;
-      auto host_id = membership_.host_id(endpoint);
+      told.host_id = host_id;
       const auto kind = is_alive ? NodeChange::Kind::kUp : NodeChange::Kind::kDown;
-      if (host_id && listener_.on_node) listener_.on_node({kind, *host_id, endpoint});
+      const bool is_told = !host_id.is_nil() || !is_alive;
+      if (is_told && listener_.on_node) listener_.on_node({kind, host_id, endpoint});
     }
     auto schema = Uuid::parse(state->text(ApplicationState::kSchema));
     if (!is_alive || !schema || (!is_news && *schema == told.schema_version)) continue;
@@ -288,12 +301,12 @@ Task<void> MembershipServiceImpl::save_peers() {
     waiting.erase(waiting.begin());
     Arena arena;
     const SchemaPtr schema = replicas_[0]->schema().current();
-    last_saved_at_ = std::max(last_saved_at_ + 1, here_.clock.wall_micros());
+    const int64_t now = saved_at_.next(here_.clock.wall_micros());
     std::vector<PartitionUpdate> updates;
     if (removes) {
-      updates = peer_removals(*schema, peer, last_saved_at_, arena);
+      updates = peer_removals(*schema, peer, now, arena);
     } else if (auto row = membership_.peer_row(peer)) {
-      updates = peer_updates(*schema, *row, last_saved_at_, arena);
+      updates = peer_updates(*schema, *row, now, arena);
     }
     for (const PartitionUpdate& update : updates) {
       Task<Status> writing = write_update(replicas_[0], &update);
@@ -303,6 +316,22 @@ Task<void> MembershipServiceImpl::save_peers() {
   }
   is_saving_ = false;
   background_.leave();
+}
+
+// The clock may have been set back since: rows that are written with an older time than a former life's would not show.
+Task<Status> MembershipServiceImpl::note_saved_times() {
+  const SchemaPtr schema = replicas_[0]->schema().current();
+  const std::array<Uuid, 2> tables = {schema->table("system", "peers")->id, schema->table("system", "peers_v2")->id};
+  auto note = [this, tables](Engine& engine) {
+    Status status;
+    for (const Uuid& table : tables) {
+      Result<int64_t> latest = engine.maintenance().max_timestamp(table);
+      if (latest.ok()) saved_at_.note(*latest);
+      if (!latest.ok()) status = std::move(latest.error());
+    }
+    return Task<Status>(std::move(status));
+  };
+  return replicas_[0]->on_every_engine(note);
 }
 
 Task<Result<std::vector<PeerRow>>> MembershipServiceImpl::saved_peers() {
@@ -357,6 +386,7 @@ Status MembershipServiceImpl::check_may_join() const {
   return {};
 }
 
+// Without those that have left: their tokens are nobody's.
 std::shared_ptr<const TokenRing> MembershipServiceImpl::ring_of_others() const {
   std::vector<Endpoint> endpoints(1);
   endpoints[0].address = options_.gossip.local.host();
@@ -365,7 +395,7 @@ std::shared_ptr<const TokenRing> MembershipServiceImpl::ring_of_others() const {
   endpoints[0].state = EndpointStatus::kLeft;
   for (const auto& [address, state] : gossiper_.shadow_states()) {
     auto tokens = state_values::parse_tokens(state.text(ApplicationState::kTokens));
-    if (address == options_.gossip.local || !tokens.ok() || tokens->empty()) continue;
+    if (address == options_.gossip.local || !tokens.ok() || tokens->empty() || has_left(state)) continue;
     Endpoint other;
     other.address = address.host();
     other.datacenter = state.text(ApplicationState::kDc);
@@ -384,6 +414,8 @@ Task<Status> MembershipServiceImpl::start() {
     Task<Result<std::vector<Token>>> taking = options_.take_tokens(ring_of_others());
     CO_ASSIGN_OR_RETURN(options_.tokens, co_await taking);
   }
+  Task<Status> noting = note_saved_times();
+  CO_TRY(co_await noting);
   Task<Result<std::vector<PeerRow>>> reading = saved_peers();
   CO_ASSIGN_OR_RETURN(std::vector<PeerRow> rows, co_await reading);
   for (const PeerRow& row : rows) membership_.add_saved(row, time());

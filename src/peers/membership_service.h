@@ -32,11 +32,11 @@ struct MembershipOptions {
   bool may_join_without_data = true;
 };
 
-// A node and what became of it.
+// A node and what became of it. It is told again when the node has another host id than before.
 struct NodeChange {
   enum class Kind { kUp, kDown, kLeft };
   Kind kind = Kind::kUp;
-  Uuid host_id;
+  Uuid host_id;  // nil: it is down and has none any more
   InetAddressAndPort address;
 };
 

@@ -38,7 +38,12 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::hint(InboundMessage& message) 
     return Task<VerbResult>(VerbResult::answer());  // or its sender would send it for ever
   }
   ++statistics_.hints;
-  if (hint->host_id != replica_.local_node().host_id) return keep_hint({hint->host_id}, *hint, *mutation, message);
+  if (hint->host_id != replica_.local_node().host_id) {
+    // A file is opened for each node that has hints: strangers could make up any number of nodes.
+    if (!is_in_ring(hint->host_id))
+      return Task<VerbResult>(refuse(message, "it is for a node that is not in the ring"));
+    return keep_hint({hint->host_id}, *hint, *mutation, message);
+  }
   const TableMetadata& table = *mutation->updates[0].table;
   if (!is_replica(table, mutation->key.token, true)) {
     is_rejected(message.from, "hint(s)", table, mutation->key.token, statistics_.out_of_range_writes);
@@ -54,6 +59,11 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::hint(InboundMessage& message) 
     return Task<VerbResult>(VerbResult::answer());
   }
   return apply_hint(shared_from_this(), std::move(message), hint->created_millis, hint->mutation.size());
+}
+
+bool PeerRequestsImpl::is_in_ring(const Uuid& host_id) {
+  const std::span<const Endpoint> endpoints = replica_.topology().current()->ring()->endpoints();
+  return std::ranges::any_of(endpoints, [&host_id](const Endpoint& endpoint) { return endpoint.host_id == host_id; });
 }
 
 Task<VerbResult> PeerRequestsImpl::keep_hint(std::vector<Uuid> host_ids, const HintMessage& hint,

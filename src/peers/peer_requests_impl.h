@@ -55,6 +55,7 @@ class PeerRequestsImpl final : public PeerRequests, public std::enable_shared_fr
 
   // --- Hints
   std::optional<Task<VerbResult>> hint(InboundMessage& message);
+  bool is_in_ring(const Uuid& host_id);
   static Task<VerbResult> apply_hint(std::shared_ptr<PeerRequestsImpl> self, InboundMessage message,
                                      int64_t created_millis, size_t mutation_size);
   Task<VerbResult> keep_hint(std::vector<Uuid> host_ids, const HintMessage& hint, const Mutation& mutation,

@@ -44,6 +44,9 @@ class Connection {
   // Sends what output() holds, then closes; on_closed() is called once, later. close_now() drops it.
   virtual void close() = 0;
   virtual void close_now() = 0;
+  // The connection ends when bytes that were sent have not been acknowledged for so long (TCP_USER_TIMEOUT). Zero: the
+  // operating system decides, which may take a quarter of an hour.
+  virtual void set_user_timeout(Duration /*timeout*/) {}
 };
 
 class ConnectionHandler {

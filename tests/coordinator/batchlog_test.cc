@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator_fixture.h"
+#include "schema/internal_table.h"
 
 namespace cassandra_like::test {
 namespace {
@@ -102,6 +103,31 @@ TEST_F(LoggedBatches, AreFinishedAfterARestart) {
   write_half();
   EXPECT_EQ(found(), Lines());
   restart();
+  replay();
+  EXPECT_EQ(found(), both());
+  EXPECT_EQ(batches_left(), 0u);
+}
+
+// A node of Cassandra in CASSANDRA_4 mode leaves such records.
+TEST_F(LoggedBatches, OfMessagingVersion12AreFinished) {
+  write_half();
+  const TablePtr batches = node.table("batches", "system");
+  ReadCommand all;
+  all.table = batches;
+  all.range = KeyRange{};
+  all.now_seconds = storage_test::kNow;
+  InternalRows found_rows(batches);
+  ASSERT_TRUE(node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read(all, found_rows); }).ok());
+  ASSERT_EQ(found_rows.rows.size(), 1u);
+  ASSERT_EQ(found_rows.rows[0].integer("version"), 13);
+  Arena arena;
+  const Uuid id = *found_rows.rows[0].uuid("id");
+  UpdateBuilder older(batches, {Bytes(id.view())}, id.unix_micros() + 1, arena);
+  older.row().set("version", encode_int(12));
+  const PartitionUpdate update = older.build();
+  const Mutation mutation{"system", update.key, {&update, 1}};
+  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).mutate(mutation); }).ok());
+  node.world().run_for(std::chrono::seconds(1));
   replay();
   EXPECT_EQ(found(), both());
   EXPECT_EQ(batches_left(), 0u);

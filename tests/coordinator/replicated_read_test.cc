@@ -191,6 +191,37 @@ TEST(ReplicatedRead, HasATimeForSoManyRows) {
   EXPECT_EQ(cluster.read(0, command, kQuorum).size(), 20'501U);
 }
 
+// Answers so many requests, then none.
+VerbHandler first_of(int requests, VerbHandler handler) {
+  auto left = std::make_shared<int>(requests);
+  return [left, handler = std::move(handler)](InboundMessage message) -> Task<VerbResult> {
+    if (--*left < 0) return VerbResult::nothing();
+    return handler(std::move(message));
+  };
+}
+
+// Digests come, the data behind them does not.
+TEST(ReplicatedRead, TimesOutOneAnswerShortWhenReplicasThatDifferAreSilent) {
+  ReadCluster cluster(3);
+  cluster.put({0}, cluster.row("a", "x"));
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, first_of(1, cluster.answering(i)));
+  EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
+}
+
+// The same behind a condition, whose rows are asked for again.
+TEST(ReplicatedRead, TimesOutOneAnswerShortWhenRowsOfAConditionDoNotComeAgain) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.update("a").at(10).row(1).live().cell("v", "x"));
+  cluster.put({1, 2}, cluster.update("a").at(20).row(1).cell("v", "y"));
+  for (size_t i : {1, 2}) cluster.node(i).answers(Verb::kReadReq, first_of(2, cluster.answering(i)));
+  ReadCommand command = cluster.command({"a"});
+  FilterExpression condition;
+  condition.column = command.table->column("v");
+  condition.value = "x";
+  command.filter = {condition};
+  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
+}
+
 TEST(ReplicatedRead, TimesOutWhenARepairIsNotAcknowledged) {
   ReadCluster cluster(3);
   cluster.put({0}, cluster.row("a", "x"));

@@ -252,7 +252,7 @@ TEST(Gossiper, ASilentNodeIsConvictedAndReturnsWithItsNextHeartbeat) {
   rig.run(61, 90, {});
   EXPECT_THAT(rig.told(), ElementsAre("dead 3"));
   EXPECT_EQ(rig.gossiper.unreachable().count(node(3)), 1u);
-  rig.sends();
+  EXPECT_THAT(rig.gossiper.take_output().interrupts, ElementsAre(node(3)));
   rig.beat(3, 5000, at(91));
   EXPECT_THAT(rig.sends(), ElementsAre("3 ECHO"));
   rig.gossiper.on_echo_answered(node(3), at(91));

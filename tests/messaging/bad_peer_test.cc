@@ -136,18 +136,52 @@ TEST(BadPeer, ThatNeverReadsCostsItsOwnQueue) {
     EXPECT_LE(only_link(a).pending_bytes, 500'000u);
     EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "neighbour"), "neighbour");
   }
-  EXPECT_GT(told.count("<NODE_DOWN>"), 500u);  // refused at once
-  EXPECT_EQ(only_link(a, 1).counters.overloaded, told.count("<NODE_DOWN>"));
+  EXPECT_GT(told.count("<TIMEOUT>"), 500u);  // refused at once
+  EXPECT_EQ(only_link(a, 1).counters.overloaded, told.count("<TIMEOUT>"));
   EXPECT_LE(a.group->reserves.send.used(), 300'000u);
   cluster.world->run_for(seconds(40));
   EXPECT_EQ(told.told.size(), 1000u);
-  EXPECT_EQ(told.count("<TIMEOUT>") + told.count("<NODE_DOWN>"), 1000u);
+  EXPECT_EQ(told.count("<TIMEOUT>"), 1000u);
   // The messages that waited have expired and left their room to others.
   EXPECT_EQ(only_link(a, 1).pending, 0u);
   accepted[0]->connection->resume();
   cluster.world->run_for(seconds(1));
   EXPECT_EQ(only_link(a, 1).pending_bytes, 0u);
   EXPECT_EQ(a.group->reserves.send.used(), 0u);
+}
+
+// The bytes that it has not read are lost with the connection, the messages that wait are not.
+TEST(BadPeer, ThatIsTakenForDeadGetsTheRestOverAnotherConnection) {
+  std::vector<std::shared_ptr<HandPeer>> accepted;
+  Recorder told;
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  auto listener = cluster.listen(machine, "10.0.0.9", &accepted);
+  auto flood = [&](Messenger& m) {
+    const int64_t deadline = cluster.world->clock().monotonic_nanos() + 30'000'000'000;
+    for (int i = 0; i < 300; ++i) {
+      m.send_request(endpoint_at("10.0.0.9"), Verb::kMutationReq, shared(Bytes(10'000, 'x')), told,
+                     {.deadline = deadline});
+    }
+  };
+  cluster.on(a, 0, [&](Messenger& m) {
+    m.send(endpoint_at("10.0.0.9"), Verb::kEchoRsp, {}, {.type = ConnectionType::kSmall});
+  });
+  ASSERT_TRUE(cluster.wait([&] { return !accepted.empty() && accepted[0]->received.size() >= 19; }));
+  accepted[0]->shake_hands();
+  cluster.world->run_for(milliseconds(100));
+  accepted[0]->connection->pause();
+  cluster.on(a, 0, flood);
+  cluster.world->run_for(milliseconds(100));
+  const size_t waiting = only_link(a).pending;
+  ASSERT_GT(waiting, 0u);
+  cluster.on(a, 0, [&](Messenger& m) { m.interrupt(endpoint_at("10.0.0.9")); });
+  ASSERT_TRUE(cluster.wait([&] { return accepted.size() == 2 && accepted[1]->received.size() >= 19; }));
+  accepted[1]->shake_hands();
+  cluster.world->run_for(seconds(31));
+  EXPECT_EQ(Received(accepted[1]->received).messages.size(), waiting);
+  EXPECT_EQ(only_link(a).pending_bytes, 0u);
 }
 
 // ---- peers that say nothing
@@ -383,6 +417,19 @@ TEST(BadPeer, WhoseClockIsWrongIsServed) {
           << log.all();
     }
   }
+}
+
+// By its clock, its messages are too old when they come.
+TEST(BadPeer, WhoseClockIsTenMinutesLateIsToldOf) {
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  TestNode& b = cluster.add();
+  TestNode& c = cluster.add();
+  a.machine->shift_wall_clock(-seconds(600));
+  CapturedLog log;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "r"), "<TIMEOUT>");
+  EXPECT_EQ(log.count("/10.0.0.1:7000->/10.0.0.2:7000-SMALL_MESSAGES: READ_REQ was made 600"), 1u) << log.all();
+  EXPECT_EQ(cluster.ask(c, b.endpoint(), Verb::kReadReq, "neighbour"), "neighbour");
 }
 
 // ---- back-pressure

@@ -290,6 +290,44 @@ TEST(Messenger, TakesNoAnswerToItsFormerLife) {
   EXPECT_THAT(told.told, testing::ElementsAre("10.0.0.2: "));
 }
 
+std::vector<bool> connected(const TestNode& node) {
+  std::vector<bool> out;
+  for (const auto& messenger : node.messengers) {
+    for (const PeerStatistics& peer : messenger->peers()) {
+      for (const auto& link : peer.links) out.push_back(link.connected);
+    }
+  }
+  return out;
+}
+
+TEST(Messenger, LeavesTheConnectionsOfAllShardsToAPeerThatIsTakenForDead) {
+  Cluster cluster;
+  TestNode& a = cluster.add(2);
+  TestNode& b = cluster.add();
+  auto ask_on_both = [&] {
+    for (unsigned shard : {0u, 1u}) {
+      EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "question", {}, shard), "question");
+    }
+  };
+  ask_on_both();
+  EXPECT_THAT(connected(a), testing::ElementsAre(true, true));
+  cluster.on(a, 0, [&](Messenger& m) { m.interrupt(b.endpoint()); });
+  cluster.world->run_for(milliseconds(10));
+  EXPECT_THAT(connected(a), testing::ElementsAre(false, false));
+  ask_on_both();
+  EXPECT_EQ(sum(a, &PeerLink::Counters::connections), 4u);
+}
+
+TEST(Messenger, ForgetsAPeerThatHasLeftOnAllShards) {
+  Cluster cluster;
+  TestNode& a = cluster.add(2);
+  TestNode& b = cluster.add();
+  for (unsigned shard : {0u, 1u}) cluster.ask(a, b.endpoint(), Verb::kReadReq, "question", {}, shard);
+  cluster.on(a, 1, [&](Messenger& m) { m.forget(b.endpoint()); });
+  cluster.world->run_for(milliseconds(10));
+  EXPECT_THAT(connected(a), testing::IsEmpty());
+}
+
 // A message may wait for a peer that is not there yet; how long it takes is bounded by last_retry.
 TEST(Messenger, DeliversWhenThePeerComes) {
   Recorder told;

@@ -266,6 +266,14 @@ TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
   }
 }
 
+TEST(ConfigTest, EncryptionAndAuthenticationBetweenNodesAreRefusedByName) {
+  EXPECT_EQ(refusal("server_encryption_options:\n  internode_encryption: all\n"),
+            "cassandra.yaml:2: server_encryption_options.internode_encryption: all is not supported yet: write none");
+  EXPECT_EQ(refusal("internode_authenticator: org.example.Strict\n"),
+            "cassandra.yaml:1: internode_authenticator: org.example.Strict is not supported yet: write "
+            "AllowAllInternodeAuthenticator");
+}
+
 TEST(ConfigTest, GuardrailsMakeSense) {
   for (const Mistake& m : std::initializer_list<Mistake>{
            {"tables_fail_threshold: 5\ntables_warn_threshold: 10\n",

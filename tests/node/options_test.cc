@@ -64,6 +64,14 @@ TEST(OptionsTest, RequestsOfOtherNodes) {
   EXPECT_EQ(options.max_answer_bytes, 983'040u);
 }
 
+TEST(OptionsTest, TimesOfConnections) {
+  EXPECT_EQ(link_options(parsed("")).user_timeout, std::chrono::seconds(30));
+  const LinkOptions options =
+      link_options(parsed("internode_tcp_connect_timeout: 3s\ninternode_tcp_user_timeout: 7s\n"));
+  EXPECT_EQ(options.connect_timeout, std::chrono::seconds(3));
+  EXPECT_EQ(options.user_timeout, std::chrono::seconds(7));
+}
+
 TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
   EngineOptions options = engine_options(parsed("auto_snapshot_ttl: 2h\n"));
   EXPECT_EQ(options.auto_snapshot_ttl_millis, 7'200'000);

@@ -75,6 +75,13 @@ TEST_F(PeerHints, AHintForAnotherNodeIsKeptForIt) {
   EXPECT_NEAR(static_cast<double>(now_millis() - hints[0].created_millis), 5000, 1000);
 }
 
+TEST_F(PeerHints, AHintForANodeThatNobodyKnowsIsRefused) {
+  LogLines log;
+  EXPECT_EQ(send(Uuid::random(1, 2), cluster.write("a", "x")), "<UNKNOWN>");
+  EXPECT_TRUE(cluster.node(1).hints().empty());
+  EXPECT_EQ(log.count("HINT_REQ of /10.0.0.1:7000 is refused: it is for a node that is not in the ring"), 1u);
+}
+
 TEST_F(PeerHints, AHintThatCannotBeKeptFails) {
   for (auto& hints : cluster.node(1).hints_of_shards) hints->result = Error(ErrorCode::kDiskFull, "no room");
   LogLines log;

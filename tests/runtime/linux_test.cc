@@ -1,6 +1,8 @@
 // Things that only the real world has: other processes' ports, HTTP, idle buffers.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,6 +62,38 @@ Task<void> listen_again(TestWorld* w) {
   return {};
 }
 TEST_F(LinuxTest, AClosedListenersAddressIsFreeAgain) { run(listen_again); }
+
+// Looks at all sockets of this process.
+int sockets_with_user_timeout(unsigned millis) {
+  int count = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    unsigned found = 0;
+    socklen_t size = sizeof found;
+    count += ::getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &found, &size) == 0 && found == millis;
+  }
+  return count;
+}
+
+struct Silent : ConnectionHandler {
+  size_t on_received(BytesView data) override { return data.size(); }
+  void on_closed(const Status&) override {}
+};
+
+Task<void> limit_silence(TestWorld* w) {
+  auto accept = [](Connection&) { return std::make_shared<Silent>(); };
+  auto connected = [](Connection& connection) {
+    connection.set_user_timeout(std::chrono::milliseconds(7654));
+    return std::make_shared<Silent>();
+  };
+  auto listener = w->shard(0).network.listen({"127.0.0.1", 0}, accept);
+  EXPECT_TRUE(listener.ok());
+  const SocketAddress address{"127.0.0.1", (*listener)->port()};
+  Task<Status> connecting = w->shard(0).network.connect(address, connected);
+  Status status = co_await connecting;
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(sockets_with_user_timeout(7654), 1);
+}
+TEST_F(LinuxTest, AConnectionEndsAfterItsUserTimeout) { run(limit_silence); }
 
 // Two runtimes are to each other as two processes.
 struct Race {

@@ -17,6 +17,7 @@ struct SimulatedNodeOptions {
   unsigned shards = 1;
   uint64_t memtable_kib = 1024;
   bool automatic_compaction = false;
+  bool auto_bootstrap = false;
   std::string more;  // lines of cassandra.yaml
 };
 

@@ -145,6 +145,7 @@ void Fetch::ask_remote(const ReadTarget& target) {
   contact->endpoint_ = target.endpoint;
   contact->wants_data_ = target.wants_data;
   contact->sent_at_ = pool_.context.now();
+  contact->deadline_ = options_.deadline;
   contacts_.push_back(contact);
   SendOptions send;
   send.flags = kCallBackOnFailure | (options_.tracks_warnings ? kTrackWarnings : 0);
@@ -389,8 +390,9 @@ void FetchContact::on_response(InboundMessage& response) {
 }
 
 void FetchContact::on_failure(const InetAddressAndPort& from, RequestFailureReason reason) {
+  // Also one that was told at once, for want of room.
   if (reason == RequestFailureReason::kTimeout) {
-    pool_.context.proximity.answered(from, (pool_.context.now() - sent_at_) / 1000);
+    pool_.context.proximity.answered(from, (std::max(pool_.context.now(), deadline_) - sent_at_) / 1000);
   }
   const EndpointIndex endpoint = endpoint_;
   Fetch* fetch = end();

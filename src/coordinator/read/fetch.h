@@ -69,7 +69,7 @@ class FetchContact final : public ResponseHandler {
   Fetch* fetch_ = nullptr;  // null: nobody waits
   EndpointIndex endpoint_ = 0;
   bool wants_data_ = false;
-  int64_t sent_at_ = 0;
+  int64_t sent_at_ = 0, deadline_ = 0;
   uint32_t id_ = 0;
 };
 

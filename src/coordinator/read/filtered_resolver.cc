@@ -183,7 +183,7 @@ Task<Status> FilteredResolution::fetch_again() {
   FetchRef fetch = ask_same(operation_, *fetch_, part, SentConditions::kOnKeys, DecoratedKey{token_, key_});
   Task<Status> waiting = wait(fetch);
   Status status = co_await waiting;
-  if (!status.ok()) co_return status;
+  if (!status.ok()) co_return told_of_differences(operation_, fetch->plan(), std::move(status));
   Task<Status> resolving = resolve(&operation_, std::move(fetch));
   status = co_await resolving;
   co_return status;

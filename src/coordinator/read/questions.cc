@@ -124,6 +124,11 @@ FetchRef ask_same(ReadOperation& operation, const Fetch& like, const ReadCommand
   return fetch;
 }
 
+Status told_of_differences(const ReadOperation& operation, const ReadPlan& plan, Status status) {
+  if (status.ok() || status.error().code() != ErrorCode::kReadTimeout) return status;
+  return read_timeout_error({operation.consistency, plan.block_for - 1, plan.block_for}, true);
+}
+
 Error corrupt_answer(ReadOperation& operation, const Fetch& fetch, EndpointIndex from, int received,
                      const Error& error) {
   operation.pool.complain(operation.cluster->address(from), error.message());

@@ -75,6 +75,10 @@ struct ReadOperation final : Abandonment::Listener {
 Error corrupt_answer(ReadOperation& operation, const Fetch& fetch, EndpointIndex from, int received,
                      const Error& error);
 
+// When answers were compared, and the replicas that differ have been asked again, the client is told of a timeout as if one
+// answer had been missing (AbstractReadExecutor.awaitReadRepair, ReplicaFilteringProtection). Other errors stay.
+Status told_of_differences(const ReadOperation& operation, const ReadPlan& plan, Status status);
+
 // ---- Questions (coordinator/read/questions.cc)
 
 // The conditions of the command that replicas are asked to apply.

@@ -347,6 +347,11 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
       speculate_after_micros(options.speculation, table.speculate_micros, context_.options.read_timeout.count() / 1000);
   if (after) options.speculate_at = context_.now() + *after * 1000;
   fetch->start(operation->cluster, std::move(plan), options);
+  Task<void> decided = operation->wait_for(fetch);
+  co_await decided;
+  if (fetch->state() != QuorumState::kDone) {
+    co_return told_of_differences(*operation, fetch->plan(), operation->outcome());
+  }
   Task<Status> finishing = finish_part(operation, std::move(fetch));
   Status status = co_await finishing;
   co_return status;

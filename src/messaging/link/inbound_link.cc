@@ -171,24 +171,38 @@ Task<void> InboundLink::finish(std::shared_ptr<InboundLink> self, Task<void> tas
 
 // ---- messages
 
-int64_t InboundLink::deadline_of(const MessageHeader& header) {
-  const int64_t now = runtime_.clock.monotonic_nanos();
-  int64_t age = 0;
-  if (options_.cross_node_timeout) {
-    const int64_t now_millis = runtime_.clock.wall_millis();
-    bool was_bad = false;
-    age = now_millis - created_at_millis(header.created_millis, now_millis, &was_bad);
-    if (was_bad && host_ != nullptr) {
-      if (auto more = host_->bad_peer_log().take(now)) {
-        LOG_WARN(
-            "{}: the time at which a message was made is more than 15 minutes away from this node's: the time of its "
-            "arrival is taken; compare the clocks{}",
-            name(), *more);
-      }
+// Milliseconds.
+int64_t InboundLink::age_of(const MessageHeader& header) {
+  if (!options_.cross_node_timeout) return 0;
+  const int64_t now_millis = runtime_.clock.wall_millis();
+  bool was_bad = false;
+  const int64_t age = now_millis - created_at_millis(header.created_millis, now_millis, &was_bad);
+  if (was_bad && host_ != nullptr) {
+    if (auto more = host_->bad_peer_log().take(runtime_.clock.monotonic_nanos())) {
+      LOG_WARN(
+          "{}: the time at which a message was made is more than 15 minutes away from this node's: the time of its "
+          "arrival is taken; compare the clocks{}",
+          name(), *more);
     }
   }
+  return age;
+}
+
+int64_t InboundLink::deadline_of(const MessageHeader& header) {
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  const int64_t age = age_of(header);
   const auto expires_in = static_cast<int64_t>(std::min(header.expires_in_millis, kLongestExpiry));
   return now + (expires_in - age) * kMillisecond;
+}
+
+// Its sender's queue was long, or this node slow. When all messages of a peer are late it is the clock.
+void InboundLink::tell_of_expired(const MessageHeader& header) {
+  if (auto more = expired_log_.take(runtime_.clock.monotonic_nanos())) {
+    LOG_WARN(
+        "{}: {} was made {} ms before it was read, by its sender's clock, and had {} ms: it is dropped; compare the "
+        "clocks{}",
+        name(), verb_name(header.verb), age_of(header), header.expires_in_millis, *more);
+  }
 }
 
 MessageSink::Admission InboundLink::admit(const MessageHeader& header, size_t size) {
@@ -196,6 +210,7 @@ MessageSink::Admission InboundLink::admit(const MessageHeader& header, size_t si
   admitted_deadline_ = deadline_of(header);
   if (admitted_deadline_ < runtime_.clock.monotonic_nanos()) {
     ++counters_.expired;
+    tell_of_expired(header);
     host_->on_expired(header.verb);
     return Admission::kSkip;
   }

@@ -100,7 +100,9 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   size_t shake_hands(BytesView data);
   void accept(const Initiate& initiate);
   void reject(const std::string& why);
+  int64_t age_of(const MessageHeader& header);
   int64_t deadline_of(const MessageHeader& header);
+  void tell_of_expired(const MessageHeader& header);
   void wait_for_room();
   void release(size_t bytes);
   static Task<void> finish(std::shared_ptr<InboundLink> self, Task<void> task, size_t bytes);
@@ -122,6 +124,7 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   bool paused_ = false;
   int64_t admitted_deadline_ = 0;  // of the message that was admitted last
   Counters counters_;
+  LogQuota expired_log_{1};
 };
 
 }  // namespace cassandra_like

@@ -27,7 +27,9 @@ struct LinkOptions {
   size_t receive_global_reserve = size_t{512} << 20;
   size_t max_message_size = size_t{128} << 20;  // internode_max_message_size
 
-  Duration connect_timeout = std::chrono::seconds(2);     // internode_tcp_connect_timeout
+  Duration connect_timeout = std::chrono::seconds(2);  // internode_tcp_connect_timeout
+  // internode_tcp_user_timeout: a connection ends when the peer's machine has not acknowledged bytes for so long.
+  Duration user_timeout = std::chrono::seconds(30);
   Duration handshake_timeout = std::chrono::seconds(30);  // three times request_timeout
   Duration first_retry = std::chrono::milliseconds(100);  // of a connection; doubles up to last_retry
   Duration last_retry = std::chrono::seconds(1);

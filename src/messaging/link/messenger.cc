@@ -148,7 +148,28 @@ int Messenger::version_of(const InetAddressAndPort& peer) const {
   return it == versions_.end() ? 0 : it->second;
 }
 
-void Messenger::forget(const InetAddressAndPort& peer) {
+void Messenger::on_all_shards(void (Messenger::*what)(const InetAddressAndPort&), const InetAddressAndPort& peer) {
+  for (unsigned shard = 0; shard < group_.runtime().shard_count(); ++shard) {
+    if (shard == shard_) {
+      (this->*what)(peer);
+      continue;
+    }
+    group_.runtime().shard(shard).executor.post([group = &group_, shard, what, peer] {
+      if (Messenger* messenger = group->messenger(shard)) (messenger->*what)(peer);
+    });
+  }
+}
+
+void Messenger::interrupt_here(const InetAddressAndPort& peer) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return;
+  const auto links = found->second.links;
+  for (const auto& link : links) {
+    if (link != nullptr) link->interrupt();
+  }
+}
+
+void Messenger::forget_here(const InetAddressAndPort& peer) {
   auto node = peers_.extract(peer);
   versions_.erase(peer);
   if (node.empty()) return;

@@ -56,7 +56,8 @@ class ResponseHandler {
  public:
   // The message's views are valid during the call; its keep() makes them last.
   virtual void on_response(InboundMessage& response) = 0;
-  // The peer says so, or kTimeout: nothing came in time; kNodeDown: the message was not accepted for sending.
+  // The peer says so, or kTimeout: nothing came in time, or nothing will, since there was no room for the message; kNodeDown:
+  // this node stops, or the peer has left.
   virtual void on_failure(const InetAddressAndPort& from, RequestFailureReason reason) = 0;
 
  protected:
@@ -131,8 +132,8 @@ class Messenger final : InboundHost, PeerLinkObserver {
   bool forward(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options) {
     return post(to, id, verb, std::move(payload), options, deadline_of(verb, options));
   }
-  // Sends and returns the id of the request; `handler` has to live until it is told or the id is cancelled. Not told within
-  // the call but for kNodeDown, and then 0 is returned.
+  // Sends and returns the id of the request; `handler` has to live until it is told or the id is cancelled. Told within the
+  // call only when the message is not accepted for sending, and then 0 is returned.
   uint32_t send_request(const InetAddressAndPort& to, Verb verb, SharedBytes payload, ResponseHandler& handler,
                         const SendOptions& options = {});
   // A request that `to` passes on to the others (FORWARD_TO). All of them answer under its id, as nodes of Cassandra do;
@@ -146,8 +147,10 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   // The highest version that the peer has shown; 0: it has not been met.
   int version_of(const InetAddressAndPort& peer) const;
-  // Closes the links to a peer that has left.
-  void forget(const InetAddressAndPort& peer);
+  // Closes all shards' links to a peer that has left.
+  void forget(const InetAddressAndPort& peer) { on_all_shards(&Messenger::forget_here, peer); }
+  // Leaves all shards' connections to a peer that is taken for dead.
+  void interrupt(const InetAddressAndPort& peer) { on_all_shards(&Messenger::interrupt_here, peer); }
 
   std::vector<PeerStatistics> peers() const;
   std::vector<InboundStatistics> inbound() const;
@@ -189,6 +192,9 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
   bool is_near(const InetAddressAndPort& peer) override { return !is_near_ || is_near_(peer); }
 
+  void on_all_shards(void (Messenger::*what)(const InetAddressAndPort&), const InetAddressAndPort& peer);
+  void forget_here(const InetAddressAndPort& peer);
+  void interrupt_here(const InetAddressAndPort& peer);
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
   PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
   bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,
@@ -200,6 +206,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   static uint32_t first_sequence(const ShardRuntime& runtime);
   uint32_t next_id();
+  RequestFailureReason not_accepted() const;
   void on_response(InboundMessage& response);
   void complete(InboundMessage& response);
   void fail_waiting(uint32_t id, RequestFailureReason reason);

@@ -54,6 +54,11 @@ uint32_t Messenger::first_sequence(const ShardRuntime& runtime) {
   return static_cast<uint32_t>(runtime.random.below(kLastSequence));
 }
 
+// Without room it is as if the time were over already (RequestCallbacks.onOverloaded).
+RequestFailureReason Messenger::not_accepted() const {
+  return closed_ ? RequestFailureReason::kNodeDown : RequestFailureReason::kTimeout;
+}
+
 // Passes over the ids that still wait, and over 0.
 uint32_t Messenger::next_id() {
   uint32_t id = 0;
@@ -69,7 +74,7 @@ uint32_t Messenger::send_request(const InetAddressAndPort& to, Verb verb, Shared
   const int64_t deadline = deadline_of(verb, options);
   const uint32_t id = next_id();
   if (!post(to, id, verb, std::move(payload), options, deadline, true)) {
-    handler.on_failure(to, RequestFailureReason::kNodeDown);
+    handler.on_failure(to, not_accepted());
     return 0;
   }
   waiting_.emplace(id, Waiting{to, deadline, &handler});
@@ -90,8 +95,9 @@ uint32_t Messenger::send_request_through(const InetAddressAndPort& to, std::span
   params.forward_to(targets).copy_without(options.params, ParamType::kForwardTo);
   options.params = params.get();
   if (!post(to, id, verb, std::move(payload), options, options.deadline, true)) {
-    handler.on_failure(to, RequestFailureReason::kNodeDown);
-    for (const InetAddressAndPort& other : others) handler.on_failure(other, RequestFailureReason::kNodeDown);
+    const RequestFailureReason reason = not_accepted();
+    handler.on_failure(to, reason);
+    for (const InetAddressAndPort& other : others) handler.on_failure(other, reason);
     return 0;
   }
   waiting_.emplace(id, Waiting{to, options.deadline, &handler});

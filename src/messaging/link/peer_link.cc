@@ -227,6 +227,7 @@ Task<void> PeerLink::connect_to_peer(std::shared_ptr<PeerLink> self, uint64_t at
 
 std::shared_ptr<ConnectionHandler> PeerLink::open_session(Connection& connection, uint64_t attempt) {
   if (attempt != attempt_ || state_ != State::kConnecting) return nullptr;
+  connection.set_user_timeout(options_.user_timeout);
   session_ = std::make_shared<Session>(*this, connection);
   return session_;
 }
@@ -284,6 +285,15 @@ void PeerLink::on_closed(Session& session, const Status& reason) {
   // A peer that closes what it has just accepted is not asked again at once.
   const int64_t lived = runtime_.clock.monotonic_nanos() - established_at_;
   if (lived < options_.last_retry.count()) return retry_later();
+  retry_ = options_.first_retry;
+  if (!queue_.empty()) connect();
+}
+
+void PeerLink::interrupt() {
+  if (state_ != State::kEstablished) return;
+  LOG_INFO("{} is left: the peer is taken for dead", name());
+  leave_session();
+  state_ = State::kIdle;
   retry_ = options_.first_retry;
   if (!queue_.empty()) connect();
 }

@@ -56,6 +56,9 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   // A message that has been measured.
   Enqueued enqueue(OutboundMessage message);
+  // The peer is taken for dead: what is sent from now on goes over another connection. TCP would go on with this one, and
+  // after a long silence of the network it tries it again in minutes only.
+  void interrupt();
   // Drops what waits; afterwards the observer is not called.
   void close();
   // Instead of close(), when the executor and its connections are gone already, as after a crash.

@@ -43,6 +43,11 @@ TcpConnection::TcpConnection(EpollShard& shard, FileDescriptor fd) : shard_(shar
   set_option(fd_.get(), SOL_SOCKET, SO_KEEPALIVE);
 }
 
+void TcpConnection::set_user_timeout(Duration timeout) {
+  const auto millis = static_cast<unsigned>(std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count());
+  ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, &millis, sizeof millis);
+}
+
 SocketAddress TcpConnection::local_address() const { return local_address_of(fd_.get()); }
 SocketAddress TcpConnection::remote_address() const { return remote_address_of(fd_.get()); }
 

@@ -36,6 +36,7 @@ class TcpConnection final : public Connection, public Pollable {
   void resume() override;
   void close() override;
   void close_now() override { finish(Status()); }
+  void set_user_timeout(Duration timeout) override;
 
   void on_ready(uint32_t events) override;
   void on_idle_sweep() override;
