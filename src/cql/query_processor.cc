@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "base/log.h"
 #include "cql/context/tracing.h"
@@ -158,12 +159,18 @@ Status QueryProcessorImpl::begin(RunningRequest& request, const QueryOptions& op
 
 namespace {
 
+// Where each name is first. A client may send as many as 16 bits can count, for as many markers.
+absl::flat_hash_map<std::string_view, size_t> places_of(std::span<const std::string_view> names) {
+  absl::flat_hash_map<std::string_view, size_t> places;
+  for (size_t i = 0; i < names.size(); ++i) places.try_emplace(names[i], i);
+  return places;
+}
+
 // How many values there are for markers: of values with names, those that a marker asks for.
 size_t bound_markers(const std::vector<ColumnSpec>& markers, const QueryOptions& options) {
   if (options.value_names.empty()) return options.values.size();
-  auto is_named = [&](const ColumnSpec& marker) {
-    return std::find(options.value_names.begin(), options.value_names.end(), marker.name) != options.value_names.end();
-  };
+  const auto places = places_of(options.value_names);
+  auto is_named = [&](const ColumnSpec& marker) { return places.contains(marker.name); };
   return static_cast<size_t>(std::count_if(markers.begin(), markers.end(), is_named));
 }
 
@@ -177,10 +184,11 @@ Result<std::span<const BytesView>> QueryProcessorImpl::bound_values(RunningReque
     return invalid("Invalid amount of bind variables");
   }
   request.values.assign(variables.size(), kNull);
+  const auto places = places_of(options.value_names);
   for (size_t i = 0; i < variables.size(); ++i) {
-    auto name = std::find(options.value_names.begin(), options.value_names.end(), variables[i].name);
-    if (name == options.value_names.end()) return invalid("Invalid amount of bind variables");
-    request.values[i] = options.values[static_cast<size_t>(name - options.value_names.begin())];
+    auto place = places.find(variables[i].name);
+    if (place == places.end()) return invalid("Invalid amount of bind variables");
+    request.values[i] = options.values[place->second];
   }
   return std::span<const BytesView>(request.values);
 }

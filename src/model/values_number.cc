@@ -134,6 +134,13 @@ namespace {
 
 bool all_digits(std::string_view s) { return !s.empty() && std::all_of(s.begin(), s.end(), is_digit); }
 
+// Reading takes time by the square of them.
+Status check_digits(size_t digits) {
+  constexpr size_t kMostDigits = 100'000;
+  if (digits <= kMostDigits) return {};
+  return invalid("A number of more than " + std::to_string(kMostDigits) + " digits is not supported yet");
+}
+
 // Takes an optional sign off the front; true for minus.
 bool take_sign(std::string_view& s) {
   bool negative = !s.empty() && s[0] == '-';
@@ -199,6 +206,7 @@ Result<Bytes> encode_varint(std::string_view text) {
   std::string_view digits = text;
   bool negative = take_sign(digits);
   if (!all_digits(digits)) return invalid("unable to make int from '" + std::string(text) + "'");
+  TRY(check_digits(digits.size()));
   Bytes out;
   values_internal::append_integer(out, negative, digits);
   return out;
@@ -225,6 +233,7 @@ Result<Bytes> encode_decimal(std::string_view text) {
     digits.erase(dot, 1);
   }
   if (!all_digits(digits) || scale != static_cast<int32_t>(scale)) return fail();
+  TRY(check_digits(digits.size()));
   Bytes out = encode_int(static_cast<int32_t>(scale));
   values_internal::append_integer(out, negative, digits);
   return out;

@@ -15,6 +15,7 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "cql/auth/password_hash.h"
+#include "cql/auth/roles.h"
 
 namespace cassandra_like {
 
@@ -85,7 +86,16 @@ class PasswordAuthenticator : public Authenticator {
     if (!role->can_login) {
       co_return Error(ErrorCode::kBadCredentials, fmt::format("{} is not permitted to log in", given.user));
     }
-    co_return AuthOutcome{.token = {}, .user = given.user, .is_superuser = role->is_superuser};
+    bool is_superuser = role->is_superuser;
+    if (!is_superuser) {
+      Task<Result<bool>> asked = has_superuser_status(&processor_, given.user);
+      Result<bool> inherited = co_await asked;
+      if (!inherited.ok()) {
+        co_return Error(ErrorCode::kBadCredentials, "Unable to perform authentication: " + inherited.error().message());
+      }
+      is_superuser = *inherited;
+    }
+    co_return AuthOutcome{.token = {}, .user = given.user, .is_superuser = is_superuser};
   }
 
  private:

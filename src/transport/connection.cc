@@ -29,6 +29,13 @@ std::string beta_message() {
   return fmt::format("Beta version of the protocol used ({}), but USE_BETA flag is unset",
                      version_name(kBetaProtocolVersion));
 }
+
+std::string too_early(const FrameHeader& header) {
+  return fmt::format(
+      "The connection is not yet in a valid state to process multi frame CQL Messages, usually thismeans that "
+      "authentication is still pending. type = {}, size = {}",
+      opcode_name(static_cast<Opcode>(header.opcode)), header.length);
+}
 }  // namespace
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection& connection, uint64_t id,
@@ -67,7 +74,8 @@ size_t ServerConnection::receive(BytesView data) {
   size_t at = 0, looked_at = 0;
   while (at < data.size() && may_continue()) {
     BytesView rest = data.substr(at);
-    if (!segmented_ && at >= looked_at) looked_at = at + look_at(rest);
+    const bool begins_frame = large_missing_ == 0 && discard_ == 0;
+    if (!segmented_ && begins_frame && at >= looked_at) looked_at = at + look_at(rest);
     size_t n = segmented_ ? receive_segment(rest) : receive_frame(rest);
     if (n == 0) break;
     at += n;
@@ -99,6 +107,7 @@ size_t ServerConnection::receive_frame(BytesView data) {
     }
     return n;
   }
+  if (large_missing_ > 0) return receive_more(data);
   const int version = data[0] & 0x7F;
   const bool acceptable = is_supported(version) && (core_->options.allow_older_protocols || version >= 5);
   if (data.size() < kFrameHeaderSize) {
@@ -121,13 +130,38 @@ size_t ServerConnection::receive_frame(BytesView data) {
     discarded_ = header;
     return receive_frame(data);
   }
-  if (data.size() < size) {
-    expect(size);
+  if (stage_ != ConnectionStage::kReady && size > kKeptBuffer) {
+    refuse_stranger(header);
     return 0;
   }
-  expected_came();
-  serve_frame(header, data.substr(kFrameHeaderSize, static_cast<size_t>(header.length)));
+  if (data.size() < size) {
+    if (size <= kKeptBuffer || !expect(size)) return 0;
+    large_header_ = header;
+    large_missing_ = static_cast<uint64_t>(header.length);
+    large_.reserve(static_cast<size_t>(header.length));
+    return kFrameHeaderSize;
+  }
+  serve_frame(header, data.substr(kFrameHeaderSize, static_cast<size_t>(header.length)), nullptr);
   return size;
+}
+
+// Whoever has not logged in has nothing to say that takes so much room.
+void ServerConnection::refuse_stranger(const FrameHeader& header) {
+  const std::string wrong = what_is_wrong(header);
+  if (!started_) version_ = header.version;
+  fail(header.stream, wrong.empty() ? too_early(header) : wrong);
+}
+
+// The body of a large frame is gathered as it comes: the socket's buffer does not have to grow for it.
+size_t ServerConnection::receive_more(BytesView data) {
+  const size_t n = std::min<uint64_t>(large_missing_, data.size());
+  large_.append(data.substr(0, n));
+  large_missing_ -= n;
+  if (large_missing_ > 0) return n;
+  expected_came();
+  Bytes body = std::exchange(large_, Bytes());
+  serve_frame(large_header_, body, &body);
+  return n;
 }
 
 // Counts a large frame before it is here, or stops reading until there is room for it; false then.
@@ -148,7 +182,8 @@ void ServerConnection::expected_came() {
   if (expected_ > 0) core_->release_bytes(usage_, std::exchange(expected_, 0));
 }
 
-void ServerConnection::serve_frame(const FrameHeader& header, BytesView body) {
+// `whole`: what the body is all of, to be taken; or nullptr.
+void ServerConnection::serve_frame(const FrameHeader& header, BytesView body, Bytes* whole) {
   const std::string wrong = what_is_wrong(header);
   if (!wrong.empty()) {
     ++core_->metrics.protocol_errors;
@@ -173,6 +208,8 @@ void ServerConnection::serve_frame(const FrameHeader& header, BytesView body) {
       return fail(header.stream, fmt::format("Provided frame does not appear to be {} compressed",
                                              compression_ == Compression::kLz4 ? "LZ4" : "Snappy"));
     }
+  } else if (whole != nullptr) {
+    request->body = std::move(*whole);
   } else {
     request->body.assign(body);
   }
@@ -312,14 +349,12 @@ void ServerConnection::start_large(const FrameHeader& header) {
   }
   if (!wrong.empty()) return fail(header.stream, wrong);
   if (stage_ != ConnectionStage::kReady) {
-    return fail(header.stream,
-                fmt::format("The connection is not yet in a valid state to process multi frame CQL Messages, usually "
-                            "thismeans that authentication is still pending. type = {}, size = {}",
-                            opcode_name(static_cast<Opcode>(header.opcode)), header.length));
+    return fail(header.stream, too_early(header));
   }
   large_header_ = header;
   large_missing_ = kFrameHeaderSize + static_cast<uint64_t>(header.length);
   large_too_big_ = static_cast<uint64_t>(header.length) > core_->options.max_message_size;
+  if (!large_too_big_) large_.reserve(static_cast<size_t>(header.length));
 }
 
 void ServerConnection::receive_large(const Segment& segment) {

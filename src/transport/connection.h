@@ -4,7 +4,7 @@
 // A request that must wait is answered when it completes; answers then leave in the order of completion, and those of
 // one turn of the loop in one write. Reading stops while there is a reason to (PauseReason); what was not consumed
 // is offered again. A large frame counts as in flight from its first bytes on, so that many halves of frames cannot
-// fill the memory.
+// fill the memory, and its body is gathered here as it comes. Before the login there are no large frames.
 //
 // Until a STARTUP arrives, frames may be of any version. It fixes the version, and after its answer v5 continues in
 // segments. Errors in frames are answered and survived as Cassandra does it: v3 and v4 go on with the next frame,
@@ -62,7 +62,9 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   void expected_came();
   bool serve_segment(BytesView payload);
   size_t serve_enveloped(BytesView rest);
-  void serve_frame(const FrameHeader& header, BytesView body);
+  size_t receive_more(BytesView data);
+  void refuse_stranger(const FrameHeader& header);
+  void serve_frame(const FrameHeader& header, BytesView body, Bytes* whole);
   bool check_version(const FrameHeader& header);
   void start_large(const FrameHeader& header);
   std::string what_is_wrong(const FrameHeader& header) const;
@@ -134,7 +136,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   uint64_t wanted_ = 0;           // for one that has to wait for room
   size_t served_of_segment_ = 0;  // of the front segment's payload, when reading stopped within it
   uint32_t errors_in_a_row_ = 0;
-  Bytes large_;  // a message spread over segments: its body so far
+  Bytes large_;  // a large frame, or a message spread over segments: its body so far
   FrameHeader large_header_;
   uint64_t large_missing_ = 0;  // 0: none is being received
   bool large_too_big_ = false;

@@ -47,8 +47,20 @@ size_t begin_frame(Bytes& out, int version_byte, Opcode opcode, int16_t stream, 
   return begin;
 }
 
+namespace {
+
+// At most so many bytes, and no half of a character: clients would not decode it.
+std::string_view first_characters(std::string_view s, size_t most) {
+  if (s.size() <= most) return s;
+  size_t end = most;
+  while (end > 0 && (s[end] & 0xC0) == 0x80) --end;
+  return s.substr(0, end);
+}
+
+}  // namespace
+
 void append_string(Bytes& out, std::string_view s) {
-  s = s.substr(0, 0xFFFF);
+  s = first_characters(s, 0xFFFF);
   append_be(out, static_cast<uint16_t>(s.size()));
   out.append(s);
 }

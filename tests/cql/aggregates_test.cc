@@ -2,8 +2,10 @@
 #include "cql/expressions/aggregates.h"
 
 #include <fstream>
+#include <limits>
 
 #include "gtest/gtest.h"
+#include "model/values.h"
 #include "tests/cql/function_fixture.h"
 
 namespace cassandra_like {
@@ -70,6 +72,23 @@ TEST(Aggregates, StateIsOfOneStart) {
   auto second = count->start();
   EXPECT_EQ(hex_or_null(*first), "0000000000000002");
   EXPECT_EQ(hex_or_null(*second), "0000000000000000");
+}
+
+// Behind a sum that overflows, Cassandra goes on with decimals, which are no NaN and no infinity.
+TEST(Aggregates, AveragesThatOverflowAndMeetWhatIsNoNumber) {
+  auto answer = [](double last) {
+    const double kMost = std::numeric_limits<double>::max();
+    return aggregate(functions::avg_aggregate(types::double_()),
+                     {to_hex(encode_double(kMost)), to_hex(encode_double(kMost)), to_hex(encode_double(last))});
+  };
+  auto refusal = [](char first) {
+    return std::string("java.lang.NumberFormatException: Character ") + first +
+           " is neither a decimal digit number, decimal point, nor \"e\" notation exponential mark.";
+  };
+  EXPECT_EQ(answer(std::numeric_limits<double>::quiet_NaN()), refusal('N'));
+  EXPECT_EQ(answer(std::numeric_limits<double>::infinity()), refusal('I'));
+  EXPECT_EQ(answer(-std::numeric_limits<double>::infinity()), refusal('I'));
+  EXPECT_EQ(answer(std::numeric_limits<double>::max()), to_hex(encode_double(std::numeric_limits<double>::max())));
 }
 
 }  // namespace

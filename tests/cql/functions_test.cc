@@ -88,5 +88,57 @@ TEST(Functions, DecimalsOfHugeScalesAreNotWrittenOut) {
   EXPECT_EQ(rounded->type->to_text(rounded->value), "1E+1000000000");
 }
 
+// OpenSSL has names for algorithms that it does not compute.
+TEST(Functions, HashesThatJavaLacksAreRefused) {
+  FunctionFixture fixture;
+  for (const char* name :
+       {"MD4", "md4", "whirlpool", "RIPEMD160", "mdc2", "shake128", "blake2b512", "sm3", "", "nope"}) {
+    auto hash = fixture.select("mask_hash(k, '" + std::string(name) + "')");
+    ASSERT_FALSE(hash.ok()) << name;
+    EXPECT_EQ(hash.error().message(), "Hash algorithm not found: " + std::string(name));
+  }
+  for (const auto& [name, size] : {std::pair{"md5", 16u},
+                                   {"SHA", 20u},
+                                   {"sha-1", 20u},
+                                   {"Sha-224", 28u},
+                                   {"SHA-384", 48u},
+                                   {"sha-512", 64u},
+                                   {"SHA-512/224", 28u},
+                                   {"sha-512/256", 32u},
+                                   {"SHA3-256", 32u}}) {
+    auto hash = fixture.select("mask_hash(k, '" + std::string(name) + "')");
+    ASSERT_TRUE(hash.ok()) << name;
+    EXPECT_EQ(hash->value.size(), size) << name;
+  }
+}
+
+// Each to_json() doubles the backslashes; each sum is a copy.
+TEST(Functions, ResultsThatGrowWithoutEndAreRefused) {
+  FunctionFixture fixture;
+  std::string nested = "(text)'\"'";
+  for (int i = 0; i < 60; ++i) nested = "to_json(" + nested + ")";
+  auto doubled = fixture.select(nested);
+  ASSERT_FALSE(doubled.ok());
+  EXPECT_EQ(doubled.error().message(), "The result of function system.to_json is too large");
+
+  std::string sum = "(text)'" + std::string(1 << 20, 'x') + "'";
+  for (int i = 0; i < 400; ++i) sum += " + (text)'x'";
+  auto copied = fixture.select(sum);
+  ASSERT_FALSE(copied.ok());
+  EXPECT_EQ(copied.error().message(), "The result of function system._add is too large");
+}
+
+TEST(Functions, MasksOfVastVectorsAreRefused) {
+  FunctionFixture fixture;
+  for (const char* type : {"int", "text"}) {
+    auto mask = fixture.select("mask_default((vector<" + std::string(type) + ", 2000000000>)?)");
+    ASSERT_FALSE(mask.ok()) << type;
+    EXPECT_EQ(mask.error().message(), "The result of function system.mask_default is too large");
+  }
+  auto mask = fixture.select("mask_default((vector<int, 3>)[1, 2, 3])");
+  ASSERT_TRUE(mask.ok()) << mask.error().message();
+  EXPECT_EQ(to_hex(mask->value), "000000000000000000000000");
+}
+
 }  // namespace
 }  // namespace cassandra_like

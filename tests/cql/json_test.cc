@@ -70,5 +70,31 @@ TEST(Json, MalformedTextIsRefused) {
   EXPECT_FALSE(parse_json(std::string(5000, '[')).ok());
 }
 
+// A client chooses the keys: twice as many take twice as long.
+TEST(Json, ManyKeysAreReadInTime) {
+  constexpr int kKeys = 200'000;
+  std::string text = "{";
+  for (int i = 0; i < kKeys; ++i) text += "\"K" + std::to_string(i) + "\": " + std::to_string(i) + ", ";
+  text += "\"K7\": 1, \"k8\": 2}";
+  auto json = parse_json(text);
+  ASSERT_TRUE(json.ok());
+  ASSERT_EQ(json->entries.size(), kKeys + 1u);
+  EXPECT_EQ(json->entries[7].key, "K7");
+  EXPECT_EQ(json->entries[7].value.text, "1");
+  fold_keys(*json);
+  ASSERT_EQ(json->entries.size(), size_t{kKeys});
+  EXPECT_EQ(json->entries[0].key, "k8") << "it was folded already, so it stays where it was, before those that moved";
+  EXPECT_EQ(json->entries[0].value.text, "8");
+  EXPECT_EQ(json->entries[1].key, "k0");
+}
+
+TEST(Json, DocumentsOfTooManyValuesAreRefused) {
+  std::string text = "[0";
+  for (int i = 0; i < 1'000'000; ++i) text += ",0";
+  auto json = parse_json(text + "]");
+  ASSERT_FALSE(json.ok());
+  EXPECT_EQ(json.error().message(), "The document has more than a million values");
+}
+
 }  // namespace
 }  // namespace cassandra_like

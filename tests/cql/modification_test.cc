@@ -3,6 +3,7 @@
 #include "cql/query_processor.h"
 #include "gtest/gtest.h"
 #include "model/counter.h"
+#include "model/values.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -134,6 +135,67 @@ TEST_F(ExpirationTest, ATtlThatEndsAfter2038IsRefused) {
   EXPECT_EQ(run("CREATE TABLE ks.d (k int PRIMARY KEY) WITH default_time_to_live = 630720000"), "");
   EXPECT_EQ(run("INSERT INTO ks.d (k) VALUES (1)"), "Request on table ks.d with default ttl" + rest);
   EXPECT_EQ(run("DELETE FROM ks.d WHERE k = 1"), "");
+}
+
+TEST_F(ListUpdateTest, NumbersOfNoBytesAreRefused) {
+  ASSERT_EQ(run("CREATE TABLE ks.n (k int PRIMARY KEY, n counter)"), "");
+  ASSERT_EQ(update("v = [1]"), "");
+  const std::vector<BytesView> nothing{BytesView("", 0)};
+  auto bound = [&](const std::string& text) {
+    ClientState client;
+    QueryOptions options;
+    options.values = nothing;
+    auto done = node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
+    return done.ok() ? "" : done.error().message();
+  };
+  const std::string kNoIncrement = "Invalid empty value for counter increment";
+  EXPECT_EQ(bound("UPDATE ks.n SET n = n + ? WHERE k = 1"), kNoIncrement);
+  EXPECT_EQ(bound("UPDATE ks.n SET n = n - ? WHERE k = 1"), kNoIncrement);
+  EXPECT_EQ(std::get<RowsResult>(query("SELECT * FROM ks.n")->value).row_count, 0);
+  const std::string kNoIndex = "Invalid empty value for list index";
+  EXPECT_EQ(bound("UPDATE ks.l SET v[?] = 2 WHERE k = 1 AND c = 1"), kNoIndex);
+  EXPECT_EQ(bound("DELETE v[?] FROM ks.l WHERE k = 1 AND c = 1"), kNoIndex);
+}
+
+// In the order of first appearance, of one partition all tables together. Each is looked up.
+TEST_F(ListUpdateTest, ManyPartitionsAreCollectedInTime) {
+  ASSERT_EQ(run("CREATE TABLE ks.n (k int PRIMARY KEY, v int)"), "");
+  TablePtr tables[] = {node.table("n"), node.table("l")};
+  Arena arena;
+  UpdateCollector collector(arena);
+  constexpr int32_t kPartitions = 100'000;
+  for (int32_t i = 0; i < 2 * kPartitions; ++i) {
+    PartitionUpdate update;
+    update.table = tables[i / kPartitions].get();
+    update.key = DecoratedKey::of(arena.copy(encode_int(i % kPartitions)));
+    update.partition_deletion = {i, 1};
+    collector.add(update);
+    if (i == 5) collector.add(update);
+  }
+  std::span<const Mutation> mutations = collector.mutations();
+  ASSERT_EQ(mutations.size(), size_t{kPartitions});
+  for (int32_t i : {0, 5, kPartitions - 1}) {
+    const Mutation& mutation = mutations[static_cast<size_t>(i)];
+    EXPECT_EQ(mutation.key.key, encode_int(i));
+    ASSERT_EQ(mutation.updates.size(), 2u) << i;
+    EXPECT_EQ(mutation.updates[0].table, tables[0].get());
+    EXPECT_EQ(mutation.updates[0].partition_deletion.marked_for_delete_at, i);
+    EXPECT_EQ(mutation.updates[1].table, tables[1].get());
+  }
+}
+
+TEST_F(ListUpdateTest, ManyElementsOfOneListAreSetAtOnce) {
+  constexpr int kElements = 400;
+  std::string elements, assignments;
+  for (int i = 0; i < kElements; ++i) {
+    elements += (i > 0 ? ", " : "") + std::to_string(i);
+    assignments += (i > 0 ? ", v[" : "v[") + std::to_string(i) + "] = " + std::to_string(2 * i);
+  }
+  ASSERT_EQ(update("v = [" + elements + "]"), "");
+  EXPECT_EQ(update(assignments), "");
+  EXPECT_EQ(list().substr(0, 16), "[0, 2, 4, 6, 8, ");
+  EXPECT_EQ(update("v = v - [" + elements + "]"), "");
+  EXPECT_EQ(list().substr(0, 11), "[400, 402, ");
 }
 
 }  // namespace

@@ -100,5 +100,28 @@ TEST(ParserErrorTest, TheFirstErrorCounts) {
   EXPECT_EQ(parse_error("ADD IDENTITY \"R\" \"open"), "line 1:22 mismatched character '<EOF>' expecting '\"'");
 }
 
+TEST(ParserErrorTest, AStatementHasALimitOfTerms) {
+  for (const char* item : {", 1", ", ?"}) {
+    EXPECT_THAT(parse_error("SELECT * FROM t WHERE a IN (1" + repeat(item, 1'000'001) + ")"),
+                testing::HasSubstr("too many terms"));
+  }
+  EXPECT_THAT(parse_error("SELECT a" + repeat(", a", 1'000'001) + " FROM t"), testing::HasSubstr("too many terms"));
+}
+
+// A client chooses how many: twice as many take twice as long.
+TEST(ParserErrorTest, ManyAssignmentsAreReadInTime) {
+  std::string assignments, fields;
+  for (int i = 0; i < 100'000; ++i) {
+    assignments += "l[" + std::to_string(i) + "] = 1, u.f" + std::to_string(i) + " = 2, ";
+    fields += "f" + std::to_string(i) + ": 1, ";
+  }
+  EXPECT_EQ(parse_error("UPDATE t SET " + assignments + "a = 3 WHERE k = 1"), "");
+  EXPECT_EQ(parse_error("UPDATE t SET " + assignments + "u.f7 = 3 WHERE k = 1"),
+            "Multiple incompatible setting of column u");
+  EXPECT_EQ(parse_error("UPDATE t SET " + assignments + "l = 3 WHERE k = 1"),
+            "Multiple incompatible setting of column l");
+  EXPECT_EQ(parse_error("UPDATE t SET u = {" + fields + "f7: 2} WHERE k = 1"), "");
+}
+
 }  // namespace
 }  // namespace cassandra_like

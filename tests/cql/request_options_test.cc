@@ -112,5 +112,25 @@ TEST_F(RequestOptionsTest, CountersAreWrittenAtFewerLevels) {
   }
 }
 
+// A request can have so many of both: each is looked up.
+TEST_F(RequestOptionsTest, ManyValuesWithNames) {
+  constexpr size_t kCount = 65'535;
+  std::string text = "SELECT v FROM ks.t WHERE k IN (";
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kCount; ++i) {
+    names.push_back("marker" + std::to_string(i));
+    text += (i > 0 ? ", :" : ":") + names.back();
+  }
+  text += ")";
+  const std::vector<std::string_view> views(names.rbegin(), names.rend());
+  const std::vector<BytesView> values(kCount, BytesView("\0\0\0\1", 4));
+  QueryOptions options;
+  options.values = values;
+  options.value_names = views;
+  EXPECT_EQ(query(text, options), "");
+  options.value_names = std::span(views).first(kCount - 1);
+  EXPECT_EQ(query(text, options), "Invalid amount of bind variables");
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

@@ -128,6 +128,7 @@ class RolesTest : public testing::Test {
 };
 
 TEST_F(RolesTest, AreCreatedWithWhatWasGiven) {
+  processor_->roles["cassandra"] = {true, true, {}};
   EXPECT_EQ(run(std::string("CREATE ROLE nul WITH PASSWORD = 'a\0b'", 37)),
             "A password must not contain NUL: nobody could log in with it");
   EXPECT_EQ(
@@ -147,6 +148,24 @@ TEST_F(RolesTest, AreCreatedWithWhatWasGiven) {
   const auto& admin = processor_->written_values[1];
   EXPECT_EQ(admin[0] + to_hex(admin[1]) + to_hex(admin[2]), "admin0101");
   EXPECT_NE(reader[3], admin[3]);  // salted
+}
+
+// The role counts as it is now, not as it was when the connection logged in.
+TEST_F(RolesTest, AreSuperusersByWhatIsGrantedToThem) {
+  processor_->roles["root"] = {true, false, {}};
+  processor_->roles["cassandra"] = {false, true, {"operators"}};
+  processor_->roles["operators"] = {false, false, {}};
+  processor_->roles["reader"] = {false, true, {}};
+  const std::string kCreate = "CREATE ROLE x WITH SUPERUSER = true", kAlter = "ALTER ROLE reader WITH SUPERUSER = true";
+  EXPECT_EQ(run(kCreate), "Only superusers can create a role with superuser status");
+  EXPECT_EQ(run(kAlter), "Only superusers are allowed to alter superuser status");
+  EXPECT_EQ(run("DROP ROLE root"), "Only superusers can drop a role with superuser status");
+  EXPECT_TRUE(processor_->written.empty());
+  client_.is_superuser = false;
+  processor_->roles["operators"].member_of = {"root"};
+  EXPECT_EQ(run(kCreate), "ok");
+  EXPECT_EQ(run(kAlter), "ok");
+  EXPECT_EQ(run("DROP ROLE root"), "ok");
 }
 
 TEST_F(RolesTest, NeedALogin) {
@@ -193,6 +212,7 @@ TEST_F(RolesTest, RefuseWhatDoesNotFit) {
 
 TEST_F(RolesTest, KeepAPasswordForFiveSeconds) {
   auto now = [&] { return runtime_.clock.wall_micros(); };
+  processor_->roles["cassandra"] = {true, true, {}};
   processor_->roles["reader"] = {false, true, {}, now() - 4'900'000};
   const std::string refused = "Password for role reader can only be changed every 5000ms.";
   EXPECT_EQ(run("ALTER ROLE reader WITH PASSWORD = 'b'"), refused);
@@ -265,6 +285,11 @@ class RolesOfANode : public testing::Test {
     processor->set_peers({processor.get()});
     client.user = "cassandra";
     client.is_superuser = true;
+    const std::string self =
+        "INSERT INTO system_auth.roles (role, is_superuser, can_login) VALUES ('cassandra', true, true)";
+    auto made =
+        node.run<Result<QueryResult>>(0, [&] { return processor->execute_internal(self, {}, Consistency::kOne); });
+    EXPECT_TRUE(made.ok());
     run("CREATE ROLE reader");
   }
   ~RolesOfANode() override { node.kill(); }

@@ -98,5 +98,18 @@ TEST(SchemaStatements, ACustomIndexIsOfColumnsThatCanHaveOne) {
             Lines{"ERROR 2300 Unable to find custom indexer class 'nope'"});
 }
 
+// A client chooses how deep.
+TEST(SchemaStatements, RefuseRetriesInsideOfRetries) {
+  SchemaSession session;
+  session.answer("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  std::string nested;
+  for (int i = 0; i < 20'000; ++i) nested += "MIN(1,";
+  nested += "1" + std::string(20'000, ')');
+  Lines answer = session.answer("CREATE TABLE r.t (k int PRIMARY KEY) WITH speculative_retry = '" + nested + "'");
+  EXPECT_EQ(answer[0], "ERROR 2300 Invalid value " + nested + " for option 'speculative_retry'");
+  answer = session.answer("CREATE TABLE r.t (k int PRIMARY KEY) WITH speculative_retry = 'MIN(99p,5ms)'");
+  EXPECT_EQ(answer[0].substr(0, 7), "CHANGED");
+}
+
 }  // namespace
 }  // namespace cassandra_like

@@ -195,5 +195,29 @@ TEST_F(SelectTest, TheTextOfADurationInJsonIsToldOfWithoutItsColumn) {
             "Error decoding JSON value for i: Unable to make inet address from 'x'");
 }
 
+// Three lists of a few hundred values each are more tuples than there is memory for.
+TEST_F(SelectTest, InRestrictionsThatMultiplyAreLimited) {
+  const std::string kRefused = "The IN restrictions of a statement may name 1000000 combinations of values at most";
+  std::string many, texts;
+  for (int i = 0; i < 1001; ++i) {
+    many += (i > 0 ? ", " : "") + std::to_string(i);
+    texts += (i > 0 ? ", '" : "'") + std::to_string(i) + "'";
+  }
+  EXPECT_EQ(run("SELECT * FROM ks.t WHERE p = 'a' AND c IN (" + many + ") AND d IN (" + many + ")"), kRefused);
+  EXPECT_EQ(run("UPDATE ks.t SET v = 1 WHERE p = 'a' AND c IN (" + many + ") AND d IN (" + many + ")"), kRefused);
+  EXPECT_EQ(run("DELETE FROM ks.t WHERE p = 'a' AND c IN (" + many + ") AND d IN (" + many + ")"), kRefused);
+  ASSERT_EQ(run("CREATE TABLE ks.w (a text, b int, e int, PRIMARY KEY ((a, b, e)))"), "");
+  EXPECT_EQ(run("SELECT * FROM ks.w WHERE a IN (" + texts + ") AND b IN (" + many + ") AND e IN (" + many + ")"),
+            kRefused);
+  EXPECT_EQ(run("SELECT * FROM ks.t WHERE p = 'a' AND c IN (" + many + ") AND d IN (1, 2)"), "");
+}
+
+TEST_F(SelectTest, TokensOfNoBytesAreRefused) {
+  for (const char* op : {"=", "<", ">="}) {
+    const std::string where = " FROM ks.t WHERE token(p) " + std::string(op) + " ?";
+    EXPECT_EQ(run("SELECT *" + where, {BytesView("", 0)}), "Invalid empty token value") << op;
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

@@ -141,7 +141,7 @@ void compute(const TypePtr& type, BytesView a, BytesView b) {
   const BytesView one[] = {a};
   const BytesView two[] = {a, b};
   for (const TypePtr& to : all_types()) functions.run(resolve_cast(type, to), one);
-  const CallArgument operands[] = {{.type = type, .text = "a"}, {.type = type, .text = "b"}};
+  const CallArgument operands[] = {{.type = type}, {.type = type}};
   using Op = ast::ArithmeticOperator;
   for (Op op : {Op::kAdd, Op::kSubtract, Op::kMultiply, Op::kDivide, Op::kModulo}) {
     functions.run(resolve_arithmetic(op, operands, nullptr, functions.prepare), two);

@@ -53,5 +53,16 @@ TEST(ValuesTest, Quoting) {
   EXPECT_EQ(json_quote("a\"b\\c\n\x01/\x7F"), "\"a\\\"b\\\\c\\n\\u0001/\x7F\"");
 }
 
+TEST(ValuesTest, NumbersHaveALimitOfDigits) {
+  const std::string most(100'000, '9'), more(100'001, '9');
+  EXPECT_TRUE(encode_varint(most).ok());
+  EXPECT_TRUE(encode_decimal(most + "e5").ok());
+  const std::string kRefused = "A number of more than 100000 digits is not supported yet";
+  for (const std::string& text : {more, "-" + more}) {
+    EXPECT_EQ(encode_varint(text).error().message(), kRefused);
+    EXPECT_EQ(encode_decimal(text).error().message(), kRefused);
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like

@@ -12,6 +12,7 @@ struct RoleRow {
   std::string salted_hash;
   bool can_login = true;
   bool is_superuser = false;
+  std::vector<std::string> member_of = {};
 };
 
 class Login : public testing::Test {
@@ -21,6 +22,7 @@ class Login : public testing::Test {
     roles["root"] = {.salted_hash = hash_of("toor"), .is_superuser = true};
     roles["nobody"] = {.salted_hash = hash_of("secret"), .can_login = false};
     test.processor.on_internal = [this](std::string text, std::vector<Bytes> values) {
+      if (text.starts_with("SELECT role, ")) return grants_of(values[0]);
       EXPECT_EQ(text, "SELECT salted_hash, can_login, is_superuser FROM system_auth.roles WHERE role = ?");
       RowsResult rows;
       rows.metadata = std::make_shared<ResultMetadata>();
@@ -32,6 +34,26 @@ class Login : public testing::Test {
       }
       return Task<Result<QueryResult>>(Result<QueryResult>(QueryResult{.value = std::move(rows)}));
     };
+  }
+
+  Task<Result<QueryResult>> grants_of(const std::string& name) {
+    RowsResult rows;
+    auto metadata = std::make_shared<ResultMetadata>();
+    for (const TypePtr& type : {types::text(), types::boolean(), types::boolean(), types::set(types::text(), true)}) {
+      metadata->columns.push_back({"system_auth", "roles", "", type});
+    }
+    rows.metadata = metadata;
+    if (auto role = roles.find(name); role != roles.end()) {
+      rows.row_count = 1;
+      append_element(rows.rows, name);
+      append_element(rows.rows, BytesView(role->second.is_superuser ? "\1" : "\0", 1));
+      append_element(rows.rows, BytesView(role->second.can_login ? "\1" : "\0", 1));
+      Bytes set;
+      append_be(set, static_cast<int32_t>(role->second.member_of.size()));
+      for (const std::string& granted : role->second.member_of) append_element(set, granted);
+      append_element(rows.rows, set);
+    }
+    return Task<Result<QueryResult>>(Result<QueryResult>(QueryResult{.value = std::move(rows)}));
   }
 
   static TransportOptions options() {
@@ -70,6 +92,20 @@ TEST_F(Login, WithTheRightPassword) {
     EXPECT_EQ(test.server->clients().back().user, "root");
   }
   EXPECT_EQ(test.server->metrics().auth_successes, 3u);
+}
+
+TEST_F(Login, OfWhoeverWasGrantedASuperusersRole) {
+  roles["operators"] = {.can_login = false, .member_of = {"root"}};
+  roles["ann"].member_of = {"readers", "operators"};
+  TestClient client(test, 4);
+  EXPECT_EQ(answer_to(client, plain("ann", "secret")), "AUTH_SUCCESS");
+  client.query("SELECT");
+  EXPECT_TRUE(test.processor.last_client->is_superuser);
+  roles["operators"].member_of.clear();
+  TestClient later(test, 4);
+  EXPECT_EQ(answer_to(later, plain("ann", "secret")), "AUTH_SUCCESS");
+  later.query("SELECT");
+  EXPECT_FALSE(test.processor.last_client->is_superuser);
 }
 
 TEST_F(Login, IsRefusedWithTheSameWordsForAWrongUserAndAWrongPassword) {

@@ -319,5 +319,15 @@ TEST(Requests, WithAPagingStateThatIsNoneAreRefusedWhateverTheyAsk) {
   }
 }
 
+TEST(Strings, ThatAreTooLongEndBehindAWholeCharacter) {
+  for (size_t before : {65'532u, 65'533u, 65'534u, 65'535u}) {
+    Bytes out;
+    append_string(out, std::string(before, 'x') + "\xE2\x82\xAC and more");
+    const size_t size = before == 65'532 ? 65'535 : before;
+    EXPECT_EQ(load_be<uint16_t>(out.data()), size);
+    EXPECT_EQ(out.size(), 2 + size);
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like::transport_test

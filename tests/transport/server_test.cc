@@ -696,5 +696,68 @@ TEST(Frames, WhoseOpcodeCouldNotBeOneCloseTheConnection) {
   }
 }
 
+// The socket's buffer never holds more of it than came at once.
+TEST(Frames, LargeOnesAreTakenAsTheyCome) {
+  for (Compression compression : {Compression::kNone, Compression::kLz4}) {
+    TestServer test;
+    TestClient client(test, 4, compression);
+    std::string text;  // that does not compress
+    for (uint64_t i = 0, x = 1; i < 200'000; ++i) {
+      text.push_back(static_cast<char>('0' + ((x = x * 6364136223846793005 + 1) >> 57) % 64));
+    }
+    Bytes frames;
+    client.codec.append(frames, Opcode::kQuery, 1, query_body(4, text, {}), 0);
+    client.codec.append(frames, Opcode::kQuery, 2, query_body(4, "SELECT", {}), 0);
+    for (BytesView rest = frames; !rest.empty();) {
+      const BytesView piece = rest.substr(0, 30'000);
+      ASSERT_EQ(client.connection->handler->on_received(piece), piece.size());
+      rest.remove_prefix(piece.size());
+    }
+    client.connection->flush();
+    EXPECT_EQ(client.response()->header.stream, 1);
+    EXPECT_EQ(client.response()->header.stream, 2);
+    ASSERT_EQ(test.processor.log.size(), 2u);
+    EXPECT_THAT(test.processor.log[0], HasSubstr(text));
+    EXPECT_EQ(test.server->metrics().request_bytes_in_flight, 0u);
+  }
+}
+
+// A stranger's frame must not take room because its header says so.
+TEST(Frames, OfStrangersAreSmall) {
+  TransportOptions options;
+  options.authenticator = "PasswordAuthenticator";
+  options.max_request_bytes_in_flight = 300'000;
+  TestServer test(options);
+  auto header = [](int version, Opcode opcode, int32_t length) {
+    Bytes frame;
+    end_frame(frame, begin_frame(frame, version, opcode, 7));
+    store_be(frame.data() + 5, length);
+    return frame;
+  };
+  auto refusal = [](const char* opcode) {
+    return fmt::format(
+        "000a The connection is not yet in a valid state to process multi frame CQL Messages, usually "
+        "thismeans that authentication is still pending. type = {}, size = 200000",
+        opcode);
+  };
+  for (int version : {3, 4, 5}) {
+    for (Opcode opcode : {Opcode::kStartup, Opcode::kOptions}) {
+      FakeConnection* stranger = test.connect();
+      stranger->arrive(header(version, opcode, 200'000));
+      ClientCodec codec(version, Compression::kNone);
+      ASSERT_TRUE(codec.feed(stranger->sent));
+      auto answer = codec.next();
+      ASSERT_TRUE(answer && answer->get<ErrorInfo>()) << version;
+      EXPECT_EQ(answer->header.stream, 7);
+      EXPECT_EQ("000a " + answer->get<ErrorInfo>()->message, refusal(opcode_name(opcode)));
+      EXPECT_TRUE(stranger->closed);
+    }
+  }
+  TestClient client(test, 4);
+  client.connection->arrive(header(4, Opcode::kAuthResponse, 200'000));
+  EXPECT_EQ(client.error(), refusal("AUTH_RESPONSE"));
+  EXPECT_TRUE(client.connection->closed);
+}
+
 }  // namespace
 }  // namespace cassandra_like::transport_test

@@ -107,6 +107,10 @@ Task<Result<std::vector<Role>>> granted_roles(QueryServices* services, std::stri
   co_return found;
 }
 
+bool any_is_superuser(const std::vector<Role>& roles) {
+  return std::any_of(roles.begin(), roles.end(), [](const Role& role) { return role.is_superuser; });
+}
+
 bool contains(const std::vector<Role>& roles, const std::string& name) {
   return std::any_of(roles.begin(), roles.end(), [&](const Role& role) { return role.name == name; });
 }
@@ -201,8 +205,9 @@ class CreateRoleStatement : public Statement {
     if (ast_.role.empty()) co_return invalid("Role name can't be an empty string");
     CO_TRY(check_datacenters(options, context));
     CO_TRY(check_logged_in(context.client));
-    if (options.superuser.value_or(false) && !context.client.is_superuser) {
-      co_return unauthorized("Only superusers can create a role with superuser status");
+    if (options.superuser.value_or(false)) {
+      CO_ASSIGN_OR_RETURN(bool is_super, co_await has_superuser_status(services, context.client.user));
+      if (!is_super) co_return unauthorized("Only superusers can create a role with superuser status");
     }
     CO_ASSIGN_OR_RETURN(std::optional<Role> existing, co_await read_role(services, ast_.role));
     if (existing && ast_.if_not_exists) co_return done();
@@ -240,7 +245,7 @@ class AlterRoleStatement : public Statement {
     if (!existing && !ast_.if_exists) co_return invalid("Role " + ast_.role + " doesn't exist");
     std::string user = context.client.user;
     CO_ASSIGN_OR_RETURN(std::vector<Role> own, co_await granted_roles(services, std::move(user), true));
-    CO_TRY(authorize(context, own));
+    CO_TRY(authorize(context.client.user, own));
     if (!existing) co_return done();
     if (options.password) {
       Task<Status> allowed = check_password_interval(services, ast_.role);
@@ -264,9 +269,10 @@ class AlterRoleStatement : public Statement {
     const ast::RoleOptions& o = ast_.options;
     return !o.superuser && !o.login && !o.password && !o.hashed_password;
   }
-  Status authorize(const ExecutionContext& context, const std::vector<Role>& own) const {
+  // own: the user's role and those granted to it.
+  Status authorize(const std::string& user, const std::vector<Role>& own) const {
     const ast::RoleOptions& options = ast_.options;
-    bool super = context.client.is_superuser;
+    bool super = any_is_superuser(own);
     if (options.superuser && contains(own, ast_.role)) {
       return unauthorized("You aren't allowed to alter your own superuser status or that of a role granted to you");
     }
@@ -274,8 +280,7 @@ class AlterRoleStatement : public Statement {
     if (options.datacenters && !super) {
       return unauthorized("Only superusers are allowed to alter access to datacenters.");
     }
-    if (!super && context.client.user == ast_.role && options.login)
-      return unauthorized("You aren't allowed to alter LOGIN");
+    if (!super && user == ast_.role && options.login) return unauthorized("You aren't allowed to alter LOGIN");
     return {};
   }
   std::string assignments(std::string hash, Values* values) const {
@@ -313,8 +318,9 @@ class DropRoleStatement : public Statement {
     CO_ASSIGN_OR_RETURN(std::optional<Role> role, co_await read_role(services, ast_.role));
     if (!role && !ast_.if_exists) co_return invalid(ast_.role + " doesn't exist");
     if (context.client.user == ast_.role) co_return invalid("Cannot DROP primary role for current login");
-    if (role && role->is_superuser && !context.client.is_superuser) {
-      co_return unauthorized("Only superusers can drop a role with superuser status");
+    if (role && role->is_superuser) {
+      CO_ASSIGN_OR_RETURN(bool is_super, co_await has_superuser_status(services, context.client.user));
+      if (!is_super) co_return unauthorized("Only superusers can drop a role with superuser status");
     }
     if (!role) co_return done();
     CO_TRY(co_await write(services, "DELETE FROM system_auth.roles WHERE role = ?", values_of(ast_.role)));
@@ -400,7 +406,7 @@ class ListRolesStatement : public Statement {
       if (ast_.users && !super) {
         // A user is one too by a role that it was granted.
         CO_ASSIGN_OR_RETURN(std::vector<Role> held, co_await granted_roles(services, role.name, true));
-        super = std::any_of(held.begin(), held.end(), [](const Role& r) { return r.is_superuser; });
+        super = any_is_superuser(held);
       }
       append_row(role, super, &result);
     }
@@ -511,6 +517,11 @@ struct PrepareRoleStatement {
 
 PrepareResult prepare_role_statement(const ast::Statement& statement, PrepareContext&) {
   return std::visit(PrepareRoleStatement{}, statement.body);
+}
+
+Task<Result<bool>> has_superuser_status(QueryServices* services, std::string role) {
+  CO_ASSIGN_OR_RETURN(std::vector<Role> held, co_await granted_roles(services, std::move(role), true));
+  co_return any_is_superuser(held);
 }
 
 // Written with timestamp 0, so that what a cluster already knows of the role wins. The password is public, its salt is

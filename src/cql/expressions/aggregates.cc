@@ -153,7 +153,17 @@ class RealSum : public NumberState {
 
 // Goes on with decimals when the sum overflows.
 class RealAverage : public NumberState {
+ public:
   using NumberState::NumberState;
+  Status add(Arguments arguments) override {
+    if (overflown_ && !arguments[0].empty()) {
+      const double real = Number::of(kind_, arguments[0]).real;
+      if (!std::isfinite(real)) return no_decimal(double_to_text(real));
+    }
+    return NumberState::add(arguments);
+  }
+
+ private:
   void add_number(const Number& n) override {
     if (overflown_) {
       big_ = functions::add(big_, Decimal::from_text(double_to_text(n.real)));

@@ -57,7 +57,7 @@ Result<FunctionPtr> resolve_anew(const ast::Term& term, const ColumnSpec& receiv
   std::vector<CallArgument> arguments;
   for (const ast::Term* argument : arguments_of(term)) {
     ASSIGN_OR_RETURN(TypePtr type, inferred_type(*argument, context));
-    arguments.push_back({std::move(type), argument, source(*argument, context)});
+    arguments.push_back({std::move(type), argument, [argument, &context] { return source(*argument, context); }});
   }
   if (const auto* call = std::get_if<ast::FunctionCall>(&term.value)) {
     TablePtr table = context.schema()->table(receiver.keyspace, receiver.table);

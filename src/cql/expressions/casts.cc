@@ -16,10 +16,7 @@ Result<Bytes> to_decimal(const Number& n) {
     auto text = n.is_float ? float_to_text(n.to_float()) : double_to_text(n.real);
     auto value = encode_decimal(text);
     if (value.ok()) return value;
-    const char first = text[text[0] == '-' ? 1 : 0];  // of NaN and Infinity
-    return Error(ErrorCode::kServerError, std::string("java.lang.NumberFormatException: Character ") + first +
-                                              " is neither a decimal digit number, decimal point, nor \"e\" notation"
-                                              " exponential mark.");
+    return no_decimal(text);
   }
   return Decimal{n.big, n.form == Number::Form::kDecimal ? n.scale : 0}.to_bytes();
 }

@@ -23,7 +23,11 @@ Result<BytesView> NativeFunction::execute(ExecutionContext& context, Arguments a
       if (is_null(arguments[i]) || (arguments[i].empty() && arguments_[i]->is_empty_meaningless())) return kNull;
     }
   }
-  return body_(context, arguments);
+  Result<BytesView> result = body_(context, arguments);
+  if (result.ok() && (result->size() > kMaxResult || context.arena.reserved() > kMaxResults)) {
+    return result_too_large(qualified_name());
+  }
+  return result;
 }
 
 void Registry::add(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, Body body, Nulls nulls,
@@ -92,6 +96,10 @@ Error function_failure(const std::string& name, const std::vector<TypePtr>& argu
   return Error(std::move(info));
 }
 
+Error result_too_large(const std::string& function) {
+  return invalid("The result of function " + function + " is too large");
+}
+
 std::string signature(const Function& function) {
   std::string text;
   for (const TypePtr& type : function.arguments()) text += (text.empty() ? "" : ", ") + argument_type_name(*type);
@@ -151,7 +159,7 @@ Result<FunctionPtr> Resolver::check(const FunctionPtr& function) const {
   for (size_t i = 0; i < expected.size(); ++i) {
     ASSIGN_OR_RETURN(Assignable fit, test(arguments_[i], expected[i]));
     if (fit == Assignable::kNo) {
-      return invalid("Type error: " + arguments_[i].text + " cannot be passed as argument " + std::to_string(i) +
+      return invalid("Type error: " + arguments_[i].text() + " cannot be passed as argument " + std::to_string(i) +
                      " of function " + function->qualified_name() + " of type " + expected[i]->cql_name());
     }
   }
@@ -291,7 +299,7 @@ const char* complaint(Parameter::Kind kind, const Type& type) {
 Status Resolver::validate(const Parameter& parameter, size_t i, const TypePtr& type) const {
   const char* wrong = complaint(parameter.kind, type->base());
   if (wrong == nullptr) return {};
-  return invalid("Function " + qualified_name() + " requires " + wrong + " found argument " + arguments_[i].text +
+  return invalid("Function " + qualified_name() + " requires " + wrong + " found argument " + arguments_[i].text() +
                  " of type " + type->cql_name());
 }
 
@@ -307,7 +315,7 @@ Result<FunctionPtr> Resolver::make(const Factory& factory) const {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     TypePtr type = infer(parameters[i], i, &types);
     if (type == nullptr) {
-      return invalid("Cannot infer type of argument " + arguments_[i].text + " in call to function " +
+      return invalid("Cannot infer type of argument " + arguments_[i].text() + " in call to function " +
                      factory_text(qualified_name(), factory) + ": use type casts to disambiguate");
     }
     TRY(validate(parameters[i], i, type));
@@ -370,8 +378,8 @@ Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<con
   }
   std::string symbol(1, functions::operator_symbol(op));
   if (ambiguous.empty()) {
-    return invalid("the '" + symbol + "' operation is not supported between " + arguments[0].text + " and " +
-                   arguments[1].text);
+    return invalid("the '" + symbol + "' operation is not supported between " + arguments[0].text() + " and " +
+                   arguments[1].text());
   }
   // Without markers, the operation within the receiver's own type.
   auto is_marker = [](const CallArgument& a) {
@@ -383,8 +391,8 @@ Result<FunctionPtr> resolve_arithmetic(ast::ArithmeticOperator op, std::span<con
       if (function->arguments()[0]->equals(*wanted) && function->arguments()[1]->equals(*wanted)) return function;
     }
   }
-  return invalid("Ambiguous '" + symbol + "' operation with args " + arguments[0].text + " and " + arguments[1].text +
-                 ": use type hint to disambiguate, example '(int) ?'");
+  return invalid("Ambiguous '" + symbol + "' operation with args " + arguments[0].text() + " and " +
+                 arguments[1].text() + ": use type hint to disambiguate, example '(int) ?'");
 }
 
 }  // namespace cassandra_like

@@ -66,7 +66,8 @@ enum class Assignable { kNo, kWeak, kExact };
 struct CallArgument {
   TypePtr type;                     // nullptr when it has none by itself: a marker, null
   const ast::Term* term = nullptr;  // where it is one: a literal fits more types than its own
-  std::string text;                 // as error messages show it
+  // The words for error messages. They are made when they are needed: an operand of a long sum has all those before it in its own.
+  std::function<std::string()> text = [] { return std::string(); };
   // For a SELECT clause, whose literals contain columns and calls: whether it fits. Else `term` or `type` tells.
   std::function<Result<Assignable>(const TypePtr&)> fits = nullptr;
   // The elements of `[a, b, …]`, which is a list or a vector, as it is wanted.

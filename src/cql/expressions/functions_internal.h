@@ -114,6 +114,13 @@ std::string signature(const Function& function);
 // kFunctionFailure of system.name.
 Error function_failure(const std::string& name, const std::vector<TypePtr>& arguments, const std::string& message);
 
+// Nested calls multiply what they are given, and a vector's type may be as long as an int can tell: no client can receive
+// a longer result, and it is refused before the memory is gone.
+inline constexpr size_t kMaxResult = size_t{64} << 20;
+// The bound for the results of all calls in a row together.
+inline constexpr size_t kMaxResults = size_t{256} << 20;
+Error result_too_large(const std::string& function);
+
 inline BytesView in_arena(ExecutionContext& context, BytesView value) { return context.arena.copy(value); }
 
 }  // namespace cassandra_like::functions

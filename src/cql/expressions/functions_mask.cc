@@ -1,6 +1,7 @@
 // mask_*: what hides a value (cql3.functions.masking).
 #include <openssl/evp.h>
 
+#include "base/ascii.h"
 #include "cql/expressions/functions_internal.h"
 #include "model/values.h"
 
@@ -59,10 +60,11 @@ Bytes masked_value(const Type& type) {
 }
 
 // A vector's elements of variable length carry their length as a vint, which every masked value has in one byte.
-Bytes masked_vector(const VectorType& type) {
+Result<Bytes> masked_vector(const std::string& name, const VectorType& type) {
   const Type& element = *type.elements()[0];
   Bytes one = masked_value(element);
   if (element.fixed_length() < 0) one.insert(one.begin(), static_cast<char>(one.size()));
+  if (type.dimension() > kMaxResult / std::max<size_t>(one.size(), 1)) return result_too_large("system." + name);
   Bytes out;
   for (size_t i = 0; i < type.dimension(); ++i) out += one;
   return out;
@@ -144,19 +146,42 @@ Factory::Make partial(bool inner) {
   };
 }
 
+// OpenSSL's name of an algorithm that Java has, too; nullptr for others. OpenSSL knows more names than it has algorithms for.
+const char* digest_name(std::string_view java_name) {
+  static constexpr std::pair<std::string_view, const char*> kNames[] = {{"MD5", "MD5"},
+                                                                        {"SHA", "SHA1"},
+                                                                        {"SHA1", "SHA1"},
+                                                                        {"SHA224", "SHA224"},
+                                                                        {"SHA256", "SHA256"},
+                                                                        {"SHA384", "SHA384"},
+                                                                        {"SHA512", "SHA512"},
+                                                                        {"SHA512/224", "SHA512-224"},
+                                                                        {"SHA512/256", "SHA512-256"},
+                                                                        {"SHA3-224", "SHA3-224"},
+                                                                        {"SHA3-256", "SHA3-256"},
+                                                                        {"SHA3-384", "SHA3-384"},
+                                                                        {"SHA3-512", "SHA3-512"}};
+  std::string name = upper(java_name);
+  if (name.starts_with("SHA-")) name.erase(3, 1);
+  for (const auto& [java, ours] : kNames) {
+    if (name == java) return ours;
+  }
+  return nullptr;
+}
+
 Result<FunctionPtr> make_hash(const std::string& name, const Types& types, const TypePtr&) {
   Body body = [](ExecutionContext& context, Arguments values) -> Result<BytesView> {
     std::string algorithm = values.size() == 2 && !is_null(values[1]) ? std::string(values[1]) : "SHA-256";
-    const EVP_MD* digest = EVP_get_digestbyname(algorithm.c_str());
-    // Java's names have a dash where OpenSSL's have none.
-    std::string plain = algorithm;
-    if (plain.rfind("SHA-", 0) == 0) plain.erase(3, 1);
-    if (digest == nullptr) digest = EVP_get_digestbyname(plain.c_str());
+    const char* known = digest_name(algorithm);
+    const EVP_MD* digest = known == nullptr ? nullptr : EVP_get_digestbyname(known);
     if (digest == nullptr) return invalid("Hash algorithm not found: " + algorithm);
     if (is_null(values[0])) return kNull;
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned int size = 0;
-    CHECK(EVP_Digest(values[0].data(), values[0].size(), hash, &size, digest, nullptr) == 1);
+    // An algorithm may be switched off in OpenSSL's configuration.
+    if (EVP_Digest(values[0].data(), values[0].size(), hash, &size, digest, nullptr) != 1) {
+      return invalid("Hash algorithm not found: " + algorithm);
+    }
     return in_arena(context, BytesView(reinterpret_cast<char*>(hash), size));
   };
   Types arguments{types[0]};
@@ -177,7 +202,8 @@ void add_mask_functions(Registry& registry) {
                        [](const std::string& name, const Types& types, const TypePtr&) -> Result<FunctionPtr> {
                          const Type& type = types[0]->base();
                          bool vector = type.kind() == TypeKind::kVector;
-                         Bytes mask = vector ? masked_vector(static_cast<const VectorType&>(type)) : masked_value(type);
+                         ASSIGN_OR_RETURN(Bytes mask, vector ? masked_vector(name, static_cast<const VectorType&>(type))
+                                                             : Result<Bytes>(masked_value(type)));
                          Body body = [mask](ExecutionContext& context, Arguments) -> Result<BytesView> {
                            return in_arena(context, mask);
                          };

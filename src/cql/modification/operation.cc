@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "cql/context/query_services.h"
 #include "cql/expressions/term_internal.h"
 #include "model/values.h"
@@ -96,14 +97,14 @@ Row RowBuilder::build() {
   return row;
 }
 
-std::span<const Cell> RowBuilder::elements(const Column* list) const {
+std::span<const Cell> RowBuilder::elements(const Column* list, Arena& scratch) const {
   RowBuilder changes(*this);  // building sorts the cells: those of a copy
-  changes.cells_ = ArenaVector<Cell>(context.arena, cells_.size());
+  changes.cells_ = ArenaVector<Cell>(scratch, cells_.size());
   for (const Cell& cell : cells_.span()) changes.cells_.push_back(cell);
   const Row changed = changes.build();
   const Row none;
   const Row* rows[] = {prefetched != nullptr ? prefetched : &none, &changed};
-  const Row now = live_row(merge_rows(rows, {}, context.arena), context.now_seconds, context.arena);
+  const Row now = live_row(merge_rows(rows, {}, scratch), context.now_seconds, scratch);
   auto is_of_list = [&](const Cell& cell) { return cell.column == list; };
   auto begin = std::find_if(now.cells.begin(), now.cells.end(), is_of_list);
   return {begin, std::find_if_not(begin, now.cells.end(), is_of_list)};
@@ -224,7 +225,9 @@ class ListByIndex : public Operation {
       if (value_ == nullptr) return {};
       return invalid("Invalid unset value for list index");
     }
-    const std::span<const Cell> elements = row.elements(column_);
+    if (index.empty()) return invalid("Invalid empty value for list index");
+    Arena scratch;
+    const std::span<const Cell> elements = row.elements(column_, scratch);
     int32_t at = decode_int(index);
     if (elements.empty()) {
       return invalid(value_ == nullptr ? "Attempted to delete an element from a list which is null"
@@ -297,6 +300,7 @@ class AddToCounter : public Operation {
     ASSIGN_OR_RETURN(BytesView value, value_->bind(row.context));
     if (is_unset(value)) return {};
     if (is_null(value)) return invalid("Invalid null value for counter increment");
+    if (value.empty()) return invalid("Invalid empty value for counter increment");
     int64_t delta = decode_bigint(value);
     if (negate_ && delta == std::numeric_limits<int64_t>::min()) {
       return invalid("The negation of " + std::to_string(delta) +
@@ -335,13 +339,13 @@ class DiscardFromList : public Operation {
   Status apply(RowBuilder& row) const override {
     ASSIGN_OR_RETURN(BytesView value, value_->bind(row.context));
     if (is_null(value) || is_unset(value)) return {};
-    std::vector<BytesView> unwanted;
+    absl::flat_hash_set<BytesView> unwanted;
     auto elements = ElementReader::collection(value);
     BytesView element;
-    while (elements.next(&element)) unwanted.push_back(element);
-    for (const Cell& present : row.elements(column_)) {
-      if (std::find(unwanted.begin(), unwanted.end(), present.value) == unwanted.end()) continue;
-      row.add_tombstone(column_, present.path);
+    while (elements.next(&element)) unwanted.insert(element);
+    Arena scratch;
+    for (const Cell& present : row.elements(column_, scratch)) {
+      if (unwanted.contains(present.value)) row.add_tombstone(column_, present.path);
     }
     return {};
   }

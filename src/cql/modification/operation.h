@@ -56,8 +56,9 @@ class RowBuilder {
   DeletionTime deletion() const { return {timestamp_, context.now_seconds}; }
   // clustering is set by the caller.
   Row build();
-  // The live elements of a list, in order: those that the row has, and the changes of the operations before this one.
-  std::span<const Cell> elements(const Column* list) const;
+  // The live elements of a list, in order: those that the row has, and the changes of the operations before this one. The
+  // cells live as long as `scratch`, what they point to as long as the request.
+  std::span<const Cell> elements(const Column* list, Arena& scratch) const;
   bool empty() const { return cells_.empty() && complex_deletions_.empty(); }
 
   ExecutionContext& context;

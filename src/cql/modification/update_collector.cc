@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "cql/modification/modification.h"
 
 namespace cassandra_like {
@@ -44,26 +45,27 @@ std::span<const Mutation> UpdateCollector::mutations() {
     mutations_.push_back({updates[0].table->keyspace, updates[0].key, updates});
     return mutations_.span();
   }
-  std::vector<bool> taken(updates.size());
-  for (size_t i = 0; i < updates.size(); ++i) {
-    if (taken[i]) continue;
-    std::vector<PartitionUpdate> of_key;
-    for (size_t j = i; j < updates.size(); ++j) {
-      if (taken[j] || !(updates[j].key == updates[i].key) || updates[j].table->keyspace != updates[i].table->keyspace) {
-        continue;
-      }
-      std::vector<const PartitionUpdate*> same_table;
-      for (size_t k = j; k < updates.size(); ++k) {
-        if (!taken[k] && updates[k].table->id == updates[j].table->id && updates[k].key == updates[j].key) {
-          taken[k] = true;
-          same_table.push_back(&updates[k]);
-        }
-      }
-      of_key.push_back(same_table.size() == 1 ? *same_table[0] : merge(same_table));
-    }
-    auto stored = arena_.make_span<PartitionUpdate>(of_key.size());
-    std::copy(of_key.begin(), of_key.end(), stored.begin());
-    mutations_.push_back({updates[i].table->keyspace, updates[i].key, stored});
+  // A statement may name as many partitions as it has room for: each is looked up, not searched for.
+  struct Partition {
+    std::vector<std::vector<const PartitionUpdate*>> tables;
+  };
+  std::vector<Partition> partitions;
+  absl::flat_hash_map<std::pair<std::string_view, BytesView>, size_t> places;
+  for (const PartitionUpdate& update : updates) {
+    const std::pair<std::string_view, BytesView> key{update.table->keyspace, update.key.key};
+    const auto [place, is_new] = places.try_emplace(key, partitions.size());
+    if (is_new) partitions.emplace_back();
+    auto& tables = partitions[place->second].tables;
+    auto same = std::find_if(tables.begin(), tables.end(),
+                             [&](const auto& parts) { return parts[0]->table->id == update.table->id; });
+    if (same == tables.end()) same = tables.emplace(tables.end());
+    same->push_back(&update);
+  }
+  for (const Partition& partition : partitions) {
+    auto stored = arena_.make_span<PartitionUpdate>(partition.tables.size());
+    std::transform(partition.tables.begin(), partition.tables.end(), stored.begin(),
+                   [this](const auto& parts) { return parts.size() == 1 ? *parts[0] : merge(parts); });
+    mutations_.push_back({stored[0].table->keyspace, stored[0].key, stored});
   }
   return mutations_.span();
 }

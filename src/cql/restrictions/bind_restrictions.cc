@@ -9,9 +9,16 @@ namespace {
 
 constexpr size_t kMaxKeyLength = 65535;
 
+// One IN has no more values than there is room for in a request; two multiply.
+constexpr size_t kMaxCombinations = 1'000'000;
+
 // Extends every prefix by every tuple.
-Tuples extend(const Tuples& prefixes, const Tuples& tuples) {
+Result<Tuples> extend(const Tuples& prefixes, const Tuples& tuples) {
   Tuples result;
+  if (prefixes.size() > 1 && tuples.size() > kMaxCombinations / prefixes.size()) {
+    return invalid("The IN restrictions of a statement may name " + std::to_string(kMaxCombinations) +
+                   " combinations of values at most");
+  }
   result.reserve(prefixes.size() * tuples.size());
   for (const Values& prefix : prefixes) {
     for (const Values& tuple : tuples) {
@@ -78,6 +85,7 @@ Result<Token> bind_token(const TermPtr& term, ExecutionContext& context) {
   ASSIGN_OR_RETURN(BytesView value, term->bind(context));
   if (is_null(value)) return invalid("Invalid null token value");
   if (is_unset(value)) return invalid("Invalid unset token value");
+  if (value.empty()) return invalid("Invalid empty token value");
   return decode_bigint(value);
 }
 
@@ -108,7 +116,7 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   Tuples keys(1);
   for (const auto& restriction : key_) {
     ASSIGN_OR_RETURN(auto tuples, restriction->bind_tuples(context));
-    keys = extend(keys, tuples);
+    ASSIGN_OR_RETURN(keys, extend(keys, tuples));
   }
   auto result = context.arena.make_span<BytesView>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -198,7 +206,7 @@ Result<Tuples> RestrictionsImpl::clustering_prefixes(ExecutionContext& context, 
       break;
     }
     ASSIGN_OR_RETURN(auto tuples, restriction.bind_tuples(context));
-    prefixes = extend(prefixes, tuples);
+    ASSIGN_OR_RETURN(prefixes, extend(prefixes, tuples));
     position = restriction.end_position();
   }
   return prefixes;

@@ -125,9 +125,11 @@ Result<std::string> parse_hybrid_retry(const std::string& text, std::string_view
   auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!first.empty() && is_space(first.back())) first.remove_suffix(1);
   while (!second.empty() && is_space(second.front())) second.remove_prefix(1);
-  auto a = parse_speculative_retry(std::string(first)), b = parse_speculative_retry(std::string(second));
+  // They begin with a number: one MIN() inside of another, and so on, is nothing to descend into.
   bool simple = first.find_first_of("0123456789.") == 0 && second.find_first_of("0123456789.") == 0;
-  if (!simple || !a.ok() || !b.ok()) return invalid_retry(text);
+  if (!simple) return invalid_retry(text);
+  auto a = parse_speculative_retry(std::string(first)), b = parse_speculative_retry(std::string(second));
+  if (!a.ok() || !b.ok()) return invalid_retry(text);
   bool a_is_fixed = a->ends_with("ms");
   if (a_is_fixed == b->ends_with("ms")) {
     return config_error("Invalid value " + text +

@@ -413,7 +413,7 @@ Result<std::vector<CallArgument>> SelectorBuilder::call_arguments(
   for (const ast::Selectable* selectable : selectables) {
     CallArgument argument;
     ASSIGN_OR_RETURN(argument.type, type_of(*selectable));
-    argument.text = name(*selectable);
+    argument.text = [this, selectable] { return name(*selectable); };
     argument.fits = [this, selectable](const TypePtr& receiver) { return passable(*selectable, receiver); };
     if (const auto* term = std::get_if<ast::TermSelectable>(&selectable->value)) argument.term = &term->term;
     if (const auto* array = std::get_if<ast::ArraySelectable>(&selectable->value))

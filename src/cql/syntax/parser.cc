@@ -142,6 +142,8 @@ bool Parser::check_depth() { return depth_ <= kMaxNesting || fail_limit("nested 
 
 bool Parser::count_operator() { return ++operators_ <= kMaxOperators || fail_limit("too many operators"); }
 
+bool Parser::count_term() { return ++terms_ <= kMaxTerms || fail_limit("too many terms"); }
+
 bool Parser::statement(ast::Statement::Body& out) {
   switch (peek()) {
     case Tok::kSelect:

@@ -15,6 +15,8 @@ namespace cassandra_like {
 // operators, fields and elements in all. More is a syntax error.
 inline constexpr int kMaxNesting = 256;
 inline constexpr int kMaxOperators = 1000;
+// A statement has at most so many terms and selectables in all: each takes a hundred times its text.
+inline constexpr size_t kMaxTerms = 1'000'000;
 
 // Extensions of Cassandra's grammar.
 struct Dialect {

@@ -78,17 +78,17 @@ std::string header(std::string_view text, uint32_t offset) {
   return "line " + std::to_string(at.line + 1) + ":" + std::to_string(at.column) + " ";
 }
 
-// Java's split("\n"): without empty lines at the end.
-std::vector<std::u16string> split_lines(std::string_view text) {
-  std::vector<std::u16string> lines;
-  size_t from = 0;
-  while (from <= text.size()) {
-    size_t end = std::min(text.find('\n', from), text.size());
-    lines.push_back(to_utf16(text.substr(from, end - from)));
-    from = end + 1;
-  }
-  while (lines.size() > 1 && lines.back().empty()) lines.pop_back();
-  return lines;
+// Java's split("\n") leaves out empty lines at the end.
+size_t count_lines(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return 1 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string_view take_line(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
 }
 
 struct SnippetToken {
@@ -110,21 +110,28 @@ std::string snippet(std::string_view text, const SyntaxToken& from_token, const 
   SnippetToken from = locate(from_token);
   SnippetToken to = locate(to_token);
   SnippetToken highlighted = locate(highlighted_token);
-  std::vector<std::u16string> lines = split_lines(text);
-  if (to.at.line >= lines.size()) return "";
+  const size_t lines = count_lines(text);
+  if (to.at.line >= lines) return "";
 
-  bool has_start = from.at.line == 0 && from.at.column == 0;
-  bool has_end = to.at.line + 1 == lines.size() && to.end == lines.back().size();
-  std::u16string& last = lines[to.at.line];
-  if (to.end < last.size()) last.resize(to.end);
-  std::u16string& line = lines[highlighted.at.line];
-  if (highlighted.end > line.size()) return "";
-  line.insert(highlighted.end, 1, u']');
-  line.insert(highlighted.at.column, 1, u'[');
-  lines[from.at.line].erase(0, from.at.column);
-
+  // One line after the other: there may be as many as the text has bytes.
+  bool has_start = from.at.line == 0 && from.at.column == 0, has_end = false;
   std::u16string shown;
-  for (size_t i = from.at.line; i <= to.at.line; ++i) shown += lines[i];
+  for (size_t i = 0; i <= to.at.line; ++i) {
+    const std::string_view raw = take_line(text);
+    if (i < from.at.line) continue;
+    std::u16string line = to_utf16(raw);
+    if (i == to.at.line) {
+      has_end = i + 1 == lines && to.end == line.size();
+      if (to.end < line.size()) line.resize(to.end);
+    }
+    if (i == highlighted.at.line) {
+      if (highlighted.end > line.size()) return "";
+      line.insert(highlighted.end, 1, u']');
+      line.insert(highlighted.at.column, 1, u'[');
+    }
+    if (i == from.at.line) line.erase(0, from.at.column);
+    shown += line;
+  }
   return std::string(" (") + (has_start ? "" : "...") + to_utf8(shown) + (has_end ? "" : "...") + ")";
 }
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "base/result.h"
 #include "cql/syntax/ast.h"
 #include "cql/syntax/keywords.h"
@@ -126,6 +128,8 @@ class Parser {
   bool check_depth();
   // Counts an operator or modifier of the outermost term or selectable.
   bool count_operator();
+  // Counts a term or selectable of the statement.
+  bool count_term();
 
   // --- Statements (parser.cc) ---
   bool statement(ast::Statement::Body& out);
@@ -244,7 +248,7 @@ class Parser {
   bool column_operation(ast::Update& out);
   bool normal_column_operation(ast::Assignment& out);
   bool prefix_column_operation(ast::Assignment& out);
-  void check_compatible(const ast::Update& update, const ast::Assignment& assignment);
+  void check_compatible(const ast::Assignment& assignment);
   bool delete_statement(ast::Delete& out);
   bool delete_operation(ast::Deletion& out);
   bool batch_statement(ast::Batch& out);
@@ -339,11 +343,18 @@ class Parser {
   size_t pos_ = 0;
   size_t seen_ = 0;  // the furthest token looked at
   std::vector<std::string> markers_;
+  // Columns that an UPDATE has set so far. A client chooses how many: they are looked up, not searched for.
+  struct Assigned {
+    bool whole = false;
+    absl::flat_hash_set<std::string> fields;
+  };
+  absl::flat_hash_map<std::string, Assigned> assigned_;
   std::optional<Error> error_;
   bool exceeded_ = false;  // a limit: no attempt at something else helps
   int attempts_ = 0;       // open ones; errors are not worded meanwhile
   int depth_ = 0;
   int operators_ = 0;
+  size_t terms_ = 0;
 };
 
 }  // namespace cassandra_like

@@ -71,6 +71,7 @@ bool Parser::using_clause(ast::Attributes& out) {
 bool Parser::update_statement(ast::Update& out) {
   if (!expect(Tok::kUpdate) || !table_name(out.table)) return false;
   if (at(Tok::kUsing) && !using_clause(out.using_)) return false;
+  assigned_.clear();
   if (!expect(Tok::kSet) || !list([&] { return column_operation(out); })) return false;
   if (!expect(Tok::kWhere) || !where_clause(out.where)) return false;
   return !accept(Tok::kIf) || update_conditions(out.if_);
@@ -107,7 +108,7 @@ bool Parser::column_operation(ast::Update& out) {
       return fail_no_viable();
   }
   if (!ok) return false;
-  check_compatible(out, assignment);
+  check_compatible(assignment);
   out.assignments.push_back(std::move(assignment));
   return true;
 }
@@ -160,16 +161,15 @@ bool Parser::prefix_column_operation(ast::Assignment& out) {
 }
 
 // One column may be changed in several places, but set as a whole only once.
-void Parser::check_compatible(const ast::Update& update, const ast::Assignment& assignment) {
+void Parser::check_compatible(const ast::Assignment& assignment) {
   using Kind = ast::Assignment::Kind;
-  for (const ast::Assignment& other : update.assignments) {
-    if (other.column != assignment.column) continue;
-    bool same_field = other.kind == Kind::kSetField && assignment.kind == Kind::kSetField;
-    bool compatible = other.kind != Kind::kSet && assignment.kind != Kind::kSet;
-    if (!compatible || (same_field && other.field == assignment.field)) {
-      note("Multiple incompatible setting of column " + assignment.column);
-    }
+  const bool whole = assignment.kind == Kind::kSet;
+  auto [column, is_new] = assigned_.try_emplace(assignment.column);
+  const bool same_field = assignment.kind == Kind::kSetField && !column->second.fields.insert(assignment.field).second;
+  if ((!is_new && (whole || column->second.whole)) || same_field) {
+    note("Multiple incompatible setting of column " + assignment.column);
   }
+  column->second.whole = column->second.whole || whole;
 }
 
 bool Parser::delete_statement(ast::Delete& out) {

@@ -136,7 +136,7 @@ bool Parser::selection_group(ast::Selectable& out) {
 bool Parser::selection_group_without_field(ast::Selectable& out) {
   Nested nested(*this);
   size_t first = pos_;
-  if (!check_depth()) return false;
+  if (!check_depth() || !count_term()) return false;
   bool ok = false;
   if (!kSelectableStart.contains(peek()) || at(Tok::kMinus)) return fail_no_viable();
   decided(at(Tok::kLeftParen) ? 2 : 1);

@@ -116,7 +116,7 @@ bool Parser::simple_term(ast::Term& out) {
   Nested nested(*this);
   size_t first = pos_;
   TermKind kind = TermKind::kValue;
-  if (!check_depth() || !decide_simple_term(kind)) return false;
+  if (!check_depth() || !count_term() || !decide_simple_term(kind)) return false;
   bool ok = kind == TermKind::kValue      ? value_term(out)
             : kind == TermKind::kFunction ? function(out)
             : kind == TermKind::kTypeHint ? type_hint_term(out)
@@ -312,6 +312,7 @@ bool Parser::bind_marker(ast::BindMarker& out) {
     if (!accept(Tok::kColon)) return fail_no_viable();
     if (!ident(name)) return false;
   }
+  if (markers_.size() >= kMaxTerms) return fail_limit("too many terms");
   out.index = uint32_t(markers_.size());
   markers_.push_back(std::move(name));
   return true;
@@ -381,14 +382,15 @@ bool Parser::brace_literal(ast::Term& out) {
 
 bool Parser::udt_literal(ast::Term& out) {
   auto& udt = out.value.emplace<ast::UdtLiteral>();
+  absl::flat_hash_map<std::string, size_t> places;
   advance();
   bool ok = list([&] {
     std::string field;
     ast::Term value;
     if (!ident(field) || !expect(Tok::kColon) || !term(value)) return false;
-    auto same = std::find_if(udt.fields.begin(), udt.fields.end(), [&](auto& f) { return f.name == field; });
-    if (same == udt.fields.end()) same = udt.fields.insert(same, {std::move(field), {}});
-    same->value = std::move(value);
+    const auto [place, is_new] = places.try_emplace(field, udt.fields.size());
+    if (is_new) udt.fields.push_back({std::move(field), {}});
+    udt.fields[place->second].value = std::move(value);
     return true;
   });
   return ok && expect(Tok::kRightBrace);

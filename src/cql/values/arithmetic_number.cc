@@ -120,6 +120,13 @@ Result<Decimal> Number::to_decimal() const {
   return Decimal::from_text(double_to_text(value));
 }
 
+Error no_decimal(std::string_view text) {
+  const char first = text[text[0] == '-' ? 1 : 0];
+  return Error(ErrorCode::kServerError, std::string("java.lang.NumberFormatException: Character ") + first +
+                                            " is neither a decimal digit number, decimal point, nor \"e\" notation"
+                                            " exponential mark.");
+}
+
 Bytes encode_integer(TypeKind kind, int64_t value) {
   switch (kind) {
     case TypeKind::kTinyint:

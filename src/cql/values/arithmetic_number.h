@@ -28,6 +28,9 @@ struct Number {
   Result<Decimal> to_decimal() const;
 };
 
+// Java takes the text of a NaN or an infinity for a decimal, and says this.
+Error no_decimal(std::string_view text);
+
 // The shortest form that the kind has: a tinyint's one byte, a varint's bytes.
 Bytes encode_integer(TypeKind kind, int64_t value);
 // Java's (long) and (int) of a double: towards zero, to the nearest that fits, NaN to 0.

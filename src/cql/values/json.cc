@@ -3,12 +3,30 @@
 #include <algorithm>
 #include <cctype>
 
+#include "absl/container/flat_hash_map.h"
+#include "base/ascii.h"
 #include "model/values.h"
 
 namespace cassandra_like {
 namespace {
 
 constexpr int kMaxDepth = 1000;
+// Each takes fifty times its text.
+constexpr size_t kMaxValues = 1'000'000;
+
+void erase_marked(std::vector<JsonValue::Entry>& entries, const std::vector<bool>& gone) {
+  size_t kept = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (gone[i]) continue;
+    if (kept != i) entries[kept] = std::move(entries[i]);
+    ++kept;
+  }
+  entries.resize(kept);
+}
+
+std::string folded(const std::string& key) {
+  return key.size() > 1 && key.front() == '"' && key.back() == '"' ? key.substr(1, key.size() - 2) : lower(key);
+}
 
 class JsonParser {
  public:
@@ -16,6 +34,7 @@ class JsonParser {
 
   Result<JsonValue> value(int depth) {
     if (depth > kMaxDepth) return invalid("Document nesting depth exceeds the maximum allowed");
+    if (++values_ > kMaxValues) return invalid("The document has more than a million values");
     skip_space();
     if (at_ == in_.size()) return invalid("No content to map due to end-of-input");
     switch (in_[at_]) {
@@ -193,25 +212,34 @@ class JsonParser {
       ASSIGN_OR_RETURN(JsonValue key, string());
       if (!take(':')) return unexpected();
       ASSIGN_OR_RETURN(JsonValue element, value(depth + 1));
-      set_entry(result, std::move(key.text), std::move(element));
+      result.entries.push_back({std::move(key.text), std::move(element)});
     } while (take(','));
     if (!take('}')) return unexpected();
+    join_equal_keys(result.entries);
     return result;
   }
 
- public:
-  static void set_entry(JsonValue& map, std::string key, JsonValue value) {
-    for (auto& [name, old] : map.entries) {
-      if (name != key) continue;
-      old = std::move(value);
-      return;
+  // The first of equal keys has the place, the last has the value. A client chooses the keys: no step is quadratic.
+  static void join_equal_keys(std::vector<JsonValue::Entry>& entries) {
+    std::vector<size_t> order(entries.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return entries[a].key < entries[b].key; });
+    std::vector<bool> gone(entries.size());
+    size_t first = 0;
+    for (size_t i = 1; i < order.size(); ++i) {
+      if (entries[order[i]].key != entries[order[first]].key) {
+        first = i;
+        continue;
+      }
+      entries[order[first]].value = std::move(entries[order[i]].value);
+      gone[order[i]] = true;
     }
-    map.entries.push_back({std::move(key), std::move(value)});
+    erase_marked(entries, gone);
   }
 
- private:
   std::string_view in_;
   size_t at_ = 0;
+  size_t values_ = 0;
 };
 
 }  // namespace
@@ -241,23 +269,29 @@ std::string java_text(const JsonValue& value) {
 }
 
 void fold_keys(JsonValue& map) {
+  auto& entries = map.entries;
+  auto is_folded = [](const JsonValue::Entry& entry) { return entry.key == folded(entry.key); };
+  if (std::all_of(entries.begin(), entries.end(), is_folded)) return;
   // Cassandra removes a renamed key and puts it again: it goes to the end and replaces an equal key there.
-  auto before = map.entries;
-  for (const auto& [key, value] : before) {
-    std::string folded = key;
-    if (key.size() > 1 && key.front() == '"' && key.back() == '"') {
-      folded = key.substr(1, key.size() - 2);
+  absl::flat_hash_map<std::string, size_t> places;
+  const size_t count = entries.size();
+  for (size_t i = 0; i < count; ++i) places.emplace(entries[i].key, i);
+  std::vector<bool> gone(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::string name = folded(entries[i].key);
+    if (name == entries[i].key) continue;
+    places.erase(entries[i].key);
+    gone[i] = true;
+    JsonValue moved = std::move(entries[i].value);
+    const auto [place, is_new] = places.try_emplace(name, entries.size());
+    if (is_new) {
+      entries.push_back({std::move(name), std::move(moved)});
+      gone.push_back(false);
     } else {
-      for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      entries[place->second].value = std::move(moved);
     }
-    if (folded == key) continue;
-    const std::string& name = key;  // clang 14 captures no structured binding
-    auto at =
-        std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) { return entry.key == name; });
-    JsonValue moved = std::move(at->value);
-    map.entries.erase(at);
-    JsonParser::set_entry(map, std::move(folded), std::move(moved));
   }
+  erase_marked(entries, gone);
 }
 
 }  // namespace cassandra_like

@@ -366,7 +366,7 @@ ONLY_STATIC = INVALID + "Cannot restrict clustering columns when selecting only 
 RULES = [
     # Exceptions: of a name, or with the name.
     Rule("bytes that are too short for a vector", INVALID + "Not enough bytes to read", SERVER + r"java\.lang\.IndexOutOfBoundsException"),
-    Rule("increments of the wrong size", r"^(void|error 0x2200 )", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bUPDATE\b.*\bSET\b.*[-+]"),
+    Rule("increments of the wrong size", r"^error 0x2200 ", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bUPDATE\b.*\bSET\b.*[-+]"),
     Rule("counters from JSON", r"^error 0x", SERVER + r"java\.lang\.UnsupportedOperationException"),
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
     Rule("a set that is subtracted from a map", INVALID + "Value for a map substraction has to be a set", SERVER + r"java\.lang\.ClassCastException"),
