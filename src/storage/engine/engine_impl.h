@@ -72,6 +72,15 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) override;
   void set_compaction_throughput(uint64_t bytes_per_second) override;
   void set_concurrent_compactors(unsigned count) override;
+  void set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) override;
+  EngineSettings settings() const override {
+    return {.column_index_bytes = options_.column_index_bytes, .incremental_backups = options_.incremental_backups};
+  }
+  void use(const EngineSettings& settings) override {
+    options_.column_index_bytes = settings.column_index_bytes;
+    options_.incremental_backups = settings.incremental_backups;
+  }
+  std::vector<TablePaths> paths() const override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
@@ -201,6 +210,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
+  uint32_t column_index_bytes() const;
+  Task<Status> back_up(SSTableDescriptor descriptor);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   bool goes_on_after(const Error& cause) const;
@@ -219,11 +230,12 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     std::string path;                // of the inputs and of the outputs
     std::vector<SSTablePtr> inputs;  // not empty
     CompactionOperation operation = CompactionOperation::kCompaction;
-    uint32_t group = 0;         // of the inputs, where a strategy chose them
-    bool is_automatic = false;  // a major compaction ends it
-    bool unread = false;        // the inputs go, and nothing is written
-    bool purges = true;         // tombstones that nothing needs go
-    bool skips_cells = false;   // of garbage collection: overwritten cells go, too
+    uint32_t group = 0;                                     // of the inputs, where a strategy chose them
+    bool is_automatic = false;                              // a major compaction ends it
+    bool unread = false;                                    // the inputs go, and nothing is written
+    bool purges = true;                                     // tombstones that nothing needs go
+    bool skips_cells = false;                               // of garbage collection: overwritten cells go, too
+    std::function<bool(const DecoratedKey&)> purges_young;  // tombstones of these partitions go before gc_grace_seconds
     OutputLimits limits;
     std::optional<SSTableVerification> verification;  // nothing is written
     std::optional<SSTableScrubOrder> scrub;

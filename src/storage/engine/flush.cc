@@ -182,7 +182,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   options.owner = self_;
   DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
-  options.row_index_granularity = options_.column_index_bytes;
+  options.row_index_granularity = column_index_bytes();
   std::string what = fmt::format("Failed to flush {}", table->qualified_name());
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
   if (!writer.ok()) co_return disk_failure(writer.error(), what);
@@ -194,6 +194,13 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
     if (!info.ok()) {
       store->leftovers.push_back(descriptor);
       co_return disk_failure(info.error(), what);
+    }
+    if (options_.incremental_backups && store->table->params.incremental_backups && !store->dropped) {
+      Status kept = co_await back_up(descriptor);
+      if (!kept.ok()) {
+        store->leftovers.push_back(descriptor);
+        co_return disk_failure(kept.error(), what);
+      }
     }
     bool is_void = std::find(store->flushing.begin(), store->flushing.end(), memtable) == store->flushing.end();
     if (store->dropped || is_void) co_return remove_sstable(runtime_.disk, descriptor);

@@ -185,7 +185,7 @@ Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   };
   split.pause = [this, run] { return pause_compaction(run); };
   split.host_id = options_.host_id;
-  split.row_index_granularity = options_.column_index_bytes;
+  split.row_index_granularity = column_index_bytes();
   Result<SSTableSplitResult> parts = co_await split_sstable(&runtime_, &split, &run->progress);
   if (!parts.ok()) co_return std::move(parts.error());
 
