@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
+// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, import.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -64,6 +64,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) override;
   Task<Status> verify(TableSelection selection, SSTableVerification order) override;
   Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) override;
+  Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) override;
   Task<Status> relocate(TableSelection selection) override;
   void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
@@ -239,10 +240,12 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     OutputLimits limits;
     std::optional<SSTableVerification> verification;  // nothing is written
     std::optional<SSTableScrubOrder> scrub;
-    bool goes_on = false;               // after a failure, with the next run of the order
-    std::optional<OwnedTokens> owned;   // of a cleanup: what stays
-    std::shared_ptr<bool> has_cleaned;  // of a cleanup: set when something went
-    bool stopped = false;               // somebody wants it to end
+    bool goes_on = false;                                // after a failure, with the next run of the order
+    std::optional<OwnedTokens> owned;                    // of a cleanup: what stays
+    std::shared_ptr<bool> has_cleaned;                   // of a cleanup: set when something went
+    bool is_import = false;                              // a split of an SSTable that the table does not have yet
+    bool resets_level = false, clears_repaired = false;  // of its parts
+    bool stopped = false;                                // somebody wants it to end
     // While it runs.
     int64_t begun = 0;
     bool log_may_hold_inputs = true;
@@ -317,6 +320,14 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<bool> make_unrepaired(SSTablePtr sstable);
   Error found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy);
 
+  // Importing.
+  Status check_import_directory(const std::string& directory) const;
+  Task<std::vector<std::string>> import_directories(TableStorePtr store, const SSTableImport* order);
+  Task<Result<std::vector<SSTablePtr>>> open_for_import(TableStorePtr store, const SSTableImport* order,
+                                                        std::string directory);
+  Task<Status> verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable);
+  Task<Status> import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order);
+
   // Scrubbing.
   std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
   Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
@@ -358,6 +369,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> relocate_all(TableStorePtr store);
   Task<Status> relocate_one(TableStorePtr store, SSTablePtr sstable);
   Task<void> run_relocations();
+  static bool has_to_change(const TableStore& store, const SharedSSTable& shared);
+  Task<Status> split_one(CompactionRun* run);
   Task<Status> split_and_commit(CompactionRun* run);
   Task<Status> hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids);
   Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);

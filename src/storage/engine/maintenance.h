@@ -80,6 +80,17 @@ struct TablePaths {
   std::vector<std::string> directories;
 };
 
+// How SSTables of other directories become a table's.
+struct SSTableImport {
+  SSTableImport() = default;  // see above
+  std::vector<std::string> directories;
+  bool verifies = true;
+  bool extended = false;  // all rows are read; the split reads them in any case
+  bool keeps_level = false, keeps_repaired = false;
+  bool copies = false;                                           // the sources stay
+  std::function<OwnedTokens(const TableMetadata& table)> owned;  // unset: keys of all tokens may be there
+};
+
 class Maintenance {
  public:
   virtual ~Maintenance() = default;
@@ -95,6 +106,9 @@ class Maintenance {
   // Writes what can be read of SSTables anew, of those too that are not used because they are damaged. kClosed when one that several
   // shards share had to stay as it is.
   virtual Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) = 0;
+  // By one shard for all of them. Gives the directories of which something could not be verified or imported; the log says why.
+  // Indexes of the table are to be built afterwards. kServerError: a directory is not there; kInvalid: it is a table's own.
+  virtual Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
   virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;
