@@ -126,6 +126,10 @@ void run_words(const std::vector<std::string>& words, const Connect& connect, st
     arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(command->max_arguments));
     bad_use(fmt::format("Found unexpected parameters: [{}]", fmt::join(arguments, ", ")));
   }
+  for (const Option& option : command->options) {
+    if (!option.is_required || options.contains(option.names[0])) continue;
+    bad_use(fmt::format("Required option '{}' is missing", option.names[0]));
+  }
   if (!command->required.empty() && arguments.empty()) {
     bad_use(fmt::format("Required parameters are missing: {}", command->required));
   }

@@ -51,6 +51,7 @@ struct Option {
   std::vector<std::string> names;
   std::string title;  // of its value; empty: a switch
   std::string description;
+  bool is_required = false;
 };
 
 // One run of one command.
@@ -161,6 +162,29 @@ void run_garbagecollect(Session&);
 void run_cleanup(Session&);
 void run_scrub(Session&);
 void run_verify(Session&);
+void run_gettimeout(Session&);
+void run_settimeout(Session&);
+void run_getcompactionthreshold(Session&);
+void run_setcompactionthreshold(Session&);
+void run_getbatchlogreplaythrottle(Session&);
+void run_setbatchlogreplaythrottle(Session&);
+void run_getcolumnindexsize(Session&);
+void run_setcolumnindexsize(Session&);
+void run_getdefaultrf(Session&);
+void run_setdefaultrf(Session&);
+void run_enableoldprotocolversions(Session&);
+void run_disableoldprotocolversions(Session&);
+void run_enablebackup(Session&);
+void run_disablebackup(Session&);
+void run_statusbackup(Session&);
+void run_invalidatecredentialscache(Session&);
+void run_getauthcacheconfig(Session&);
+void run_setauthcacheconfig(Session&);
+void run_datapaths(Session&);
+void run_forcecompact(Session&);
+void run_rebuild_index(Session&);
+void run_checktokenmetadata(Session&);
+void run_import(Session&);
 void run_snapshot(Session&);
 void run_listsnapshots(Session&);
 void run_clearsnapshot(Session&);

@@ -52,6 +52,20 @@ void run_failuredetector(Session& s) {
   }
 }
 
+void run_checktokenmetadata(Session& s) {
+  auto list = [](const Json& tokens) {
+    std::string out;
+    for (const Json& token : tokens) out += (out.empty() ? "" : ", ") + token.get<std::string>();
+    return "[" + out + "]";
+  };
+  const Json answer = s.get("/v1/token_mismatches");
+  for (const Json& node : answer.at("mismatches")) {
+    s.out << fmt::format("Mismatch on : /{}\n  Gossip tokens: {}\n  TokenMetadata: {}\n", address_of(node, true),
+                         list(node.at("gossip")), list(node.at("ring")));
+  }
+  s.out << "\n";
+}
+
 void run_enablegossip(Session& s) { s.post("/v1/gossip/enable"); }
 void run_disablegossip(Session& s) { s.post("/v1/gossip/disable"); }
 void run_assassinate(Session& s) { s.post("/v1/assassinate", {{"address", s.arguments[0]}}); }

@@ -54,6 +54,7 @@ std::string synopsis(const Option& option) {
   std::vector<std::string> forms;
   for (const std::string& name : option.names) forms.push_back(with_value(option, name));
   const std::string either = fmt::format("{}", fmt::join(forms, " | "));
+  if (option.is_required) return forms.size() == 1 ? either : "(" + either + ")";
   return forms.size() == 1 ? "[" + either + "]" : "[(" + either + ")]";
 }
 

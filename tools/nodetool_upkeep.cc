@@ -1,4 +1,5 @@
-// Orders for SSTables: compact, getsstables, upgradesstables, garbagecollect, cleanup, scrub, verify.
+// Orders for SSTables: compact, forcecompact, rebuild_index, import, getsstables, upgradesstables, garbagecollect, cleanup, scrub, verify.
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -100,6 +101,20 @@ void run_getsstables(Session& s) {
   for (const auto& [level, file] : by_level) s.out << fmt::format("{}: {}\n", level, file);
 }
 
+void run_forcecompact(Session& s) {
+  if (s.arguments.size() < 3) bad_use("forcecompact requires keyspace, table and keys args");
+  Parameters parameters{{"keyspace", s.arguments[0]}, {"table", s.arguments[1]}};
+  for (size_t i = 2; i < s.arguments.size(); ++i) parameters.emplace_back("key", s.arguments[i]);
+  s.post("/v1/force_compact", parameters);
+}
+
+void run_rebuild_index(Session& s) {
+  if (s.arguments.size() < 3) bad_use("rebuild_index requires ks, cf and idx args");
+  Parameters parameters{{"keyspace", s.arguments[0]}, {"table", s.arguments[1]}};
+  for (size_t i = 2; i < s.arguments.size(); ++i) parameters.emplace_back("index", s.arguments[i]);
+  s.post("/v1/rebuild_index", parameters);
+}
+
 void run_upgradesstables(Session& s) {
   constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
   const auto until = number<int64_t>(s, "-t", "max_timestamp", "long", kAnyTime);
@@ -136,6 +151,35 @@ void run_scrub(Session& s) {
     if (s.has(option)) parameters.emplace_back(parameter, "true");
   }
   s.post("/v1/scrub", parameters);
+}
+
+void run_import(Session& s) {
+  if (s.arguments.size() < 3) bad_use("import requires keyspace, table name and directories");
+  const bool is_quick = s.has("-q");
+  if (is_quick) s.out << "Doing a quick import - skipping sstable verification and row cache invalidation\n";
+  Parameters parameters{{"keyspace", s.arguments[0]}, {"table", s.arguments[1]}};
+  for (size_t i = 2; i < s.arguments.size(); ++i) {
+    const Parameters::value_type directory("directory", s.arguments[i]);
+    if (std::find(parameters.begin(), parameters.end(), directory) == parameters.end()) parameters.push_back(directory);
+  }
+  for (const auto& [option, parameter] :
+       {std::pair("-l", "keep_level"), {"-r", "keep_repaired"}, {"-cd", "copy_data"}}) {
+    if (s.has(option)) parameters.emplace_back(parameter, "true");
+  }
+  if (is_quick || s.has("-v")) parameters.emplace_back("no_verify", "true");
+  if (is_quick || s.has("-t")) parameters.emplace_back("no_tokens", "true");
+  if (!is_quick && s.has("-e")) parameters.emplace_back("extended", "true");
+  Json failed;
+  try {
+    failed = s.post("/v1/import", parameters).at("failed");
+  } catch (const Failure& f) {
+    if (f.text.ends_with(" not found.")) throw Failure{Failure::kPlain, f.text, 1};
+    throw;
+  }
+  if (failed.empty()) return;
+  std::string text = "Some directories failed to import, check server logs for details:";
+  for (const Json& directory : failed) text += "\n" + directory.get<std::string>();
+  throw Failure{Failure::kPlain, text, 1};
 }
 
 void run_verify(Session& s) {

@@ -52,6 +52,11 @@ struct AdminLogin {
   bool is_superuser = false;
 };
 
+struct AdminCredentialsCache {
+  Duration validity{};  // how long a password that was right is not hashed again
+  size_t max_entries = 0;
+};
+
 struct AdminHooks {
   // Asks the configured authenticator; kBadCredentials when it refuses. Called off loopback alone.
   std::function<Task<Result<AdminLogin>>(std::string user, std::string password)> log_in;
@@ -60,7 +65,12 @@ struct AdminHooks {
   std::function<Task<Status>()> clear_client_history;
   std::function<Task<AdminTransport>()> transport;
   std::function<bool()> binary_running;
-  std::function<std::string()> operation_mode;  // NORMAL, DRAINING, DRAINED
+  std::function<bool()> allows_older_protocols;
+  std::function<Task<Status>(bool)> allow_older_protocols;
+  std::function<AdminCredentialsCache()> credentials_cache;
+  std::function<Task<Status>(Duration)> set_credentials_validity;
+  std::function<Task<Status>(std::vector<std::string> roles)> invalidate_credentials;  // without roles: of all
+  std::function<std::string()> operation_mode;                                         // NORMAL, DRAINING, DRAINED
   std::function<Task<Status>()> enable_binary, disable_binary, drain, refresh_size_estimates, replay_batchlog;
   std::function<void()> stop;                                                        // returns at once
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level

@@ -59,6 +59,7 @@ Task<Answer> reload_seeds(AdminContextPtr context, Parameters parameters);
 Task<Answer> assassinate(AdminContextPtr context, Parameters parameters);
 Task<Answer> join(AdminContextPtr context, Parameters parameters);
 Task<Answer> reset_schema(AdminContextPtr context, Parameters parameters);
+Task<Answer> token_mismatches(AdminContextPtr context, Parameters parameters);
 Task<Answer> reload_schema(AdminContextPtr context, Parameters parameters);
 // hint_commands.cc
 Task<Answer> hints(AdminContextPtr context, Parameters parameters);
@@ -68,16 +69,20 @@ Task<Answer> set_handoff(AdminContextPtr context, Parameters parameters);
 // table_commands.cc
 Task<Answer> tables(AdminContextPtr context, Parameters parameters);
 Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters);
+Task<Answer> data_paths(AdminContextPtr context, Parameters parameters);
 Task<Answer> flush(AdminContextPtr context, Parameters parameters);
 Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters);
 // upkeep_commands.cc
 Task<Answer> sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> compact(AdminContextPtr context, Parameters parameters);
+Task<Answer> force_compact(AdminContextPtr context, Parameters parameters);
+Task<Answer> rebuild_index(AdminContextPtr context, Parameters parameters);
 Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters);
 Task<Answer> scrub(AdminContextPtr context, Parameters parameters);
 Task<Answer> cleanup(AdminContextPtr context, Parameters parameters);
+Task<Answer> import_sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> verify(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
@@ -101,6 +106,16 @@ Task<Answer> logging(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_logging(AdminContextPtr context, Parameters parameters);
 Task<Answer> trace_probability(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_trace_probability(AdminContextPtr context, Parameters parameters);
+// setting_commands.cc
+Task<Answer> timeouts(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_timeouts(AdminContextPtr context, Parameters parameters);
+Task<Answer> settings(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_settings(AdminContextPtr context, Parameters parameters);
+Task<Answer> compaction_threshold(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_compaction_threshold(AdminContextPtr context, Parameters parameters);
+Task<Answer> credentials_cache(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_credentials_cache(AdminContextPtr context, Parameters parameters);
+Task<Answer> invalidate_credentials(AdminContextPtr context, Parameters parameters);
 // snapshot_commands.cc
 Task<Answer> snapshots(AdminContextPtr context, Parameters parameters);
 Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters);

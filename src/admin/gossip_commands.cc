@@ -1,6 +1,9 @@
 // failure_detector, seeds, gossip, assassinate, join, schema: orders to gossip, and what it thinks of the others.
+#include <algorithm>
+
 #include "admin/api.h"
 #include "base/log.h"
+#include "gossip/state_values.h"
 
 namespace cassandra_like::admin {
 namespace {
@@ -30,6 +33,30 @@ Task<Answer> failure_detector(AdminContextPtr context, Parameters) {
   }
   Answer answer;
   answer.json = {{"nodes", nodes}};
+  return answer;
+}
+
+// Gossiper.compareGossipAndTokenMetadata: the tokens of normal nodes as gossip has them and as the ring has them.
+Task<Answer> token_mismatches(AdminContextPtr context, Parameters) {
+  Json mismatches = Json::array();
+  const MembershipService* service = context->node.membership;
+  auto texts = [](std::vector<Token> tokens) {
+    std::sort(tokens.begin(), tokens.end());
+    Json out = Json::array();
+    for (Token token : tokens) out.push_back(std::to_string(token));
+    return out;
+  };
+  if (service != nullptr) {
+    for (const auto& [endpoint, state] : service->gossiper().states()) {
+      if (state->status() != state_values::kNormal) continue;
+      Json gossip = texts(service->membership().gossiped_tokens(endpoint));
+      Json ring = texts(service->membership().tokens(endpoint));
+      if (gossip == ring) continue;
+      mismatches.push_back({{"address", endpoint.host()}, {"port", endpoint.port}, {"gossip", gossip}, {"ring", ring}});
+    }
+  }
+  Answer answer;
+  answer.json = {{"mismatches", std::move(mismatches)}};
   return answer;
 }
 

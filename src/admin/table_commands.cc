@@ -1,4 +1,4 @@
-// tables, table_histograms, flush, auto_compaction.
+// tables, table_histograms, data_paths, flush, auto_compaction.
 #include <cmath>
 #include <map>
 
@@ -148,6 +148,17 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
   Answer answer;
   answer.json["tables"] = std::move(all);
   co_return answer;
+}
+
+// ColumnFamilyStore.getDataPaths
+Task<Answer> data_paths(AdminContextPtr context, Parameters) {
+  Json all = Json::array();
+  for (const TablePaths& each : context->replica().engine().maintenance().paths()) {
+    all.push_back({{"keyspace", each.keyspace}, {"table", each.table}, {"paths", each.directories}});
+  }
+  Answer answer;
+  answer.json["tables"] = std::move(all);
+  return answer;
 }
 
 Task<Answer> flush(AdminContextPtr context, Parameters parameters) {

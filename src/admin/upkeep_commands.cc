@@ -1,5 +1,5 @@
-// Orders for SSTables: GET /v1/sstables, POST /v1/compact, POST /v1/upgrade_sstables,
-// POST /v1/garbage_collect, POST /v1/cleanup, POST /v1/scrub, POST /v1/verify.
+// Orders for SSTables: GET /v1/sstables, POST /v1/compact, /v1/force_compact, /v1/upgrade_sstables,
+// /v1/garbage_collect, /v1/cleanup, /v1/scrub, /v1/verify, /v1/import, /v1/rebuild_index.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -7,6 +7,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "admin/selection.h"
 #include "admin/token_ownership.h"
@@ -156,6 +157,19 @@ Task<Answer> compact_files(AdminContextPtr context, const std::vector<std::strin
   return compact_scope(std::move(context), std::move(selections), std::move(scope));
 }
 
+// The table that a command has to name. StorageService.getValidKeyspace and Keyspace.getColumnFamilyStore.
+TablePtr named_table(const Schema& schema, const Parameters& parameters, int unknown_table, Answer* refusal) {
+  const std::string &keyspace = parameters.get("keyspace"), &name = parameters.get("table");
+  const KeyspacePtr found = schema.keyspace(keyspace);
+  if (found == nullptr || found->is_virtual) {
+    *refusal = refuse(500, "Keyspace " + keyspace + " does not exist");
+    return nullptr;
+  }
+  TablePtr table = found->table(name);
+  if (table == nullptr) *refusal = refuse(unknown_table, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
+  return table;
+}
+
 // Shards split what they share first, and only then write anew what each has alone.
 Task<Answer> rewrite(AdminContextPtr context, Parameters parameters, SSTableRewrite order) {
   TableWork split = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.relocate(tables); };
@@ -167,6 +181,22 @@ Task<Answer> rewrite(AdminContextPtr context, Parameters parameters, SSTableRewr
   if (answer.status != 200) co_return answer;
   Task<Answer> then = on_named_tables(context, parameters, std::move(work));
   co_return co_await then;
+}
+
+Task<Status> build_indexes(Maintenance* maintenance, TablePtr table, std::vector<std::string> indexes) {
+  for (const std::string& index : indexes) {
+    Task<Status> task = maintenance->build_index(table, index);
+    Status built = co_await task;
+    if (!built.ok()) co_return built;
+  }
+  co_return Status();
+}
+
+Task<Answer> build_on_every_shard(AdminContextPtr context, TablePtr table, std::vector<std::string> indexes) {
+  TableWork work = [table, indexes](Maintenance& maintenance, const TableSelection&) {
+    return build_indexes(&maintenance, table, indexes);
+  };
+  return on_selections(std::move(context), {TableSelection(table->keyspace, table->name)}, std::move(work));
 }
 
 }  // namespace
@@ -265,6 +295,49 @@ Task<Answer> scrub(AdminContextPtr context, Parameters parameters) {
   co_return co_await then;
 }
 
+// ColumnFamilyStore.forceCompactionKeysIgnoringGcGrace: the SSTables that may have one of the partitions, whose tombstones
+// go although gc_grace_seconds are not over.
+Task<Answer> force_compact(AdminContextPtr context, Parameters parameters) {
+  Answer refusal;
+  const TablePtr table = named_table(*context->schema(), parameters, 500, &refusal);
+  if (table == nullptr) return refusal;
+  std::set<Bytes, std::less<>> keys;
+  for (const std::string& text : parameters.all("key")) {
+    Result<Bytes> key = table->partition_key_type()->from_text(text);
+    if (!key.ok()) return refuse(500, key.error().message());
+    keys.insert(std::move(*key));
+  }
+  CompactionScope scope;
+  scope.purges_young = [keys](const DecoratedKey& key) { return keys.contains(key.key); };
+  scope.wants = [keys](const TableMetadata& of, const SSTable& sstable) {
+    return !of.is_index && std::any_of(keys.begin(), keys.end(), [&sstable](const Bytes& key) {
+      const DecoratedKey decorated = DecoratedKey::of(key);
+      return sstable.may_contain(decorated);
+    });
+  };
+  return compact_scope(std::move(context), {TableSelection(table->keyspace, table->name)}, std::move(scope));
+}
+
+// SecondaryIndexManager.rebuildIndexesBlocking. Indexes that are not there are passed over.
+Task<Answer> rebuild_index(AdminContextPtr context, Parameters parameters) {
+  Answer refusal;
+  const TablePtr table = named_table(*context->schema(), parameters, 400, &refusal);
+  if (table == nullptr) return refusal;
+  std::set<std::string> wanted;
+  for (std::string name : parameters.all("index")) {
+    // Also by the name of its hidden table.
+    if (const size_t dot = name.find('.'); dot != std::string::npos) name.erase(0, dot + 1);
+    wanted.insert(std::move(name));
+  }
+  std::vector<std::string> indexes;
+  for (const auto& [name, index] : table->indexes) {
+    if (wanted.contains(name)) indexes.push_back(name);
+  }
+  LOG_INFO("User Requested secondary index re-build for {}/{} indexes: {}", table->keyspace, table->name,
+           fmt::join(indexes, ","));
+  return build_on_every_shard(std::move(context), table, std::move(indexes));
+}
+
 // StorageService.forceKeyspaceCleanup. Keyspaces that are this node's alone have nothing to clean.
 Task<Answer> cleanup(AdminContextPtr context, Parameters parameters) {
   const auto all = token_ownership(*context->schema(), *context->replica().topology().current());
@@ -290,6 +363,50 @@ Task<Answer> cleanup(AdminContextPtr context, Parameters parameters) {
   return rewrite(std::move(context), std::move(parameters), std::move(order));
 }
 
+namespace {
+
+// The tokens of each keyspace that this node has or is about to get. No range is no reason to complain, as in Cassandra.
+std::function<OwnedTokens(const TableMetadata&)> owned_tokens(const AdminContext& context) {
+  return
+      [all = token_ownership(*context.schema(), *context.replica().topology().current())](const TableMetadata& table) {
+        const auto found = all.find(table.keyspace);
+        const bool has_any = found != all.end() && !found->second.with_pending.spans().empty();
+        return has_any ? found->second.with_pending : OwnedTokens::all();
+      };
+}
+
+}  // namespace
+
+// ColumnFamilyStore.importNewSSTables. Shard 0 splits the files among all of them; then indexes are built anew.
+Task<Answer> import_sstables(AdminContextPtr context, Parameters parameters) {
+  const std::string &keyspace = parameters.get("keyspace"), &name = parameters.get("table");
+  const TablePtr table = context->schema()->table(keyspace, name);
+  if (table == nullptr || table->is_virtual) {
+    co_return refuse(404, fmt::format("ColumnFamilyStore for {}/{} not found.", keyspace, name));
+  }
+  SSTableImport order;
+  order.directories = parameters.all("directory");
+  if (order.directories.empty()) co_return refuse(400, "directory is needed");
+  order.verifies = !parameters.is_true("no_verify");
+  order.extended = parameters.is_true("extended");
+  order.keeps_level = parameters.is_true("keep_level");
+  order.keeps_repaired = parameters.is_true("keep_repaired");
+  order.copies = parameters.is_true("copy_data");
+  if (!parameters.is_true("no_tokens")) order.owned = owned_tokens(*context);
+  using Imported = Result<std::vector<std::string>>;
+  Replica* first = context->node.replicas[0];
+  auto work = [first, table, order] { return first->engine().maintenance().import_sstables(table, order); };
+  Task<Imported> task = run_on<Imported>(context->here(), context->node.runtime->shard(0).executor, work);
+  Imported failed = co_await task;
+  if (!failed.ok()) co_return failure(failed.error(), 400);
+  std::vector<std::string> indexes;
+  for (const auto& [index, metadata] : table->indexes) indexes.push_back(index);
+  Task<Answer> building = build_on_every_shard(context, table, std::move(indexes));
+  Answer answer = co_await building;
+  if (answer.status == 200) answer.json["failed"] = *failed;
+  co_return answer;
+}
+
 Task<Answer> verify(AdminContextPtr context, Parameters parameters) {
   SSTableVerification order;
   order.extended = parameters.is_true("extended");
@@ -299,13 +416,7 @@ Task<Answer> verify(AdminContextPtr context, Parameters parameters) {
   order.mutates_repair_status = parameters.is_true("mutate_repair_status");
   if (parameters.is_true("check_tokens")) {
     if (!order.extended) return refuse(400, "Token verification requires --extended-verify");
-    order.owned = [all = token_ownership(*context->schema(), *context->replica().topology().current())](
-                      const TableMetadata& table) {
-      const auto found = all.find(table.keyspace);
-      // No range is no reason to complain, as in Cassandra.
-      const bool has_any = found != all.end() && !found->second.with_pending.spans().empty();
-      return has_any ? found->second.with_pending : OwnedTokens::all();
-    };
+    order.owned = owned_tokens(*context);
   }
   TableWork work = [order](Maintenance& maintenance, const TableSelection& tables) {
     return maintenance.verify(tables, order);

@@ -47,6 +47,9 @@ class Batchlog final : public BatchRecords {
   Batchlog(const Batchlog&) = delete;
   Batchlog& operator=(const Batchlog&) = delete;
 
+  // batchlog_replay_throttle, of all nodes together. 0: no limit. A replay under way sees the change with its next pause.
+  uint64_t replay_throttle() const { return options_.replay_bytes_per_second; }
+  void set_replay_throttle(uint64_t bytes_per_second) { options_.replay_bytes_per_second = bytes_per_second; }
   // Replays go through these, which outlive it, when there are other nodes.
   void replay_through(ReplicatedWrites& writes) { writes_ = &writes; }
 

@@ -94,8 +94,8 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
         batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
         replicated_writes_(ReplicatedWrites::create(context_, batchlog_)),
         replicated_reads_(ReplicatedReads::create(context_)),
-        writes_(runtime, options.write_timeout),
-        counter_writes_(runtime, options.counter_write_timeout) {
+        writes_(runtime, options_.write_timeout),
+        counter_writes_(runtime, options_.counter_write_timeout) {
     if (peers.messenger != nullptr) peers.messenger->trace_with(&tracing_);
     batchlog_.replay_through(*replicated_writes_);
     if (options_.denylist.enabled) {
@@ -125,6 +125,8 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   Task<void> stop() override;
 
   Denylist* denylist() override { return denylist_.get(); }
+  const CoordinatorOptions& options() const override { return options_; }
+  void set_timeout(Duration CoordinatorOptions::*which, Duration timeout) override { options_.*which = timeout; }
   Replica& replica() override { return replica_; }
   SchemaStore& schema() override { return replica_.schema(); }
   const CoordinatorStatistics& statistics() const override { return statistics_; }

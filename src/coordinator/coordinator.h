@@ -61,6 +61,9 @@ class Coordinator {
 
   // nullptr: partition_denylist_enabled is false.
   virtual Denylist* denylist() = 0;
+  virtual const CoordinatorOptions& options() const = 0;
+  // One of the timeouts of the options, for requests that begin from now on.
+  virtual void set_timeout(Duration CoordinatorOptions::*which, Duration timeout) = 0;
   virtual Replica& replica() = 0;
   virtual SchemaStore& schema() = 0;
   virtual const CoordinatorStatistics& statistics() const = 0;

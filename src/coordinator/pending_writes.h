@@ -16,7 +16,9 @@ namespace cassandra_like {
 
 class PendingWrites {
  public:
-  PendingWrites(ShardRuntime& runtime, Duration timeout) : runtime_(runtime), timeout_(timeout) {}
+  // The timeout is read for each write: it may change.
+  PendingWrites(ShardRuntime& runtime, const Duration& timeout) : runtime_(runtime), timeout_(timeout) {}
+  PendingWrites(ShardRuntime&, Duration&&) = delete;
   ~PendingWrites();
   PendingWrites(const PendingWrites&) = delete;
   PendingWrites& operator=(const PendingWrites&) = delete;
@@ -50,7 +52,7 @@ class PendingWrites {
   void give_back(Pending* pending);
 
   ShardRuntime& runtime_;
-  Duration timeout_;
+  const Duration& timeout_;
   Pending* first_ = nullptr;
   Pending* last_ = nullptr;
   TimerId timer_ = 0;  // for the first, or for one that has ended since

@@ -63,6 +63,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Coordinator& coordinator() override { return coordinator_; }
   ShardRuntime& runtime() override { return runtime_; }
   const CqlOptions& options() const override { return options_; }
+  void set_default_keyspace_rf(int factor) override { options_.default_keyspace_rf = factor; }
   const QueryStatistics& statistics() const override { return statistics_; }
 
  private:

@@ -52,6 +52,8 @@ class QueryProcessor : public QueryServices {
   virtual Task<Result<QueryResult>> batch(uint8_t type, std::span<const BatchEntry> entries,
                                           const QueryOptions& options, QueryState request) = 0;
 
+  // Keyspaces that are made from now on have so many replicas where they do not say it.
+  virtual void set_default_keyspace_rf(int factor) = 0;
   // Every shard's processor, set once at start: prepared statements are announced to them.
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;
   // Loads system.prepared_statements.

@@ -79,6 +79,8 @@ class Membership : public GossipSubscriber {
 
   // Questions. Tokens are sorted.
   std::vector<Token> tokens(const InetAddressAndPort& endpoint) const;
+  // The ones of its state TOKENS; none where that is malformed or missing.
+  std::vector<Token> gossiped_tokens(const InetAddressAndPort& endpoint) const;
   std::optional<InetAddressAndPort> endpoint_of(const Uuid& host_id) const;
   std::optional<Uuid> host_id(const InetAddressAndPort& endpoint) const;
   bool is_leaving(const InetAddressAndPort& endpoint) const { return leaving_.contains(endpoint); }
@@ -103,7 +105,6 @@ class Membership : public GossipSubscriber {
  private:
   bool is_local(const InetAddressAndPort& endpoint) const { return endpoint == config_.local; }
   const EndpointState* state(const InetAddressAndPort& endpoint) const { return gossiper_->state(endpoint); }
-  std::vector<Token> gossiped_tokens(const InetAddressAndPort& endpoint) const;
   InetAddressAndPort native_address(const InetAddressAndPort& endpoint) const;
   std::optional<Uuid> gossiped_host_id(const InetAddressAndPort& endpoint) const;
 

@@ -65,6 +65,16 @@ Task<Status> clear_history(ClusterNode* node, Runtime* runtime) {
   co_return first_error(std::move(statuses));
 }
 
+// The work must not fail.
+Task<Status> on_every_server(ClusterNode* node, Runtime* runtime, std::function<void(Server&)> work) {
+  std::function<Task<Status>(unsigned)> run = [node, work](unsigned shard) {
+    work(node->server(shard));
+    return Task<Status>(Status());
+  };
+  Task<std::vector<Status>> task = gather<Status>(*runtime, runtime->shard(0).executor, std::move(run));
+  co_return first_error(co_await task);
+}
+
 void add(AdminTransport& total, const TransportMetrics& m) {
   total.connected_clients += m.connected_clients;
   total.requests_in_flight += m.requests_in_flight;
@@ -139,6 +149,19 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
   hooks.clear_client_history = [n, r] { return clear_history(n, r); };
   hooks.transport = [n, r] { return all_transport(n, r); };
   hooks.binary_running = [n] { return n->binary_running(); };
+  hooks.allows_older_protocols = [n] { return n->server(0).allows_older_protocols(); };
+  hooks.allow_older_protocols = [n, r](bool allow) {
+    return on_every_server(n, r, [allow](Server& server) { server.allow_older_protocols(allow); });
+  };
+  hooks.credentials_cache = [n] {
+    return AdminCredentialsCache{n->server(0).credentials_validity(), kMostVerifiedPasswords};
+  };
+  hooks.set_credentials_validity = [n, r](Duration validity) {
+    return on_every_server(n, r, [validity](Server& server) { server.set_credentials_validity(validity); });
+  };
+  hooks.invalidate_credentials = [n, r](std::vector<std::string> roles) {
+    return on_every_server(n, r, [roles](Server& server) { server.invalidate_credentials(roles); });
+  };
   hooks.operation_mode = [n] { return n->operation_mode(); };
   hooks.enable_binary = [n] { return n->enable_binary(); };
   hooks.disable_binary = [n] { return n->disable_binary(); };
@@ -162,6 +185,16 @@ Status add_admin_login(AdminHooks& hooks, ClusterNode& node, Runtime& runtime) {
   ASSIGN_OR_RETURN(auto made, Authenticator::create(options.authenticator, runtime.shard(0), node.processor(0),
                                                     options.credentials_validity));
   std::shared_ptr<Authenticator> authenticator = std::move(made);
+  // The admin port has a cache of its own.
+  hooks.set_credentials_validity = [authenticator, servers = hooks.set_credentials_validity](Duration validity) {
+    authenticator->set_credentials_validity(validity);
+    return servers(validity);
+  };
+  hooks.invalidate_credentials = [authenticator,
+                                  servers = hooks.invalidate_credentials](std::vector<std::string> roles) {
+    authenticator->invalidate_credentials(roles);
+    return servers(std::move(roles));
+  };
   hooks.log_in = [authenticator](std::string user, std::string password) {
     return log_in(authenticator, std::move(user), std::move(password));
   };

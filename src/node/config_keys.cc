@@ -520,11 +520,20 @@ constexpr ReplacedKey kReplaced[] = {
 
 // Keys of parts that are not there yet (caches), or that are not adjustable.
 constexpr std::string_view kWithoutEffect[] = {
-    "cas_contention_timeout", "cdc_raw_directory",      "counter_cache_size",
-    "incremental_backups",    "key_cache_size",         "local_system_data_file_directory",
-    "max_mutation_size",      "max_value_size",         "periodic_commitlog_sync_lag_block",
-    "permissions_validity",   "roles_validity",         "row_cache_size",
-    "rpc_keepalive",          "slow_query_log_timeout", "snapshot_before_compaction",
+    "cas_contention_timeout",
+    "cdc_raw_directory",
+    "counter_cache_size",
+    "key_cache_size",
+    "local_system_data_file_directory",
+    "max_mutation_size",
+    "max_value_size",
+    "periodic_commitlog_sync_lag_block",
+    "permissions_validity",
+    "roles_validity",
+    "row_cache_size",
+    "rpc_keepalive",
+    "slow_query_log_timeout",
+    "snapshot_before_compaction",
     "ssl_storage_port",
 };
 

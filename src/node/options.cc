@@ -257,9 +257,8 @@ EngineOptions engine_options(const Config& config) {
   options.memtable_bytes = config.memtable_space();
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   options.sstable_version = &written_version(config);
-  // BigFormatPartitionWriter.DEFAULT_GRANULARITY: an entry of BIG's row index has two clusterings.
-  if (options.sstable_version->format == SSTableFormat::kBig) options.column_index_bytes = 64 * kKiB;
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
+  options.incremental_backups = config.incremental_backups;
   options.auto_compaction = config.autocompaction_on_startup_enabled;
   options.concurrent_compactors = static_cast<unsigned>(compactors(config));
   options.compaction_throughput = config.compaction_throughput;

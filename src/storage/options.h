@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,11 @@ struct EngineOptions {
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
   // New SSTables are of this version; null: BTI da.
   const SSTableVersion* sstable_version = nullptr;
-  // On average half of this is passed over before a slice begins. Cassandra's 16 KiB make a smaller row index.
-  uint32_t column_index_bytes = 4096;
-  bool sequence_ids = false;  // of new SSTables: numbers in place of uuids
+  // On average half of this is passed over before a slice begins. Unset: as the format has it, 4 KiB for BTI (Cassandra's 16
+  // make a smaller row index), 64 for BIG.
+  std::optional<uint32_t> column_index_bytes;
+  bool incremental_backups = false;  // what is flushed gets a second name, in the table's backups/
+  bool sequence_ids = false;         // of new SSTables: numbers in place of uuids
   bool auto_snapshot = true;
   int64_t auto_snapshot_ttl_millis = 0;  // 0: they stay
   // Tables whose parameter does not say otherwise are compacted by themselves, without Maintenance::set_auto_compaction().

@@ -22,7 +22,6 @@ namespace cassandra_like {
 namespace {
 
 constexpr size_t kMaxWaiting = 128;
-constexpr size_t kMaxVerified = 1000;
 constexpr char kNobodysHash[] = "$2a$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
 constexpr Duration kWrongPasswordDelay = std::chrono::milliseconds(250);
 
@@ -31,6 +30,8 @@ class AllowAllAuthenticator : public Authenticator {
   bool required() const override { return false; }
   std::string class_name() const override { return "org.apache.cassandra.auth.AllowAllAuthenticator"; }
   Task<Result<AuthOutcome>> evaluate(Bytes) override { return Result<AuthOutcome>(AuthOutcome{}); }
+  void invalidate_credentials(const std::vector<std::string>&) override {}
+  void set_credentials_validity(Duration) override {}
 };
 
 struct Credentials {
@@ -97,6 +98,12 @@ class PasswordAuthenticator : public Authenticator {
     }
     co_return AuthOutcome{.token = {}, .user = given.user, .is_superuser = is_superuser};
   }
+
+  void invalidate_credentials(const std::vector<std::string>& roles) override {
+    if (roles.empty()) verified_.clear();
+    for (const std::string& role : roles) verified_.erase(role);
+  }
+  void set_credentials_validity(Duration validity) override { validity_ = validity; }
 
  private:
   struct Verified {
@@ -174,9 +181,9 @@ class PasswordAuthenticator : public Authenticator {
 
   void remember(const std::string& user, const std::array<uint8_t, 16>& digest, std::string salted_hash) {
     const int64_t now = runtime_.clock.monotonic_nanos();
-    if (verified_.size() >= kMaxVerified) {
+    if (verified_.size() >= kMostVerifiedPasswords) {
       std::erase_if(verified_, [now](const auto& entry) { return entry.second.until_nanos <= now; });
-      if (verified_.size() >= kMaxVerified) verified_.clear();
+      if (verified_.size() >= kMostVerifiedPasswords) verified_.clear();
     }
     verified_[user] = {digest, std::move(salted_hash), now + validity_.count()};
   }
@@ -190,7 +197,7 @@ class PasswordAuthenticator : public Authenticator {
 
   ShardRuntime& runtime_;
   QueryProcessor& processor_;
-  const Duration validity_;
+  Duration validity_;
   Bytes secret_;  // so that digests in memory say nothing without it
   std::map<std::string, Verified> verified_;
   bool checking_ = false;

@@ -58,6 +58,17 @@ class ServerImpl : public Server {
   void node_removed(const SocketAddress& node) override { node_event(kTopologyChange, "REMOVED_NODE", node); }
   void node_moved(const SocketAddress& node) override { node_event(kTopologyChange, "MOVED_NODE", node); }
 
+  bool allows_older_protocols() const override { return core_->options.allow_older_protocols; }
+  void allow_older_protocols(bool allow) override { core_->options.allow_older_protocols = allow; }
+  Duration credentials_validity() const override { return core_->options.credentials_validity; }
+  void set_credentials_validity(Duration validity) override {
+    core_->options.credentials_validity = validity;
+    if (core_->authenticator) core_->authenticator->set_credentials_validity(validity);
+  }
+  void invalidate_credentials(const std::vector<std::string>& roles) override {
+    if (core_->authenticator) core_->authenticator->invalidate_credentials(roles);
+  }
+
   std::vector<ClientInfo> clients() const override;
   std::vector<ClientHistory> client_history() const override;
   void clear_client_history() override { core_->history.clear(); }

@@ -127,6 +127,14 @@ class Server {
   virtual void node_removed(const SocketAddress& node) = 0;
   virtual void node_moved(const SocketAddress& node) = 0;
 
+  // The settings that an operator may change: with the next frame, or the next password.
+  virtual bool allows_older_protocols() const = 0;
+  virtual void allow_older_protocols(bool allow) = 0;
+  virtual Duration credentials_validity() const = 0;
+  virtual void set_credentials_validity(Duration validity) = 0;
+  // See Authenticator.
+  virtual void invalidate_credentials(const std::vector<std::string>& roles) = 0;
+
   virtual std::vector<ClientInfo> clients() const = 0;  // in order of their arrival
   virtual std::vector<ClientHistory> client_history() const = 0;
   virtual void clear_client_history() = 0;

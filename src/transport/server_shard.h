@@ -30,7 +30,7 @@ struct ServerShard {
 
   ShardRuntime& runtime;
   QueryProcessor& processor;
-  const TransportOptions options;
+  TransportOptions options;
   const TraceFactory begin_trace;
   std::unique_ptr<Authenticator> authenticator;
 

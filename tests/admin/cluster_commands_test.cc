@@ -74,6 +74,15 @@ class PlayedMembership : public MembershipService {
   const Gossiper& gossiper() const override { return gossiper_; }
   const Membership& membership() const override { return membership_; }
 
+  // Without its status, which would change the ring.
+  void tell_other_tokens() {
+    const std::vector<Token> tokens{-5, 2000};
+    EndpointState state;
+    state.heart_beat = {kGeneration + 2, 200};
+    state.states[ApplicationState::kTokens] = {state_values::tokens(tokens), 150};
+    gossiper_.on_ack2(node(2), {{{node(2), state}}}, kNow.millis, kNow);
+  }
+
   const TopologyPtr& topology() { return membership_.topology(); }
   bool has_joined_ = true;
 
@@ -214,6 +223,29 @@ TEST_F(ClusterCommands, RingHoldsWhatGossipTells) {
       "data_center": "dc1", "rack": "r2", "status": "up", "state": "normal", "load_bytes": 2048.0, "owns": 1.0,
       "host_id": "00000000-0000-4000-8000-000000000002", "tokens": ["2000"]})"));
   EXPECT_EQ(nodes[1]["status"], "down");
+}
+
+TEST_F(ClusterCommands, TimeoutsOfMessagesChangeOnEveryShard) {
+  EXPECT_EQ(get("/v1/timeouts", "type=misc").json, Json({{"type", "misc"}, {"millis", 10'000}}));
+  EXPECT_EQ(get("/v1/timeouts", "type=internodeconnect").json, Json({{"type", "internodeconnect"}, {"millis", 2000}}));
+  EXPECT_EQ(post("/v1/timeouts", "type=misc&millis=7000").status, 200);
+  EXPECT_EQ(post("/v1/timeouts", "type=write&millis=900").status, 200);
+  EXPECT_EQ(post("/v1/timeouts", "type=internodeconnect&millis=500").status, 200);
+  EXPECT_EQ(get("/v1/timeouts", "type=misc").json["millis"], 7000);
+  EXPECT_EQ(get("/v1/timeouts", "type=internodeconnect").json["millis"], 500);
+  for (const auto& messenger : others_->messengers) {
+    EXPECT_EQ(messenger->options().timeouts.rpc, 7000);
+    EXPECT_EQ(messenger->options().timeouts.write, 900);
+    EXPECT_EQ(messenger->options().timeouts.read, 5000);
+    EXPECT_EQ(messenger->options().connect_timeout, std::chrono::milliseconds(500));
+  }
+}
+
+TEST_F(ClusterCommands, TokensOfGossipAndRingAreCompared) {
+  EXPECT_EQ(get("/v1/token_mismatches").json, Json::parse(R"({"mismatches": []})"));
+  others_->membership.tell_other_tokens();
+  EXPECT_EQ(get("/v1/token_mismatches").json, Json::parse(R"({"mismatches": [
+      {"address": "127.0.0.2", "port": 7000, "gossip": ["-5", "2000"], "ring": ["2000"]}]})"));
 }
 
 TEST_F(ClusterCommands, InfoOfANodeThatHasNotJoined) {

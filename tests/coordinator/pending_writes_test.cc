@@ -24,7 +24,8 @@ Task<void> note_timeout(PendingWrites* writes, Promise<Status>* end, int64_t beg
 // The later steps of a batch are such writes.
 TEST_F(PendingWritesTest, TheOneThatBeganFirstTimesOutFirstAlthoughItComesLater) {
   constexpr int64_t kTimeout = 2'000'000, kEarlier = 1'500'000;
-  PendingWrites writes(node.runtime(0), Duration(kTimeout));
+  const Duration timeout(kTimeout);
+  PendingWrites writes(node.runtime(0), timeout);
   Promise<Status> end, end_of_earlier;
   std::vector<int64_t> timeouts;
   int64_t now = 0, passed = 0;

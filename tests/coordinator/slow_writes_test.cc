@@ -69,6 +69,24 @@ TEST_F(SlowWrites, GoOnWhenTheirClientIsGone) {
   EXPECT_EQ(lines[1], "  1: v=late@10");
 }
 
+TEST_F(SlowWrites, WaitAsLongAsTheTimeoutSaysNow) {
+  const std::string key = node.key_of(1);
+  fill_memory();
+  auto waited = [&] {
+    Update update = row(key, "late");
+    std::vector<Mutation> mutations{update.mutation()};
+    const int64_t began = node.runtime(0).clock.monotonic_nanos();
+    auto write = [&] { return hurried->write(mutations, Consistency::kQuorum, WriteType::kSimple); };
+    expect_timeout(node.run<Status>(0, write), "SIMPLE");
+    return node.runtime(0).clock.monotonic_nanos() - began;
+  };
+  hurried->set_timeout(&CoordinatorOptions::write_timeout, std::chrono::microseconds(20));
+  EXPECT_LT(waited(), 50'000);
+  hurried->set_timeout(&CoordinatorOptions::write_timeout, std::chrono::microseconds(90));
+  EXPECT_GE(waited(), 90'000);
+  ASSERT_TRUE(node.run<Status>(0, [&] { return stopped(hurried.get()); }).ok());
+}
+
 TEST_F(SlowWrites, OfCountersAddOnceAlthoughTheClientIsToldOfATimeout) {
   const std::string key = node.key_of(1);
   fill_memory();

@@ -43,8 +43,11 @@ class IdleCoordinator : public Coordinator {
   CoordinatorStatistics& statistics() override { return statistics_; }
   const TableRequests* requests(const Uuid&) const override { return nullptr; }
   Denylist* denylist() override { return nullptr; }
+  const CoordinatorOptions& options() const override { return options_; }
+  void set_timeout(Duration CoordinatorOptions::*which, Duration timeout) override { options_.*which = timeout; }
 
  private:
+  CoordinatorOptions options_;
   CoordinatorStatistics statistics_;
 };
 

@@ -163,6 +163,11 @@ TEST(Messenger, GivesUpAtTheDeadline) {
   const int64_t took = cluster.world->clock().monotonic_nanos() - began;
   EXPECT_GE(took, 2'000'000'000);  // write_request_timeout
   EXPECT_LE(took, 2'020'000'000);
+  cluster.on(a, 0, [](Messenger& m) { m.set_timeout(&VerbTimeouts::write, 300); });
+  const int64_t again = cluster.world->clock().monotonic_nanos();
+  EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kMutationReq, "m"), "<TIMEOUT>");
+  EXPECT_GE(cluster.world->clock().monotonic_nanos() - again, 300'000'000);
+  EXPECT_LE(cluster.world->clock().monotonic_nanos() - again, 320'000'000);
   // One that asks for less gets it, though another one waits for longer.
   cluster.on(a, 0, [&](Messenger& m) {
     m.send_request(b.endpoint(), Verb::kMutationReq, shared("long"), told);
@@ -173,7 +178,7 @@ TEST(Messenger, GivesUpAtTheDeadline) {
   EXPECT_THAT(told.told, testing::ElementsAre("10.0.0.2: TIMEOUT"));
   cluster.world->run_for(seconds(3));
   EXPECT_EQ(told.told.size(), 2u);
-  EXPECT_EQ(slow.messages.size(), 3u);
+  EXPECT_EQ(slow.messages.size(), 4u);
   cluster.on(b, 0, [&](Messenger&) { slow.answer_all(); });
 }
 

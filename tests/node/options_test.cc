@@ -79,9 +79,10 @@ TEST(OptionsTest, SnapshotsBeforeDropAndTruncate) {
 
 TEST(OptionsTest, KeysWithoutEffectAreNamed) {
   Config config = parsed(
-      "slow_query_log_timeout: 5s\nread_request_timeout: 5s\nincremental_backups: true\nbatch_size_warn_threshold: "
+      "slow_query_log_timeout: 5s\nread_request_timeout: 5s\nsnapshot_before_compaction: "
+      "true\nbatch_size_warn_threshold: "
       "5KiB\n");
-  EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"slow_query_log_timeout", "incremental_backups"}));
+  EXPECT_EQ(config.ignored_keys, (std::vector<std::string>{"slow_query_log_timeout", "snapshot_before_compaction"}));
   EXPECT_TRUE(config.warnings.empty());
   for (const auto& [key, value] : parsed("").settings()) EXPECT_FALSE(key.empty());
   EXPECT_TRUE(parsed("sstable:\n  selected_format: bti\nuuid_sstable_identifiers_enabled: true\n").warnings.empty());
@@ -106,8 +107,8 @@ TEST(Options, WhatNewSSTablesAreFollowsFormatAndCompatibility) {
   EXPECT_EQ(written(big + none), "big-oa");
   EXPECT_EQ(written("storage_compatibility_mode: UPGRADING\n"), "big-oa");
 
-  EXPECT_EQ(engine_options(parsed("")).column_index_bytes, 4096u);
-  EXPECT_EQ(engine_options(parsed(big)).column_index_bytes, 65536u);
+  EXPECT_EQ(engine_options(parsed("")).column_index_bytes, std::nullopt);
+  EXPECT_EQ(engine_options(parsed(big)).column_index_bytes, std::nullopt);
   EXPECT_EQ(engine_options(parsed(big + "column_index_size: 8KiB\n")).column_index_bytes, 8192u);
   EXPECT_EQ(cql_options(parsed(big)).max_deletion_time, kMaxDeletionTime2038);
   EXPECT_EQ(cql_options(parsed("")).max_deletion_time, kMaxDeletionTime);

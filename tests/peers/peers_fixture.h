@@ -74,12 +74,15 @@ class PeerCoordinator final : public Coordinator {
   CoordinatorStatistics& statistics() override { return statistics_; }
   const TableRequests* requests(const Uuid&) const override { return nullptr; }
   Denylist* denylist() override { return nullptr; }
+  const CoordinatorOptions& options() const override { return options_; }
+  void set_timeout(Duration CoordinatorOptions::*which, Duration timeout) override { options_.*which = timeout; }
 
  private:
   Replica& replica_;
   RecordedWrites writes_;
   Batchlog batchlog_;
   Tracing tracing_;
+  CoordinatorOptions options_;
   CoordinatorStatistics statistics_;
 };
 

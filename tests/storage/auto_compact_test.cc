@@ -197,6 +197,25 @@ TEST(AutoCompact, ATableIsSwitchedOffAndOnByItsParameterAndByTheOperator) {
   EXPECT_EQ(c.sstables().size(), 5u);
 }
 
+TEST(AutoCompact, TheOperatorsThresholdsOutliveTheParameters) {
+  Compacting c;
+  auto thresholds = [&c] {
+    const AutoCompactionState state = c.maintenance().auto_compaction({"ks", "t"})[0];
+    return std::pair(state.min_threshold, state.max_threshold);
+  };
+  EXPECT_EQ(thresholds(), std::pair(4, 32));
+  for (int i = 0; i < 2; ++i) c.write();
+  c.node.world().run_for(minutes(2));
+  EXPECT_EQ(c.sstables().size(), 2u);
+  c.maintenance().set_compaction_thresholds({"ks", "t"}, 2, 8);
+  EXPECT_TRUE(c.wait_for_sstables(1));
+  StringPairs many = kSizeTiered;
+  many["min_threshold"] = "20";
+  c.node.set_tables({table_with(many, false), make_table("kv")});
+  EXPECT_EQ(thresholds(), std::pair(2, 8));
+  EXPECT_EQ(c.maintenance().auto_compaction({"ks", "kv"})[0].min_threshold, 4);
+}
+
 TEST(AutoCompact, AlterAsksTheStrategyThatItMakes) {
   StringPairs many = kSizeTiered;
   many["min_threshold"] = "20";

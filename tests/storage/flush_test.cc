@@ -29,6 +29,28 @@ TEST_F(FlushTest, WhatWasFlushedReadsTheSame) {
   EXPECT_EQ(node.engine().maintenance().statistics().commitlog_segments, 1u);
 }
 
+// A partition's rows have an index where they are more than a block.
+TEST_F(FlushTest, TheSizeOfBlocksMayChange) {
+  auto bytes_of_index = [this](const char* key) {
+    const TablePtr t = node.table("t");
+    Update rows(t, key);
+    for (int c = 0; c < 100; ++c) rows.row(c).cell("v", std::string(100, 'x'));
+    EXPECT_TRUE(node.apply(rows).ok());
+    node.flush();
+    const SSTableInfo info = node.engine().maintenance().sstables(t->id).back();
+    return node.disk().open(info.descriptor.file("Rows.db")).value()->size();
+  };
+  EXPECT_EQ(node.engine().maintenance().settings().column_index_bytes, std::nullopt);
+  const uint64_t of_format = bytes_of_index("a");
+  EngineSettings settings;
+  settings.column_index_bytes = 1024;
+  node.engine().maintenance().use(settings);
+  EXPECT_GT(bytes_of_index("b"), of_format);
+  settings.column_index_bytes = 1 << 20;
+  node.engine().maintenance().use(settings);
+  EXPECT_LT(bytes_of_index("c"), of_format);
+}
+
 TEST_F(FlushTest, MemtableAndSstablesMerge) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).cell("v", "1").cell("w", "1")).ok());

@@ -77,6 +77,20 @@ TEST_F(PurgeTest, TombstonesGoWhenTheyAreOldEnough) {
   EXPECT_EQ(purged(row), "1: x10");
 }
 
+TEST_F(PurgeTest, TombstonesOfAPartitionMayGoBeforeTheirTime) {
+  Update row = Update(table, "a").at(10).row(1).delete_row();
+  rules.gc_before = kDeleted;
+  rules.purges_young = [](const DecoratedKey& key) { return key.key == "b"; };
+  EXPECT_EQ(purged(row), "1: x10");
+  rules.purges_young = [](const DecoratedKey& key) { return key.key == "a"; };
+  EXPECT_EQ(purged(row), "gone");
+  outside = 10;
+  EXPECT_EQ(purged(row), "1: x10");
+  outside = PurgeRules::kNothingOutside;
+  rules.gc_before = PurgeRules::kNever;
+  EXPECT_EQ(purged(row), "1: x10");
+}
+
 TEST_F(PurgeTest, TombstonesStayWhileOlderDataMayBeOutside) {
   Update row = Update(table, "a").at(10).row(1).delete_row();
   outside = 11;

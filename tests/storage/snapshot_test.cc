@@ -84,6 +84,37 @@ TEST_F(SnapshotTest, OneExpiresAndAnotherOfTheSameTagStays) {
   }
 }
 
+TEST_F(SnapshotTest, FlushesAreBackedUpWhereTheNodeAndTheTableWantIt) {
+  const std::string backups = directory + "/backups";
+  EXPECT_EQ(names_in(node.disk(), backups), std::vector<std::string>());
+  EngineSettings settings = node.engine().maintenance().settings();
+  settings.incremental_backups = true;
+  node.engine().maintenance().use(settings);
+  ASSERT_TRUE(node.apply(Update(t, "b").row(1).cell("v", "y")).ok());
+  node.flush();
+  const std::vector<std::string> kept = names_in(node.disk(), backups);
+  const std::vector<SSTableInfo> sstables = node.engine().maintenance().sstables(t->id);
+  ASSERT_EQ(sstables.size(), 2u);
+  const std::string name = sstables.back().descriptor.file("").substr(directory.size() + 1);
+  EXPECT_GE(kept.size(), 6u);
+  for (const std::string& file : kept) {
+    EXPECT_TRUE(file.starts_with(name)) << file;
+    EXPECT_EQ(node.disk().open(backups + "/" + file).value()->size(),
+              node.disk().open(directory + "/" + file).value()->size());
+  }
+  // A compaction leaves them there, and is no flush.
+  node.compact();
+  EXPECT_EQ(names_in(node.disk(), backups), kept);
+  auto without = std::make_shared<TableMetadata>(*t);
+  without->params.incremental_backups = false;
+  node.set_tables({without});
+  ASSERT_TRUE(node.apply(Update(without, "c").row(1).cell("v", "z")).ok());
+  node.flush();
+  EXPECT_EQ(names_in(node.disk(), backups), kept);
+  node.restart();
+  EXPECT_EQ(node.scan("t").size(), 6u);
+}
+
 TEST_F(SnapshotTest, ASnapshotThatHoldsSomethingElseStaysWhole) {
   ASSERT_TRUE(snapshot("one").ok());
   put(snapshots + "/one/thesis.odt");

@@ -118,6 +118,76 @@ TEST(NodetoolUpkeepTest, RefusesInCassandrasWords) {
             Refusal(1, unknown + "\n"));
 }
 
+TEST(NodetoolSettingsTest, RefusesInCassandrasWords) {
+  auto refusal = [](const std::vector<std::string>& words, const Json& answers = Json::object()) {
+    const Outcome r = run(words, answers);
+    return std::tuple(r.exit_code, r.out, r.err);
+  };
+  using Refusal = std::tuple<int, std::string, std::string>;
+  auto answered = [](const char* request, int status, const std::string& text) {
+    return Json{{request, {{"status", status}, {"error", text}}}};
+  };
+  const std::string unknown = "ColumnFamilyStore for system_auth/nosuch not found.";
+  EXPECT_EQ(refusal({"getcompactionthreshold", "system_auth", "nosuch"},
+                    answered("GET /v1/compaction_threshold?keyspace=system_auth&table=nosuch", 404, unknown)),
+            Refusal(1, "", unknown + "\n"));
+  const std::string none =
+      "Disabling compaction by setting min_compaction_threshold or max_compaction_threshold to 0 is deprecated, set "
+      "the "
+      "compaction strategy option 'enabled' to 'false' instead or use the nodetool command 'disableautocompaction'.";
+  EXPECT_EQ(refusal({"setcompactionthreshold", "system_auth", "roles", "0", "0"},
+                    answered("POST /v1/compaction_threshold?keyspace=system_auth&table=roles&min=0&max=0", 500, none)),
+            Refusal(2, "", "error: " + none + "\n"));
+  EXPECT_EQ(
+      refusal({"forcecompact", "nosuch", "t", "1"},
+              answered("POST /v1/force_compact?keyspace=nosuch&table=t&key=1", 500, "Keyspace nosuch does not exist")),
+      Refusal(2, "", "error: Keyspace nosuch does not exist\n"));
+  EXPECT_EQ(refusal({"setcolumnindexsize", "2097152"},
+                    answered("POST /v1/settings?column_index_size_kib=2097152", 500,
+                             "column_index_size must be positive value <= 2147483646B, but was 2147483648B")),
+            Refusal(2, "", "error: column_index_size must be positive value <= 2147483646B, but was 2147483648B\n"));
+  EXPECT_EQ(refusal({"import", "ks", "t", "/a", "/b", "/a"},
+                    {{"POST /v1/import?keyspace=ks&table=t&directory=/a&directory=/b", {{"failed", {"/b"}}}}}),
+            Refusal(1, "", "Some directories failed to import, check server logs for details:\n/b\n"));
+}
+
+TEST(NodetoolSettingsTest, NamesWhatIsNotThere) {
+  EXPECT_EQ(run({"settimeout", "cascontention", "5"},
+                {{"POST /v1/timeouts?type=cascontention&millis=5",
+                  {{"status", 501}, {"error", "settimeout cascontention is not supported yet"}}}})
+                .err,
+            "nodetool: settimeout cascontention is not supported yet\n");
+  const Outcome roles = run({"getauthcacheconfig", "--cache-name", "RolesCache"});
+  EXPECT_EQ(roles.exit_code, 2);
+  EXPECT_EQ(roles.err, "nodetool: getauthcacheconfig of RolesCache is not supported yet\n");
+  const Outcome entries =
+      run({"setauthcacheconfig", "--cache-name", "CredentialsCache", "--validity-period", "5", "--max-entries", "7"});
+  EXPECT_EQ(entries.exit_code, 2);
+  EXPECT_EQ(entries.err, "nodetool: setauthcacheconfig --max-entries is not supported yet\n");
+}
+
+TEST(NodetoolSettingsTest, TokensThatDoNotMatch) {
+  const Json answer = {
+      {"GET /v1/token_mismatches",
+       {{"mismatches", {{{"address", "127.0.0.2"}, {"port", 7000}, {"gossip", {"-5", "9"}}, {"ring", {"9"}}}}}}}};
+  EXPECT_EQ(run({"checktokenmetadata"}, answer).out,
+            "Mismatch on : /127.0.0.2:7000\n  Gossip tokens: [-5, 9]\n  TokenMetadata: [9]\n\n");
+}
+
+TEST(NodetoolSettingsTest, ImportSendsWhatItIsGiven) {
+  const Json none = {{"failed", Json::array()}};
+  EXPECT_EQ(run({"import", "-l", "-r", "-e", "-cd", "ks", "t", "/a"},
+                {{"POST /v1/import?keyspace=ks&table=t&directory=/a&keep_level=true&keep_repaired=true&copy_data=true&"
+                  "extended=true",
+                  none}})
+                .exit_code,
+            0);
+  EXPECT_EQ(run({"import", "-v", "-t", "-c", "ks", "t", "/a"},
+                {{"POST /v1/import?keyspace=ks&table=t&directory=/a&no_verify=true&no_tokens=true", none}})
+                .exit_code,
+            0);
+}
+
 TEST(NodetoolUpkeepTest, CompactSendsWhatItIsGiven) {
   EXPECT_EQ(run({"compact", "-st", "5", "shop"},
                 {{"POST /v1/compact?keyspace=shop&start_token=5&end_token=", Json::object()}})
@@ -170,7 +240,7 @@ TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
 
 TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
   EXPECT_EQ(commands().size(), 149u);
-  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 68);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 91);
   EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
 }
 

@@ -154,6 +154,29 @@ TEST_F(Login, SeesAChangedPasswordAtOnce) {
   EXPECT_EQ(answer_to(third, plain("ann", "new")), "AUTH_SUCCESS");
 }
 
+TEST_F(Login, AsksAgainForWhatTheOperatorInvalidates) {
+  // Without hashing the password.
+  auto is_known = [this](const char* user, const char* password) {
+    const int runs = test.blocking.runs;
+    TestClient client(test, 4);
+    EXPECT_EQ(answer_to(client, plain(user, password)), "AUTH_SUCCESS");
+    return test.blocking.runs == runs;
+  };
+  EXPECT_EQ(test.server->credentials_validity(), std::chrono::seconds(2));
+  test.server->set_credentials_validity(std::chrono::hours(1));
+  EXPECT_FALSE(is_known("ann", "secret") || is_known("root", "toor"));
+  EXPECT_TRUE(is_known("ann", "secret") && is_known("root", "toor"));
+  test.server->invalidate_credentials({"ann", "nobody"});
+  EXPECT_FALSE(is_known("ann", "secret"));
+  EXPECT_TRUE(is_known("root", "toor"));
+  test.server->invalidate_credentials({});
+  EXPECT_FALSE(is_known("root", "toor"));
+  test.server->set_credentials_validity(Duration(0));
+  test.server->invalidate_credentials({});
+  EXPECT_FALSE(is_known("ann", "secret"));
+  EXPECT_FALSE(is_known("ann", "secret"));
+}
+
 TEST_F(Login, LeavesOthersTheirTurns) {
   TestClient known(test, 4);
   EXPECT_EQ(answer_to(known, plain("ann", "secret")), "AUTH_SUCCESS");

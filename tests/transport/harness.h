@@ -67,11 +67,13 @@ class FakeBlocking : public Blocking {
   explicit FakeBlocking(ManualExecutor& executor) : executor_(executor) {}
   Task<void> run(absl::AnyInvocable<void()> work) override {
     under_way = std::max(under_way, ++running_);
+    ++runs;
     co_await executor_.yield();
     work();
     --running_;
   }
   int under_way = 0;  // the most at one time
+  int runs = 0;
 
  private:
   ManualExecutor& executor_;
@@ -225,6 +227,7 @@ class FakeProcessor : public QueryProcessor {
     return on_internal(std::move(text), std::move(values));
   }
   void set_peers(std::vector<QueryProcessor*>) override {}
+  void set_default_keyspace_rf(int factor) override { options_.default_keyspace_rf = factor; }
   Task<Status> load_prepared() override { return Status(); }
   StatementPtr prepared(BytesView id) const override {
     auto it = statements.find(Bytes(id));

@@ -150,6 +150,25 @@ TEST(FrameSize, OfV3AndV4IsLimited) {
   EXPECT_EQ(client.response()->header.stream, 6);
 }
 
+TEST(Versions, OldOnesMayBeRefusedWithTheNextFrame) {
+  TestServer test;
+  TestClient old(test, 4), current(test, 5);
+  old.query("SELECT", 1);
+  EXPECT_TRUE(old.response()->get<ClientVoid>());
+  EXPECT_TRUE(test.server->allows_older_protocols());
+  test.server->allow_older_protocols(false);
+  old.query("SELECT", 2);
+  std::optional<ClientResponse> refused = old.response();
+  ASSERT_TRUE(refused && refused->get<ErrorInfo>());
+  EXPECT_EQ(refused->get<ErrorInfo>()->code, ErrorCode::kProtocolError);
+  current.query("SELECT", 3);
+  EXPECT_TRUE(current.response()->get<ClientVoid>());
+  test.server->allow_older_protocols(true);
+  TestClient again(test, 4);
+  again.query("SELECT", 4);
+  EXPECT_TRUE(again.response()->get<ClientVoid>());
+}
+
 TEST(FrameSize, OfV5MessagesIsLimited) {
   TransportOptions options;
   options.max_message_size = 200'000;

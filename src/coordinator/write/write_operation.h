@@ -39,7 +39,8 @@ class BatchInProgress {
 // The operations whose clients wait, the next to time out first.
 class WriteDeadlines {
  public:
-  WriteDeadlines(ShardRuntime& runtime, Duration timeout) : runtime_(runtime), timeout_(timeout) {}
+  // The timeout is read for each operation: it may change.
+  WriteDeadlines(ShardRuntime& runtime, const Duration& timeout) : runtime_(runtime), timeout_(timeout) {}
   ~WriteDeadlines();
   WriteDeadlines(const WriteDeadlines&) = delete;
   WriteDeadlines& operator=(const WriteDeadlines&) = delete;
@@ -53,7 +54,7 @@ class WriteDeadlines {
   void expire();
 
   ShardRuntime& runtime_;
-  const Duration timeout_;
+  const Duration& timeout_;
   WriteOperation* first_ = nullptr;
   WriteOperation* last_ = nullptr;
   TimerId timer_ = 0;  // for the first, or for one that was decided since

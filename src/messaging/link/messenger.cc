@@ -40,7 +40,11 @@ void add_session(OutboundMessage& message, const Trace& trace) {
 }  // namespace
 
 Messenger::Messenger(MessengerGroup& group, unsigned shard)
-    : group_(group), runtime_(group.runtime().shard(shard)), shard_(shard), sequence_(first_sequence(runtime_)) {
+    : group_(group),
+      runtime_(group.runtime().shard(shard)),
+      options_(group.options(shard)),
+      shard_(shard),
+      sequence_(first_sequence(runtime_)) {
   CHECK(shard < kMaxMessengerShards);
   group_.set(shard, this);
 }
@@ -89,14 +93,14 @@ PeerLink& Messenger::link_to(const InetAddressAndPort& peer, ConnectionType type
   std::shared_ptr<PeerLink>& link = peers_[peer].links[place_of(type)];
   if (link == nullptr) {
     PeerLinkObserver& observer = *this;
-    link = std::make_shared<PeerLink>(runtime_, group_.options, group_.reserves, observer, peer, type);
+    link = std::make_shared<PeerLink>(runtime_, options_, group_.reserves, observer, peer, type);
   }
   return *link;
 }
 
 int64_t Messenger::deadline_of(Verb verb, const SendOptions& options) const {
   if (options.deadline != 0) return options.deadline;
-  return runtime_.clock.monotonic_nanos() + group_.options.timeouts.of(verb) * kNanosOfMilli;
+  return runtime_.clock.monotonic_nanos() + options_.timeouts.of(verb) * kNanosOfMilli;
 }
 
 bool Messenger::post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload,
@@ -211,7 +215,7 @@ std::vector<InboundStatistics> Messenger::inbound() const {
 std::shared_ptr<ConnectionHandler> Messenger::accept(Connection& connection) {
   if (closed_) return nullptr;
   InboundHost& host = *this;
-  auto link = std::make_shared<InboundLink>(runtime_, group_.options, group_.reserves, host, connection);
+  auto link = std::make_shared<InboundLink>(runtime_, options_, group_.reserves, host, connection);
   link->start();
   inbound_.emplace(link.get(), ++accepted_);
   return link;

@@ -36,18 +36,23 @@ inline constexpr unsigned kMaxMessengerShards = 64;
 class MessengerGroup {
  public:
   MessengerGroup(Runtime& runtime, const LinkOptions& options)
-      : options(options), reserves(this->options), runtime_(runtime), messengers_(runtime.shard_count()) {}
+      : reserves(options),
+        runtime_(runtime),
+        options_(runtime.shard_count(), options),
+        messengers_(runtime.shard_count()) {}
 
-  const LinkOptions options;
   NodeReserves reserves;
 
   Runtime& runtime() { return runtime_; }
+  // Only on that shard: the timeouts may change while the node runs.
+  LinkOptions& options(unsigned shard) { return options_[shard]; }
   // Only on that shard, once messages may flow.
   Messenger* messenger(unsigned shard) { return shard < messengers_.size() ? messengers_[shard] : nullptr; }
   void set(unsigned shard, Messenger* messenger) { messengers_[shard] = messenger; }
 
  private:
   Runtime& runtime_;
+  std::vector<LinkOptions> options_;
   std::vector<Messenger*> messengers_;
 };
 
@@ -116,6 +121,10 @@ class Messenger final : InboundHost, PeerLinkObserver {
   ~Messenger() override;
 
   unsigned shard() const { return shard_; }
+  const LinkOptions& options() const { return options_; }
+  // For the messages that are sent, and the connections that are opened, from now on.
+  void set_timeout(int64_t VerbTimeouts::*which, int64_t millis) { options_.timeouts.*which = millis; }
+  void set_connect_timeout(Duration timeout) { options_.connect_timeout = timeout; }
   // Before listen(). Without it no session is traced. It outlives the last handler.
   void trace_with(Traces* traces) { traces_ = traces; }
   // Before listen(). Whether a peer is in this node's datacenter: internode_compression may depend on it. Without it, all are.
@@ -220,6 +229,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
 
   MessengerGroup& group_;
   ShardRuntime& runtime_;
+  LinkOptions& options_;
   const unsigned shard_;
   std::unique_ptr<Listener> listener_;
   std::array<VerbHandler, kVerbCount> handlers_;

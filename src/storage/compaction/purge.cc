@@ -10,11 +10,13 @@ namespace cassandra_like {
 void Purger::begin_partition(const DecoratedKey& key) {
   key_ = &key;
   asked_ = false;
+  const bool purges_young = rules_.gc_before != PurgeRules::kNever && rules_.purges_young && rules_.purges_young(key);
+  gc_before_ = purges_young ? std::numeric_limits<int64_t>::max() : rules_.gc_before;
 }
 
 // To ask is dear: bloom filters of all other SSTables.
 bool Purger::may_go(int64_t timestamp, int64_t local_deletion_time) {
-  if (local_deletion_time >= rules_.gc_before) return false;
+  if (local_deletion_time >= gc_before_) return false;
   if (!asked_) {
     asked_ = true;
     oldest_outside_ = rules_.oldest_outside(*key_);

@@ -20,6 +20,8 @@ struct PurgeRules {
 
   int64_t now_seconds = 0;
   int64_t gc_before = kNever;  // seconds: deletions of before then may go
+  // Partitions whose deletions may go whenever they were made, unless gc_before is kNever. Unset: none.
+  std::function<bool(const DecoratedKey&)> purges_young;
   // The least timestamp that a source outside of the compaction may have for a key.
   std::function<int64_t(const DecoratedKey&)> oldest_outside;
 };
@@ -42,7 +44,8 @@ class Purger {
 
   const PurgeRules& rules_;
   const DecoratedKey* key_ = nullptr;
-  bool asked_ = false;  // oldest_outside() of this key
+  int64_t gc_before_ = PurgeRules::kNever;  // of this key
+  bool asked_ = false;                      // oldest_outside() of this key
   int64_t oldest_outside_ = 0;
 };
 

@@ -16,7 +16,11 @@ class SSTableSplitter {
       : runtime_(runtime), split_(split), progress_(progress), options_(rewrite_options(split.table, {{split.input}})) {
     options_.host_id = split.host_id;
     options_.row_index_granularity = split.row_index_granularity;
-    options_.level = split.input->info().level;
+    options_.level = split.resets_level ? 0 : split.input->info().level;
+    if (split.clears_repaired) {
+      options_.repaired_at = 0;
+      options_.pending_repair.reset();
+    }
     // More than enough for each would be a large filter for all.
     options_.estimated_partitions = options_.estimated_partitions / split.outputs.size() + 1;
     outputs_.resize(split.outputs.size());

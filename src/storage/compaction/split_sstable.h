@@ -1,7 +1,7 @@
 // Splitting an SSTable: each of its partitions goes, as it is, to the SSTable of the shard that owns it.
 //
 // Nothing is merged and nothing is purged; cells of columns that the table has dropped go, as in every read. The outputs have the
-// level and the state of repair of the input. They have no commit log intervals: those of the input are of the log of another
+// level and the state of repair of the input, unless these are to go. They have no commit log intervals: those of the input are of the log of another
 // owner, and would void records of this one. So an SSTable is split only when the log that they are of is gone.
 #pragma once
 
@@ -24,6 +24,7 @@ struct SSTableSplit {
   std::function<Task<Status>()> pause;
   Uuid host_id;
   uint32_t row_index_granularity = 0;
+  bool resets_level = false, clears_repaired = false;  // of the outputs
 };
 
 // By owner; those without keys have none.

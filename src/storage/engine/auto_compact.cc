@@ -299,7 +299,9 @@ std::vector<AutoCompactionState> EngineImpl::auto_compaction(const TableSelectio
   std::vector<AutoCompactionState> out;
   for (const TableStorePtr& store : with_indexes(select(selection))) {
     const bool running = store->compaction.enabled;
-    out.push_back({store->table->keyspace, store->table->name, running, running ? pending_tasks(*store) : 0});
+    const CompactionOptions& options = store->compaction.options;
+    out.push_back({store->table->keyspace, store->table->name, running, running ? pending_tasks(*store) : 0,
+                   options.min_threshold, options.max_threshold});
   }
   return out;
 }
@@ -333,6 +335,14 @@ size_t EngineImpl::stop_compactions(const std::function<bool(const RunningCompac
     ++stopped;
   }
   return stopped;
+}
+
+void EngineImpl::set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) {
+  for (const TableStorePtr& store : with_indexes(select(TableSelection(table.keyspace)))) {
+    if (store->table->name != table.table) continue;
+    store->compaction.set_thresholds(min, max);
+    ask_for_compaction(store);
+  }
 }
 
 void EngineImpl::set_compaction_throughput(uint64_t bytes_per_second) {

@@ -84,6 +84,7 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_by_strategy(const TableS
       run.group = group;
       run.path = store->paths[group / 2];
       run.operation = scope.operation;
+      run.purges_young = scope.purges_young;
       run.limits = std::move(task.limits);
       for (uint64_t id : task.inputs) run.inputs.push_back(sight.sstables[id]);
       runs.push_back(std::move(run));
@@ -376,11 +377,12 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   merge.host_id = options_.host_id;
   merge.owner = self_;
   merge.commit_log_intervals = own_intervals(*run);
-  merge.row_index_granularity = options_.column_index_bytes;
+  merge.row_index_granularity = column_index_bytes();
   merge.must_write = run->log_may_hold_inputs;
   merge.purge.now_seconds = runtime_.clock.wall_seconds();
   if (run->purges && may_purge(*run))
     merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
+  merge.purge.purges_young = run->purges_young;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
   if (run->operation == CompactionOperation::kGarbageCollect) {
     merge.shadows_cells = run->skips_cells;

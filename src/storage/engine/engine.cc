@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/path_component.h"
 #include "storage/engine/engine_impl.h"
+#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
 
@@ -385,6 +386,22 @@ Result<SizeEstimate> EngineImpl::estimate_size(const Uuid& table, const KeyRange
     out.partitions += partitions;
     out.partition_bytes += static_cast<uint64_t>(std::ceil(info.mean_partition_bytes())) * counted;
     out.counted += counted;
+  }
+  return out;
+}
+
+uint32_t EngineImpl::column_index_bytes() const {
+  // BigFormatPartitionWriter.DEFAULT_GRANULARITY: an entry of BIG's row index has two clusterings.
+  constexpr uint32_t kOfBti = 4 << 10, kOfBig = 64 << 10;
+  const SSTableVersion* version = options_.sstable_version;
+  const bool is_big = version != nullptr && version->format == SSTableFormat::kBig;
+  return options_.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
+}
+
+std::vector<TablePaths> EngineImpl::paths() const {
+  std::vector<TablePaths> out;
+  for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {
+    out.push_back({store->table->keyspace, store->table->name, store->paths});
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // The Engine and its Maintenance, which share all that they work on. By their jobs: engine.cc (schema, start, stop,
 // numbers), replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, truncate.cc, snapshot.cc,
-// compact.cc, auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, build_index.cc.
+// compact.cc, auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, import.cc, build_index.cc.
 #pragma once
 
 #include <set>
@@ -64,6 +64,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) override;
   Task<Status> verify(TableSelection selection, SSTableVerification order) override;
   Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) override;
+  Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) override;
   Task<Status> relocate(TableSelection selection) override;
   void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
@@ -72,6 +73,15 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) override;
   void set_compaction_throughput(uint64_t bytes_per_second) override;
   void set_concurrent_compactors(unsigned count) override;
+  void set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) override;
+  EngineSettings settings() const override {
+    return {.column_index_bytes = options_.column_index_bytes, .incremental_backups = options_.incremental_backups};
+  }
+  void use(const EngineSettings& settings) override {
+    options_.column_index_bytes = settings.column_index_bytes;
+    options_.incremental_backups = settings.incremental_backups;
+  }
+  std::vector<TablePaths> paths() const override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
@@ -203,6 +213,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
+  uint32_t column_index_bytes() const;
+  Task<Status> back_up(SSTableDescriptor descriptor);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   void obey_paranoia(const Error& cause) const;
@@ -228,18 +240,21 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     std::string path;                // of the inputs and of the outputs
     std::vector<SSTablePtr> inputs;  // not empty
     CompactionOperation operation = CompactionOperation::kCompaction;
-    uint32_t group = 0;         // of the inputs, where a strategy chose them
-    bool is_automatic = false;  // a major compaction ends it
-    bool unread = false;        // the inputs go, and nothing is written
-    bool purges = true;         // tombstones that nothing needs go
-    bool skips_cells = false;   // of garbage collection: overwritten cells go, too
+    uint32_t group = 0;                                     // of the inputs, where a strategy chose them
+    bool is_automatic = false;                              // a major compaction ends it
+    bool unread = false;                                    // the inputs go, and nothing is written
+    bool purges = true;                                     // tombstones that nothing needs go
+    bool skips_cells = false;                               // of garbage collection: overwritten cells go, too
+    std::function<bool(const DecoratedKey&)> purges_young;  // tombstones of these partitions go before gc_grace_seconds
     OutputLimits limits;
     std::optional<SSTableVerification> verification;  // nothing is written
     std::optional<SSTableScrubOrder> scrub;
-    bool goes_on = false;               // after a failure, with the next run of the order
-    std::optional<OwnedTokens> owned;   // of a cleanup: what stays
-    std::shared_ptr<bool> has_cleaned;  // of a cleanup: set when something went
-    bool stopped = false;               // somebody wants it to end
+    bool goes_on = false;                                // after a failure, with the next run of the order
+    std::optional<OwnedTokens> owned;                    // of a cleanup: what stays
+    std::shared_ptr<bool> has_cleaned;                   // of a cleanup: set when something went
+    bool is_import = false;                              // a split of an SSTable that the table does not have yet
+    bool resets_level = false, clears_repaired = false;  // of its parts
+    bool stopped = false;                                // somebody wants it to end
     // While it runs.
     int64_t begun = 0;
     bool log_may_hold_inputs = true;
@@ -314,6 +329,14 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<bool> make_unrepaired(SSTablePtr sstable);
   Error found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy);
 
+  // Importing.
+  Status check_import_directory(const std::string& directory) const;
+  Task<std::vector<std::string>> import_directories(TableStorePtr store, const SSTableImport* order);
+  Task<Result<std::vector<SSTablePtr>>> open_for_import(TableStorePtr store, const SSTableImport* order,
+                                                        std::string directory);
+  Task<Status> verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable);
+  Task<Status> import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order);
+
   // Scrubbing.
   std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
   Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
@@ -356,6 +379,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> relocate_all(TableStorePtr store);
   Task<Status> relocate_one(TableStorePtr store, SSTablePtr sstable);
   Task<void> run_relocations();
+  static bool has_to_change(const TableStore& store, const SharedSSTable& shared);
+  Task<Status> split_one(CompactionRun* run);
   Task<Status> split_and_commit(CompactionRun* run);
   Task<Status> hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids);
   Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);

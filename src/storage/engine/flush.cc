@@ -201,7 +201,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
   options.owner = self_;
   DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
-  options.row_index_granularity = options_.column_index_bytes;
+  options.row_index_granularity = column_index_bytes();
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
   if (!writer.ok()) co_return failure(writer.error());
   bool wrote = false;
@@ -212,6 +212,13 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
     if (!info.ok()) {
       store->leftovers.push_back(descriptor);
       co_return failure(info.error());
+    }
+    if (options_.incremental_backups && store->table->params.incremental_backups && !is_void()) {
+      Status kept = co_await back_up(descriptor);
+      if (!kept.ok()) {
+        store->leftovers.push_back(descriptor);
+        co_return failure(kept.error());
+      }
     }
     if (is_void()) co_return remove_sstable(runtime_.disk, descriptor);
     auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);

@@ -32,6 +32,8 @@ struct CompactionScope {
   CompactionScope() = default;  // see above
   // The SSTables to take. Their outputs are cut as the table's strategy says. The table may be the hidden one of an index.
   std::function<bool(const TableMetadata& table, const SSTable& sstable)> wants;
+  // The partitions whose tombstones may go although gc_grace_seconds are not over. Unset: none.
+  std::function<bool(const DecoratedKey& key)> purges_young;
   bool split_output = false;  // without wants: a major compaction as the strategy cuts it, with split output
   CompactionOperation operation = CompactionOperation::kMajor;
 };
@@ -66,6 +68,29 @@ struct SSTableScrubOrder {
   bool validates = true;
 };
 
+// Settings that an operator may change while the engine runs, as EngineOptions has them at the start.
+struct EngineSettings {
+  std::optional<uint32_t> column_index_bytes;
+  bool incremental_backups = false;
+};
+
+// The directories of a table, or of the hidden one of an index.
+struct TablePaths {
+  std::string keyspace, table;
+  std::vector<std::string> directories;
+};
+
+// How SSTables of other directories become a table's.
+struct SSTableImport {
+  SSTableImport() = default;  // see above
+  std::vector<std::string> directories;
+  bool verifies = true;
+  bool extended = false;  // all rows are read; the split reads them in any case
+  bool keeps_level = false, keeps_repaired = false;
+  bool copies = false;                                           // the sources stay
+  std::function<OwnedTokens(const TableMetadata& table)> owned;  // unset: keys of all tokens may be there
+};
+
 class Maintenance {
  public:
   virtual ~Maintenance() = default;
@@ -81,6 +106,9 @@ class Maintenance {
   // Writes what can be read of SSTables anew, of those too that are not used because they are damaged. kClosed when one that several
   // shards share had to stay as it is.
   virtual Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) = 0;
+  // By one shard for all of them. Gives the directories of which something could not be verified or imported; the log says why.
+  // Indexes of the table are to be built afterwards. kServerError: a directory is not there; kInvalid: it is a table's own.
+  virtual Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
   virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;
@@ -97,6 +125,12 @@ class Maintenance {
   // least one.
   virtual void set_compaction_throughput(uint64_t bytes_per_second) = 0;
   virtual void set_concurrent_compactors(unsigned count) = 0;
+  // For one table or hidden table of an index ("table.index"), whatever its schema says, until the node ends.
+  virtual void set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) = 0;
+  virtual EngineSettings settings() const = 0;
+  virtual void use(const EngineSettings& settings) = 0;
+  // In the order of the tables' directories.
+  virtual std::vector<TablePaths> paths() const = 0;
   // Removes everything written until now; the returned position is for TruncationRecords.
   virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.

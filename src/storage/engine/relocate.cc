@@ -119,7 +119,12 @@ Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
   run.inputs = {sstable};
   run.operation = CompactionOperation::kRelocate;
   CO_TRY(may_go_on(run));
-  const std::optional<uint64_t> room = room_for_compaction(run.path);
+  co_return co_await split_one(&run);
+}
+
+Task<Status> EngineImpl::split_one(CompactionRun* run) {
+  const SSTableInfo& info = run->inputs[0]->info();
+  const std::optional<uint64_t> room = room_for_compaction(run->path);
   if (room && *room < info.total_bytes) {
     ++compactions_aborted_;
     LOG_WARN(
@@ -128,11 +133,11 @@ Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
     co_return not_now("The disk is full");
   }
   ++compactions_pending_;
-  Status status = co_await run_compaction(&run);
+  Status status = co_await run_compaction(run);
   --compactions_pending_;
   ++compactions_completed_;
   if (!status.ok() && status.error().code() == ErrorCode::kCorruption) {
-    store->suspect(run.inputs, status.error().message());
+    run->store->suspect(run->inputs, status.error().message());
   }
   co_return status;
 }
@@ -162,7 +167,7 @@ Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
   if (!synced.ok()) co_return synced;
   const SSTablePtr input = run->inputs[0];
-  SharedSSTable shared{run->store->table->id, "", input->info().descriptor};
+  SharedSSTable shared{run->store->table->id, "", input->info().descriptor, run->path, run->is_import};
   if (const TableStorePtr base = find(shared.table); base != nullptr && base != run->store) {
     for (const auto& index : base->indexes) {
       if (index->store == run->store) shared.index = index->metadata.name;
@@ -185,7 +190,9 @@ Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   };
   split.pause = [this, run] { return pause_compaction(run); };
   split.host_id = options_.host_id;
-  split.row_index_granularity = options_.column_index_bytes;
+  split.row_index_granularity = column_index_bytes();
+  split.resets_level = run->resets_level;
+  split.clears_repaired = run->clears_repaired;
   Result<SSTableSplitResult> parts = co_await split_sstable(&runtime_, &split, &run->progress);
   if (!parts.ok()) co_return std::move(parts.error());
 
@@ -213,7 +220,8 @@ Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std
   };
   Status status = co_await on_every_engine(std::move(prepare));
   if (status.ok()) {
-    std::vector<SSTableDescriptor> obsolete{shared.descriptor};
+    std::vector<SSTableDescriptor> obsolete;
+    if (!shared.is_imported) obsolete.push_back(shared.descriptor);
     status = co_await run->transaction->commit(std::move(obsolete));
   }
   std::function<Status(unsigned, Engine&)> end = [shared, committed = status.ok()](unsigned, Engine& engine) {
@@ -225,9 +233,13 @@ Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std
   co_return status;
 }
 
+bool EngineImpl::has_to_change(const TableStore& store, const SharedSSTable& shared) {
+  return shared.is_imported || find_live(store, shared.descriptor) != nullptr;
+}
+
 Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
   const TableStorePtr store = find(shared);
-  if (refusing_ || store == nullptr || find_live(*store, shared.descriptor) == nullptr) {
+  if (refusing_ || store == nullptr || !has_to_change(*store, shared)) {
     return not_now(fmt::format("{} is not used any more, or not yet", shared.descriptor.file(components::kData)));
   }
   return next_id(*store);
@@ -235,15 +247,18 @@ Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
 
 Status EngineImpl::prepare(const SharedSSTable& shared, const std::string& output_id) {
   const TableStorePtr store = find(shared);
-  if (refusing_ || store == nullptr || store->dropped || find_live(*store, shared.descriptor) == nullptr) {
+  if (refusing_ || store == nullptr || store->dropped || !has_to_change(*store, shared)) {
     return not_now(fmt::format("{} is not used any more", shared.descriptor.file(components::kData)));
   }
   Relocation relocation{shared, store, nullptr};
   if (!output_id.empty()) {
-    const auto part = SSTableDescriptor::of(options_.sstable_version, shared.descriptor.directory, output_id);
+    const auto part = SSTableDescriptor::of(options_.sstable_version, shared.directory, output_id);
     ASSIGN_OR_RETURN(relocation.part, open_written_sstable(runtime_.disk, part, store->table, &chunk_cache_));
   }
   if (!store->relocations->enter()) return not_now("The table is truncated or dropped");
+  if (shared.is_imported) {
+    for (const auto& index : store->indexes) index->store->set_unbuilt(runtime_.disk, self_);
+  }
   relocations_.push_back(std::move(relocation));
   return {};
 }
@@ -256,8 +271,8 @@ void EngineImpl::end(const SharedSSTable& shared, bool committed) {
   relocations_.erase(found);
   TableStore& store = *relocation.store;
   const SSTablePtr input = find_live(store, shared.descriptor);
-  if (committed && input != nullptr) {
-    store.remove_sstables({input});
+  if (committed && has_to_change(store, shared)) {
+    if (input != nullptr) store.remove_sstables({input});
     if (relocation.part != nullptr) store.add_sstable(relocation.part, self_, runtime_.clock.wall_millis());
     ask_for_compaction(relocation.store);
   } else if (committed && relocation.part != nullptr) {

@@ -20,6 +20,8 @@ struct SharedSSTable {
   Uuid table;
   std::string index;  // whose hidden table has it; empty: the table itself
   SSTableDescriptor descriptor;
+  std::string directory;     // of the parts
+  bool is_imported = false;  // from another directory: no shard reads it before
 };
 
 class Relocations {

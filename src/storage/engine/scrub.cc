@@ -98,7 +98,7 @@ Task<Result<SSTableMergeResult>> EngineImpl::scrub_one(CompactionRun* run) {
   scrub.host_id = options_.host_id;
   scrub.owner = self_;
   scrub.commit_log_intervals = own_intervals(*run);
-  scrub.row_index_granularity = options_.column_index_bytes;
+  scrub.row_index_granularity = column_index_bytes();
   Result<SSTableScrubResult> scrubbed = co_await scrub_sstable(&runtime_, &scrub, &run->progress);
   if (!scrubbed.ok()) co_return std::move(scrubbed.error());
   SSTableMergeResult result;

@@ -69,6 +69,24 @@ Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::
   return {};
 }
 
+}  // namespace
+
+// Directories.getBackupsDirectory: that of an index lies in its table's.
+Task<Status> EngineImpl::back_up(SSTableDescriptor descriptor) {
+  const std::string& from = descriptor.directory;
+  const size_t slash = from.rfind('/');
+  const bool is_index = from[slash + 1] == '.';
+  const std::string backups = (is_index ? from.substr(0, slash) : from) + "/backups";
+  const std::string target = is_index ? backups + from.substr(slash) : backups;
+  CO_TRY(runtime_.disk.make_directories(target));
+  CO_TRY(link_sstable(runtime_.disk, descriptor, target));
+  Status synced = co_await runtime_.disk.sync_directory(target);
+  if (!synced.ok() || !is_index) co_return synced;
+  co_return co_await runtime_.disk.sync_directory(backups);
+}
+
+namespace {
+
 // A time of a manifest by its name, in milliseconds; 0 when there is none.
 int64_t time_of_manifest(const std::string& manifest, const std::string& name) {
   size_t at = manifest.find('"' + name + "\" : \"");

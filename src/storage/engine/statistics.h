@@ -56,6 +56,7 @@ struct AutoCompactionState {
   std::string keyspace, table;
   bool running = false;        // it is switched on
   uint32_t pending_tasks = 0;  // that the strategy would give if nothing else was written
+  int32_t min_threshold = 0, max_threshold = 0;
 };
 
 struct EngineStatistics {

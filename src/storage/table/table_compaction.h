@@ -4,6 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "storage/compaction/strategy/strategy.h"
 
@@ -24,9 +27,17 @@ struct TableCompaction {
     // The schema refuses wrong ones; Cassandra's may have options that only it knows.
     options = parsed.ok() ? std::move(*parsed) : CompactionOptions();
     if (enabled == was_enabled_by_parameter) enabled = options.enabled;
+    if (thresholds_) std::tie(options.min_threshold, options.max_threshold) = *thresholds_;
     strategy = make_compaction_strategy(options);
     states.clear();
     parameter_ = parameter;
+  }
+
+  // From then on the parameter's do not count (ColumnFamilyStore.setCompactionThresholds).
+  void set_thresholds(int32_t min, int32_t max) {
+    thresholds_ = {min, max};
+    std::tie(options.min_threshold, options.max_threshold) = *thresholds_;
+    strategy = make_compaction_strategy(options);
   }
 
   // An SSTable of so many bytes on disk was flushed. The mean is that of Cassandra's ExpMovingAverage.decayBy1000.
@@ -47,6 +58,7 @@ struct TableCompaction {
 
  private:
   StringPairs parameter_;
+  std::optional<std::pair<int32_t, int32_t>> thresholds_;  // least and most, by nodetool
 };
 
 }  // namespace cassandra_like

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import time
 
 import pytest
 from cassandra import InvalidRequest
-from cassandra.cluster import Cluster
+from cassandra.cluster import Cluster, NoHostAvailable
 
 from node import BUILD, ROOT, Node
 
@@ -102,10 +103,61 @@ def test_nodetool_answers_at_once(node, command):
     assert min(times) < 0.05  # the others may have met another process
 
 
-@pytest.mark.parametrize("words", ["repair", "gettimeout read", "settimeout read 1", "decommission"])
+@pytest.mark.parametrize("words", ["repair", "refresh ks t", "invalidaterowcache", "decommission"])
 def test_nodetool_says_what_it_cannot_do(node, words):
     done = node.nodetool(*words.split(), check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nodetool: {words.split()[0]} is not supported yet\n")
+
+
+def test_nodetool_changes_settings_of_the_running_node(node):
+    for get, change, before, after in [
+            ("gettimeout read", "settimeout read 4000", "Current timeout for type read: 5000 ms", "Current timeout for type read: 4000 ms"),
+            ("gettimeout misc", "settimeout misc 9000", "Current timeout for type misc: 10000 ms", "Current timeout for type misc: 9000 ms"),
+            ("getcolumnindexsize", "setcolumnindexsize 16", "Current value for column_index_size: -1 KiB", "Current value for column_index_size: 16 KiB"),
+            ("getdefaultrf", "setdefaultrf 3", "1", "3"),
+            ("getbatchlogreplaythrottle", "setbatchlogreplaythrottle 0", "Batchlog replay throttle: 1024 KB/s", "Batchlog replay throttle: 0 KB/s"),
+            ("statusbackup", "enablebackup", "not running", "running")]:
+        assert node.nodetool(*get.split()).stdout == before + "\n"
+        assert node.nodetool(*change.split()).stdout == ""
+        assert node.nodetool(*get.split()).stdout == after + "\n"
+    assert node.nodetool("checktokenmetadata").stdout == "\n"
+    for change in ("settimeout read 5000", "settimeout misc 10000", "setcolumnindexsize -1", "setdefaultrf 1", "setbatchlogreplaythrottle 1024", "disablebackup"):
+        node.nodetool(*change.split())
+
+
+def test_old_protocol_versions_may_be_refused(node):
+    node.nodetool("disableoldprotocolversions")
+    with pytest.raises(NoHostAvailable):
+        Cluster([ADDRESS], protocol_version=4).connect()
+    with Cluster([ADDRESS], protocol_version=5) as cluster:
+        cluster.connect()
+    node.nodetool("enableoldprotocolversions")
+    with Cluster([ADDRESS], protocol_version=4) as cluster:
+        cluster.connect()
+
+
+def test_a_backup_is_imported(node, tmp_path):
+    with Cluster([ADDRESS]) as cluster:
+        session = cluster.connect()
+        session.execute("CREATE KEYSPACE imported WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}")
+        session.execute("CREATE TABLE imported.t (k int PRIMARY KEY, v int)")
+        session.execute("CREATE INDEX by_v ON imported.t (v)")
+        node.nodetool("enablebackup")
+        for k in range(100):
+            session.execute("INSERT INTO imported.t (k, v) VALUES (%s, %s)", (k, k % 2))
+        node.nodetool("flush", "imported", "t")
+        node.nodetool("disablebackup")
+        [line] = [line for line in node.nodetool("datapaths", "imported.t").stdout.splitlines() if line.startswith("\t\t")]
+        backup = tmp_path / "backup"
+        shutil.copytree(pathlib.Path(line.strip()) / "backups", backup, ignore=shutil.ignore_patterns(".*"))
+        session.execute("TRUNCATE imported.t")
+        session.execute("INSERT INTO imported.t (k, v) VALUES (1000, 1)")
+        assert node.nodetool("import", "imported", "t", str(backup)).stdout == ""
+        assert list(backup.iterdir()) == []
+        assert len(list(session.execute("SELECT k FROM imported.t"))) == 101
+        assert len(list(session.execute("SELECT k FROM imported.t WHERE v = 1"))) == 51
+        refused = node.nodetool("import", "imported", "t", "/nosuch", check=False)
+        assert (refused.returncode, refused.stderr) == (2, "error: Directory /nosuch does not exist\n")
 
 
 NETSTATS = """Mode: {}

@@ -1,0 +1,213 @@
+// SSTables of another directory become a table's: all of them or those of the whole directories, by all shards at once.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "fixture.h"
+#include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_ids.h"
+#include "tests/support/sanitized.h"
+
+namespace cassandra_like::storage_test::import_test {
+namespace {
+
+constexpr char kSource[] = "/restore/ks/t";
+
+EngineOptions without_policy() {
+  EngineOptions options;
+  options.disk_failure_policy = FailurePolicy::kIgnore;
+  options.commitlog_sync = CommitLogSync::kBatch;
+  return options;
+}
+
+// A node whose table is empty, and a directory with two SSTables of each shard, which another node has written.
+class Importing {
+ public:
+  explicit Importing(unsigned shards = 2, uint64_t seed = 1)
+      : node(seed, shards, without_policy()), t(node.table("t")) {
+    for (int64_t timestamp : {10, 20}) {
+      for (char key = 'a'; key <= 'z'; ++key) {
+        Update rows(t, std::string(1, key));
+        rows.at(timestamp).static_row().cell("s", fmt::format("static{}", timestamp));
+        for (int c = 0; c < 3; ++c) rows.row(c + static_cast<int>(timestamp)).live().cell("v", "x");
+        EXPECT_TRUE(node.apply(rows).ok());
+      }
+      for (unsigned i = 0; i < shards; ++i) EXPECT_TRUE(node.run(maintenance(i).flush({"ks", "t"})).ok());
+    }
+    expected = rows();
+    EXPECT_TRUE(node.disk().make_directories(kSource).ok());
+    const std::vector<SSTableOnDisk> written = find_sstables(node.disk(), table_directory()).value();
+    for (const SSTableOnDisk& files : written) {
+      for (const std::string& component : files.components) {
+        SSTableDescriptor target = files.descriptor;
+        target.directory = kSource;
+        EXPECT_TRUE(node.disk().link(files.descriptor.file(component), target.file(component)).ok());
+      }
+    }
+    for (const char* directory : {"/", "/restore", "/restore/ks", kSource}) {
+      EXPECT_TRUE(node.run(node.disk().sync_directory(directory)).ok());
+    }
+    TruncationRecord record;
+    for (unsigned i = 0; i < shards; ++i) {
+      auto position = node.run(maintenance(i).truncate(t, ""));
+      EXPECT_TRUE(position.ok());
+      record.of_shards.push_back(*position);
+    }
+    record.position = record.of_shards[0];
+    node.truncated[t->id] = record;
+    EXPECT_EQ(rows(), Lines());
+  }
+
+  using Failed = std::vector<std::string>;
+  Result<Failed> restore(SSTableImport order = SSTableImport()) {
+    if (order.directories.empty()) order.directories = {kSource};
+    return node.run(maintenance().import_sstables(t, order));
+  }
+  Maintenance& maintenance(unsigned shard = 0) { return node.engine(shard).maintenance(); }
+  std::string table_directory() { return "/data/ks/" + t->directory_name(); }
+  size_t sources() { return list_sstables(node.disk(), kSource).value().size(); }
+  Lines rows() {
+    Lines lines = node.scan("t");
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  }
+
+  Node node;
+  TablePtr t;
+  Lines expected;
+};
+
+TEST(Import, EachShardGetsItsPart) {
+  Importing m;
+  ASSERT_EQ(m.sources(), 4u);
+  EXPECT_EQ(m.restore().value(), Importing::Failed());
+  EXPECT_EQ(m.rows(), m.expected);
+  EXPECT_EQ(m.sources(), 0u);
+  for (unsigned shard = 0; shard < 2; ++shard) {
+    EXPECT_EQ(m.maintenance(shard).sstables(m.t->id).size(), 2u);
+    for (const SSTableInfo& info : m.maintenance(shard).sstables(m.t->id)) {
+      EXPECT_EQ(sstable_owner(info.descriptor.id), (SSTableOwner{shard, 2}));
+      EXPECT_EQ(info.commit_log_intervals.size(), 0u);
+    }
+  }
+  m.node.restart();
+  EXPECT_EQ(m.rows(), m.expected);
+}
+
+TEST(Import, WithAnotherNumberOfShards) {
+  Importing m(3);
+  m.node.kill();
+  m.node.set_shards(1);
+  ASSERT_TRUE(m.node.boot()) << m.node.error();
+  EXPECT_EQ(m.restore().value(), Importing::Failed());
+  EXPECT_EQ(m.rows(), m.expected);
+}
+
+TEST(Import, SourcesMayStay) {
+  Importing m;
+  SSTableImport order;
+  order.copies = true;
+  EXPECT_EQ(m.restore(order).value(), Importing::Failed());
+  EXPECT_EQ(m.sources(), 4u);
+  EXPECT_EQ(m.rows(), m.expected);
+  EXPECT_EQ(m.restore(order).value(), Importing::Failed());
+  EXPECT_EQ(m.rows(), m.expected);
+}
+
+TEST(Import, LevelAndRepairGoUnlessTheyAreToStay) {
+  for (const bool keeps : {false, true}) {
+    Importing m(1);
+    const std::vector<SSTableDescriptor> sources = list_sstables(m.node.disk(), kSource).value();
+    for (const SSTableDescriptor& source : sources) {
+      ASSERT_TRUE(m.node.run(mutate_repaired_at(&m.node.disk(), source, 1234)).ok());
+    }
+    SSTableImport order;
+    order.keeps_repaired = keeps;
+    EXPECT_EQ(m.restore(order).value(), Importing::Failed());
+    for (const SSTableInfo& info : m.maintenance().sstables(m.t->id)) EXPECT_EQ(info.repaired_at, keeps ? 1234 : 0);
+  }
+}
+
+TEST(Import, ADirectoryWithDamageIsLeftAsItIs) {
+  Importing m(1);
+  const std::string other = "/restore/other";
+  ASSERT_TRUE(m.node.disk().make_directories(other).ok());
+  const std::vector<SSTableDescriptor> sources = list_sstables(m.node.disk(), kSource).value();
+  ASSERT_EQ(sources.size(), 2u);
+  const std::vector<SSTableOnDisk> all = find_sstables(m.node.disk(), kSource).value();
+  for (const SSTableOnDisk& files : all) {
+    if (!(files.descriptor == sources[0])) continue;
+    for (const std::string& component : files.components) {
+      SSTableDescriptor target = files.descriptor;
+      target.directory = other;
+      ASSERT_TRUE(m.node.disk().rename(files.descriptor.file(component), target.file(component)).ok());
+    }
+  }
+  const std::string data = sources[1].file(components::kData);
+  Bytes content(m.node.disk().open(data).value()->size(), '\0');
+  ASSERT_TRUE(m.node.disk().open(data).value()->read(0, content).ok());
+  content[20] ^= 8;
+  ASSERT_TRUE(m.node.disk().remove(data).ok());
+  ASSERT_TRUE(m.node.disk().create(data).value()->append(content).ok());
+  SSTableImport order;
+  order.directories = {kSource, other + "/"};
+  EXPECT_EQ(m.restore(order).value(), Importing::Failed{kSource});
+  EXPECT_EQ(m.sources(), 1u);
+  EXPECT_EQ(list_sstables(m.node.disk(), other).value().size(), 0u);
+  EXPECT_EQ(m.maintenance().sstables(m.t->id).size(), 1u);
+}
+
+TEST(Import, KeysOfOthersAreRefused) {
+  Importing m(1);
+  SSTableImport order;
+  order.owned = [](const TableMetadata&) { return OwnedTokens(); };
+  EXPECT_EQ(m.restore(order).value(), Importing::Failed{kSource});
+  EXPECT_EQ(m.rows(), Lines());
+  EXPECT_EQ(m.sources(), 2u);
+}
+
+TEST(Import, DirectoriesThatCannotBeSourcesAreRefused) {
+  Importing m(1);
+  SSTableImport order;
+  order.directories = {kSource, "/nosuch"};
+  EXPECT_EQ(m.restore(order).error().message(), "Directory /nosuch does not exist");
+  order.directories = {m.table_directory() + "/"};
+  EXPECT_EQ(m.restore(order).error().message(), m.table_directory() + " is the directory of ks.t itself");
+  EXPECT_EQ(m.rows(), Lines());
+}
+
+class ImportFaults : public testing::TestWithParam<SimFaults::Fault> {};
+
+// A fault at the n-th change of the disk, a power cut, and the import again.
+TEST_P(ImportFaults, NothingIsLostWhereverItFails) {
+  int failures = 0;
+  for (uint64_t operations = 0;; operations += test::kIsSanitized ? 17 : 1) {
+    Importing m(2, operations + 1);
+    SimFaults& faults = m.node.machine().faults();
+    faults.operations_until_fault = operations;
+    faults.fault = GetParam();
+    auto first = m.restore();
+    failures += first.ok() && first->empty() ? 0 : 1;
+    const bool ended = faults.operations_until_fault && *faults.operations_until_fault > 0;
+    faults.operations_until_fault.reset();
+    m.node.crash();
+    ASSERT_TRUE(m.node.boot()) << operations << ": " << m.node.error();
+    auto second = m.restore();
+    ASSERT_TRUE(second.ok()) << operations << ": " << second.error().message();
+    ASSERT_EQ(*second, Importing::Failed()) << operations;
+    ASSERT_EQ(m.rows(), m.expected) << operations;
+    ASSERT_EQ(m.sources(), 0u) << operations;
+    if (ended) {
+      EXPECT_GT(operations, 50u);
+      EXPECT_GT(failures, test::kIsSanitized ? 2 : 30);
+      return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Storage, ImportFaults,
+                         testing::Values(SimFaults::Fault::kAllAfter, SimFaults::Fault::kOne,
+                                         SimFaults::Fault::kOneDiskFull));
+
+}  // namespace
+}  // namespace cassandra_like::storage_test::import_test
