@@ -325,7 +325,7 @@ Task<Answer> rebuild_index(AdminContextPtr context, Parameters parameters) {
   if (table == nullptr) return refusal;
   std::set<std::string> wanted;
   for (std::string name : parameters.all("index")) {
-    // Also by the name of its hidden table.
+    // The name of its hidden table is taken, too.
     if (const size_t dot = name.find('.'); dot != std::string::npos) name.erase(0, dot + 1);
     wanted.insert(std::move(name));
   }

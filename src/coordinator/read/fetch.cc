@@ -390,7 +390,7 @@ void FetchContact::on_response(InboundMessage& response) {
 }
 
 void FetchContact::on_failure(const InetAddressAndPort& from, RequestFailureReason reason) {
-  // Also one that was told at once, for want of room.
+  // A message for which there was no room fails so, too, and at once.
   if (reason == RequestFailureReason::kTimeout) {
     pool_.context.proximity.answered(from, (std::max(pool_.context.now(), deadline_) - sent_at_) / 1000);
   }
