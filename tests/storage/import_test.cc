@@ -114,6 +114,20 @@ TEST(Import, SourcesMayStay) {
   EXPECT_EQ(m.rows(), m.expected);
 }
 
+// A snapshot has links to them; a symbolic link may lead to the table's own directory.
+TEST(Import, SSTablesThatTheTableHasStayWhereTheyAre) {
+  Importing m;
+  EXPECT_EQ(m.restore().value(), Importing::Failed());
+  ASSERT_TRUE(m.node.run(m.maintenance().snapshot({"ks", "t"}, SnapshotRequest("now"))).ok());
+  const std::vector<SSTableInfo> before = m.maintenance().sstables(m.t->id);
+  SSTableImport order;
+  order.directories = {m.table_directory() + "/snapshots/now"};
+  EXPECT_EQ(m.restore(order).value(), Importing::Failed());
+  EXPECT_EQ(m.maintenance().sstables(m.t->id).size(), before.size());
+  EXPECT_EQ(list_sstables(m.node.disk(), order.directories[0]).value().size(), before.size());
+  EXPECT_EQ(m.rows(), m.expected);
+}
+
 TEST(Import, LevelAndRepairGoUnlessTheyAreToStay) {
   for (const bool keeps : {false, true}) {
     Importing m(1);

@@ -334,6 +334,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<std::vector<std::string>> import_directories(TableStorePtr store, const SSTableImport* order);
   Task<Result<std::vector<SSTablePtr>>> open_for_import(TableStorePtr store, const SSTableImport* order,
                                                         std::string directory);
+  bool has_already(const TableStore& store, const SSTable& sstable) const;
   Task<Status> verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable);
   Task<Status> import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order);
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "storage/engine/engine_impl.h"
+#include "storage/sstable/component_set.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_verifier.h"
 
@@ -86,12 +87,31 @@ Task<Result<std::vector<SSTablePtr>>> EngineImpl::open_for_import(TableStorePtr 
     if (files.is_unfinished() || files.is_only_checksums()) continue;
     if (!is_supported_format(files.descriptor)) co_return unsupported_format(files.descriptor);
     CO_ASSIGN_OR_RETURN(SSTablePtr sstable, SSTable::open(runtime_.disk, files.descriptor, store->table));
+    if (has_already(*store, *sstable)) {
+      LOG_INFO("{} is part of {} already and stays", files.descriptor.file(components::kData),
+               store->table->qualified_name());
+      continue;
+    }
     Task<Status> verifying = verify_for_import(store, order, sstable);
     Status verified = co_await verifying;
     if (!verified.ok()) co_return std::move(verified.error());
     out.push_back(std::move(sstable));
   }
   co_return out;
+}
+
+// A snapshot that the table was not truncated after, or another name of the table's own directory, whose files must not go.
+bool EngineImpl::has_already(const TableStore& store, const SSTable& sstable) const {
+  for (const std::string& path : store.paths) {
+    SSTableDescriptor own = sstable.info().descriptor;
+    own.directory = path;
+    if (!runtime_.disk.exists(own.file(components::kData))) continue;
+    const auto components = ComponentSet::open(runtime_.disk, own, false);
+    if (!components.ok()) continue;
+    const auto digest = components->data_digest();
+    if (digest.ok() && *digest && *digest == sstable.digest()) return true;
+  }
+  return false;
 }
 
 Task<Status> EngineImpl::verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable) {
