@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "cassandra_like/node.h"
+#include "runtime/linux/bus_error.h"
 
 namespace {
 
@@ -42,6 +43,7 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   stop_on_signals(signals);
   signal(SIGPIPE, SIG_IGN);
+  cassandra_like::name_unreadable_mapped_files();
 
   std::string error;
   cassandra_like::StartFailure failure = cassandra_like::StartFailure::kNone;
