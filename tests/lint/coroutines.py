@@ -1,4 +1,4 @@
-"""Rules for what GCC 12 miscompiles in coroutines, and for what a coroutine must not borrow. lint.py runs them."""
+"""Rules for what GCC 12 miscompiles in coroutines, and for what a coroutine or a loop must not borrow. lint.py runs them."""
 import re
 
 FOLDERS = ("src/", "tools/")
@@ -9,6 +9,7 @@ LAMBDA = re.compile(r"(?:^|[^\w)\]\s])\s*\[(?P<captures>[^\[\]]*)\]\s*(?:\((?P<p
                     r"(?:mutable\b|noexcept\b|->.*)?\s*$", re.DOTALL)
 BLOCK = re.compile(r"(?:else\s+)?(?P<word>if|for|while|switch|catch|else|do|try|case|default)\b")
 FUNCTION = re.compile(r"\((?P<parameters>[^()]*(?:\([^()]*\)[^()]*)*)\)\s*(?:const\b|noexcept\b|override\b|final\b|\s)*(?:->.*)?$", re.DOTALL)
+LOOP_OVER_TEMPORARY = re.compile(r"\bfor \([^;{}]*?(?<!:):(?!:)\s*(?:\*[^;{}]*\(|[^;{}]*\)\.value\(\))[^;{}]*\)\s*(?:\{|\n|[a-z])")
 BRACED_ARGUMENT = re.compile(r"[(,]\s*[\w:]*(?:<[^<>()]*>)?\s*\{")
 REFERENCE = re.compile(r"(?:\bconst\b.*&|&&)\s*(?:\w+\s*)?(?:=.*)?$", re.DOTALL)  # that a temporary can be passed to
 
@@ -111,4 +112,12 @@ def frames_that_borrow(root, sources):
                     yield source, number, f"a coroutine with the reference '{' '.join(parameter.split())}': take a value or a pointer"
 
 
-RULES = [temporaries_of_awaits, awaits_of_choices, frames_that_borrow]
+def loops_over_temporaries(root, sources):
+    """`for (x : *f())`: until C++23 the Result that f() returns is gone before the first turn."""
+    for source in sources:
+        if source.is_code:
+            for match in LOOP_OVER_TEMPORARY.finditer(source.bare):
+                yield source, line_of(source.bare, match.start()), "a loop over a part of a temporary: name the result before"
+
+
+RULES = [temporaries_of_awaits, awaits_of_choices, frames_that_borrow, loops_over_temporaries]

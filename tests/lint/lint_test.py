@@ -65,6 +65,19 @@ class LintTest(unittest.TestCase):
                       "src/base/a.cc:2: a co_await inside ?: whose result GCC 12 destroys twice",
                       "src/base/a.cc:4: a co_await inside ?: whose result GCC 12 destroys twice")
 
+    def test_a_loop_does_not_run_over_a_part_of_a_temporary(self):
+        text = ("void f() {\n"
+                "  for (int x : *list(disk)) use(x);\n"
+                "  for (const auto& x : disk.list(a, b).value()) {\n"
+                "  }\n"
+                "  for (int x : list(disk)) use(x);\n"
+                "  for (int x : *found) use(x);\n"
+                "  for (int* p = begin(); p != end(); ++p) use(*f(p));\n"
+                "}\n")
+        self.breaches([line for line in lint(src__base__a_DOT_cc=text) if "loop" in line],
+                      "src/base/a.cc:2: a loop over a part of a temporary: name the result before",
+                      "src/base/a.cc:3: a loop over a part of a temporary: name the result before")
+
     def test_frames_of_coroutines_do_not_borrow(self):
         text = ("Task<void> f(const std::string& name, Map<int, Key&> map, Executor& executor, Key&& key) {\n"
                 "  for (int i = 0; i < 3; ++i) {\n"

@@ -317,7 +317,8 @@ TEST_F(IndexTest, AnIndexMayComeBackWhileItsPredecessorIsFlushed) {
   spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));
   const std::string directory = "/data/ks/" + table->directory_name() + "/.by";
   auto is_written = [&] {
-    for (const SSTableOnDisk& files : *find_sstables(node.disk(), directory)) {
+    const auto found = find_sstables(node.disk(), directory).value();
+    for (const SSTableOnDisk& files : found) {
       if (files.is_unfinished()) return true;
     }
     return false;
