@@ -92,6 +92,17 @@ bool is_local_system_keyspace(std::string_view keyspace) { return keyspace == "s
 
 }  // namespace
 
+bool names_a_table(const ToolContext& context, const CommandLine& line, const char* usage) {
+  constexpr size_t kWords = 2;
+  std::string error = line.error;
+  if (error.empty() && line.words.size() < kWords) error = "Missing arguments";
+  if (error.empty() && line.words.size() > kWords) error = "Too many arguments";
+  if (error.empty()) return true;
+  context.err << error << "\n";
+  context.out << usage;
+  return false;
+}
+
 Result<std::optional<OfflineTable>> find_table(const ToolContext& context, const std::string& keyspace,
                                                const std::string& name) {
   ASSIGN_OR_RETURN(const std::vector<std::string> data_directories, context.data_directories());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line.h"
 #include "sstable_tools.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/statistics.h"
@@ -20,6 +21,8 @@ struct OfflineTable {
   std::vector<std::string> directories;  // <data directory>/<keyspace>/<table>-<id>, those that there are
 };
 
+// Whether a command line is right and has two words, a keyspace and a table. Otherwise prints the error and the usage.
+bool names_a_table(const ToolContext& context, const CommandLine& line, const char* usage);
 // nullopt: the schema has no such table.
 Result<std::optional<OfflineTable>> find_table(const ToolContext& context, const std::string& keyspace,
                                                const std::string& name);

@@ -74,14 +74,7 @@ int run_sstableutil(const std::vector<std::string>& arguments, const ToolContext
     context.out << kUtilUsage;
     return 0;
   }
-  if (!line.error.empty() || line.words.size() != 2) {
-    context.err << (!line.error.empty()     ? line.error
-                    : line.words.size() < 2 ? "Missing arguments"
-                                            : "Too many arguments")
-                << "\n";
-    context.out << kUtilUsage;
-    return 1;
-  }
+  if (!names_a_table(context, line, kUtilUsage)) return 1;
   const Status status = list_or_clean_up(context, line);
   if (!status.ok()) context.err << status.error().message() << "\n";
   return status.ok() ? 0 : 1;

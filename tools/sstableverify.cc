@@ -226,14 +226,7 @@ int run_sstableverify(const std::vector<std::string>& arguments, const ToolConte
     context.out << kVerifyUsage;
     return 0;
   }
-  if (!line.error.empty() || line.words.size() != 2) {
-    context.err << (!line.error.empty()     ? line.error
-                    : line.words.size() < 2 ? "Missing arguments"
-                                            : "Too many arguments")
-                << "\n";
-    context.out << kVerifyUsage;
-    return 1;
-  }
+  if (!names_a_table(context, line, kVerifyUsage)) return 1;
   if (!line.has('f')) {
     context.err << "verify will not run without -f or --force. See CASSANDRA-17017 for details.\n";
     context.out << kVerifyUsage;
