@@ -194,7 +194,7 @@ class Cluster {
   explicit Cluster(size_t nodes)
       : nodes_(nodes), path_(std::filesystem::temp_directory_path() / fmt::format("replication_bench_{}", ::getpid())) {
     std::filesystem::remove_all(path_);
-    real_ = LinuxRuntime::create(1);
+    real_ = std::make_unique<LinuxRuntime>(1);
     runtime_ = std::make_unique<PipeRuntime>(*real_);
     real_->start();
     wait([this] { return start(this); });

@@ -90,7 +90,7 @@ class Client {
   explicit Client(int version) : version_(version), codec_(version) {
     path_ = std::filesystem::temp_directory_path() / fmt::format("request_bench_{}", ::getpid());
     std::filesystem::remove_all(path_);
-    real_ = LinuxRuntime::create(1);
+    real_ = std::make_unique<LinuxRuntime>(1);
     runtime_ = std::make_unique<LoopbackRuntime>(*real_);
     real_->start();
     wait(&Client::start_node);

@@ -36,7 +36,7 @@ TablePtr make_table(int n) {
 class SchemaBench {
  public:
   SchemaBench(std::string directory, unsigned shards)
-      : directory_(std::move(directory)), runtime_(LinuxRuntime::create(shards)) {
+      : directory_(std::move(directory)), runtime_(std::make_unique<LinuxRuntime>(shards)) {
     std::filesystem::remove_all(directory_);
     runtime_->start();
     wait([this] { return open(); });

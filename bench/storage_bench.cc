@@ -102,7 +102,7 @@ class Shard {
  public:
   Shard() : path_(std::filesystem::temp_directory_path() / fmt::format("storage_bench_{}", ::getpid())) {
     std::filesystem::remove_all(path_);
-    runtime_ = LinuxRuntime::create(1);
+    runtime_ = std::make_unique<LinuxRuntime>(1);
     runtime_->start();
     EngineOptions& options = options_;
     options.data_directories = {path_ / "data"};
@@ -133,7 +133,7 @@ class Shard {
   }
   // Writes that were not flushed are replayed.
   void open() {
-    run([&] { engine_ = Engine::create(runtime_->shard(0), 1, options_); });
+    run([&] { engine_ = std::make_unique<Engine>(runtime_->shard(0), 1, options_); });
     wait([&](std::promise<void>* done) { spawn(open_engine(engine_.get(), schema_, done)); });
   }
   void close() {

@@ -54,7 +54,7 @@ Task<void> finish(Task<Status>* task, std::promise<Status>* done) {
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   // The shard runs from the first task on: reads of its disk complete at once without.
-  const auto runtime = LinuxRuntime::create(1);
+  const auto runtime = std::make_unique<LinuxRuntime>(1);
   bool runs = false;
   auto wait = [&](Task<Status> task) {
     if (!std::exchange(runs, true)) runtime->start();

@@ -45,7 +45,7 @@ Result<Config> read_config(const NodeOptions& options, Disk& disk) {
 
 // The shards' own runtime is made when their number is known.
 Result<Config> read_config(const NodeOptions& options) {
-  auto runtime = LinuxRuntime::create(1);
+  auto runtime = std::make_unique<LinuxRuntime>(1);
   return read_config(options, runtime->shard(0).disk);
 }
 
@@ -119,7 +119,9 @@ T block_on(LinuxRuntime& runtime, Task<T> (*make)(void*), void* argument) {
 class NodeImpl : public Node {
  public:
   NodeImpl(Config config, NodeOptions options)
-      : config_(std::move(config)), options_(std::move(options)), runtime_(LinuxRuntime::create(config_.shards)) {}
+      : config_(std::move(config)),
+        options_(std::move(options)),
+        runtime_(std::make_unique<LinuxRuntime>(config_.shards)) {}
   ~NodeImpl() override { stop(); }
 
   Status open() {

@@ -97,7 +97,7 @@ Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
   options.on_every_engine = [shared, shard](std::function<Status(unsigned, Engine&)> work) {
     return on_every_engine_from(shared, shard, std::move(work));
   };
-  shared->engines[shard] = Engine::create(runtime.shard(shard), runtime.shard_count(), std::move(options));
+  shared->engines[shard] = std::make_unique<Engine>(runtime.shard(shard), runtime.shard_count(), std::move(options));
   Replica& replica = *shared->replicas[shard];
   add_virtual_schema_tables(replica.schema(), replica.virtual_tables());
   co_return Status();

@@ -29,7 +29,7 @@ std::string ask(uint16_t port, const std::string& request) {
 }
 
 TEST(AdminServer, AnswersOverHttp) {
-  auto runtime = LinuxRuntime::create(1);
+  auto runtime = std::make_unique<LinuxRuntime>(1);
   runtime->start();
   std::unique_ptr<AdminServer> server;
   std::promise<uint16_t> port;

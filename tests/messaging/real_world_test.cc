@@ -100,7 +100,7 @@ class RealNode {
 };
 
 struct RealWorld {
-  explicit RealWorld(unsigned shards) : runtime(LinuxRuntime::create(shards)) { runtime->start(); }
+  explicit RealWorld(unsigned shards) : runtime(std::make_unique<LinuxRuntime>(shards)) { runtime->start(); }
   ~RealWorld() { runtime->stop(); }
   std::unique_ptr<LinuxRuntime> runtime;
 };

@@ -48,7 +48,7 @@ TEST(PulledSchema, OfACassandraHasItsVersionHere) {
 class RealMessenger {
  public:
   RealMessenger(const std::string& self, const std::string& peer)
-      : runtime_(LinuxRuntime::create(1)), peer_(*InetAddressAndPort::parse(peer, kDefaultStoragePort)) {
+      : runtime_(std::make_unique<LinuxRuntime>(1)), peer_(*InetAddressAndPort::parse(peer, kDefaultStoragePort)) {
     runtime_->start();
     LinkOptions options;
     options.self = *InetAddressAndPort::parse(self, kDefaultStoragePort);

@@ -75,7 +75,7 @@ constexpr char kLastGet[] = "GET /x?a=1 HTTP/1.1\r\nHost: localhost\r\nConnectio
 // A server that answers with what it understood.
 class HttpServerTest : public testing::Test {
  protected:
-  HttpServerTest() : runtime_(LinuxRuntime::create(1)) {
+  HttpServerTest() : runtime_(std::make_unique<LinuxRuntime>(1)) {
     runtime_->start();
     on_shard([this] {
       auto handler = [](HttpRequest r) {

@@ -57,7 +57,7 @@ class OpenFilesTest : public testing::Test {
 };
 
 TEST_F(OpenFilesTest, ManyFilesAreReadWithFewDescriptors) {
-  auto runtime = LinuxRuntime::create(1);
+  auto runtime = std::make_unique<LinuxRuntime>(1);
   Disk& disk = runtime->shard(0).disk;
   const DescriptorLimit limit(open_descriptors() + 40);
   std::vector<std::unique_ptr<ReadFile>> files;
@@ -83,7 +83,7 @@ TEST_F(OpenFilesTest, ManyFilesAreReadWithFewDescriptors) {
 }
 
 TEST_F(OpenFilesTest, MappedFilesNeedNoDescriptor) {
-  auto runtime = LinuxRuntime::create(1);
+  auto runtime = std::make_unique<LinuxRuntime>(1);
   Disk& disk = runtime->shard(0).disk;
   const size_t before = open_descriptors();
   std::vector<std::unique_ptr<ReadFile>> files;
@@ -98,7 +98,7 @@ TEST_F(OpenFilesTest, MappedFilesNeedNoDescriptor) {
 }
 
 TEST_F(OpenFilesTest, AShortageIsAnErrorOfItsOwn) {
-  auto runtime = LinuxRuntime::create(1);
+  auto runtime = std::make_unique<LinuxRuntime>(1);
   Disk& disk = runtime->shard(0).disk;
   const DescriptorLimit none(0);
   auto made = disk.create(path(kFiles));

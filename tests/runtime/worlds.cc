@@ -17,7 +17,7 @@ namespace {
 
 class LinuxWorld final : public TestWorld {
  public:
-  explicit LinuxWorld(unsigned shards) : runtime_(LinuxRuntime::create(shards)) {
+  explicit LinuxWorld(unsigned shards) : runtime_(std::make_unique<LinuxRuntime>(shards)) {
     char name[] = "/tmp/runtime_test.XXXXXX";
     directory_ = ::mkdtemp(name);
     runtime_->start();

@@ -4,6 +4,7 @@
 
 #include "model/values.h"
 #include "storage/sstable/index_summary.h"
+#include "storage/sstable/sstable_writer.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/sstable/fixture/json_dump.h"
 #include "tests/sstable/fixture/rewrite.h"

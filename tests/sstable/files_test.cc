@@ -8,6 +8,7 @@
 #include "runtime/sim/sim_runtime.h"
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_writer.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/sstable/fixture/json_dump.h"
 

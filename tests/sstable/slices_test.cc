@@ -4,6 +4,7 @@
 #include <random>
 
 #include "model/row_codec.h"
+#include "storage/sstable/sstable_writer.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/support/sanitized.h"
 

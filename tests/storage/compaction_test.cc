@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_writer.h"
 #include "storage/sstable/transaction_log.h"
 #include "tests/support/sanitized.h"
 

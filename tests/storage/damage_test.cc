@@ -4,6 +4,7 @@
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/table/index_store.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -184,30 +185,15 @@ TEST_P(DamageTest, EndsTheNodeUnderTheParanoidPolicies) {
 }
 
 // A disk on which a file cannot be opened since the process has no descriptor left.
-class DiskWithoutDescriptors final : public Disk {
+class DiskWithoutDescriptors final : public test::ForwardingDisk {
  public:
-  DiskWithoutDescriptors(Disk& disk, std::string refused) : disk_(disk), refused_(std::move(refused)) {}
+  DiskWithoutDescriptors(Disk& disk, std::string refused) : ForwardingDisk(disk), refused_(std::move(refused)) {}
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override {
     if (path == refused_) return Error(ErrorCode::kOverloaded, "Cannot open " + path + ": Too many open files");
     return disk_.open(path);
   }
-  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_.create(path); }
-  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
-    return disk_.create_mapped(path, size);
-  }
-  Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
-  bool exists(const std::string& path) override { return disk_.exists(path); }
-  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
-  Status remove(const std::string& path) override { return disk_.remove(path); }
-  Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
-  Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
-  Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(std::move(path)); }
-  Task<Status> sync_file(std::string path) override { return disk_.sync_file(std::move(path)); }
-  Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
-  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
 
  private:
-  Disk& disk_;
   const std::string refused_;
 };
 

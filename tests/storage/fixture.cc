@@ -232,7 +232,7 @@ bool Node::boot() {
     return Task<Status>(std::move(first));
   };
   for (unsigned i = 0; i < shards_; ++i) {
-    engines_.push_back(Engine::create(runtime_->shard(i), shards_, options));
+    engines_.push_back(std::make_unique<Engine>(runtime_->shard(i), shards_, options));
     Status started = run(start_engine(engines_.back().get(), schema_, truncated));
     if (!started.ok()) {
       error_ = started.error().message();

@@ -12,7 +12,7 @@ namespace {
 
 class RealNode {
  public:
-  explicit RealNode(CommitLogSync sync) : runtime_(LinuxRuntime::create(1)) {
+  explicit RealNode(CommitLogSync sync) : runtime_(std::make_unique<LinuxRuntime>(1)) {
     runtime_->start();
     options_.data_directories = {directory() / "data"};
     options_.commitlog_directory = directory() / "commitlog";
@@ -21,7 +21,7 @@ class RealNode {
     options_.commitlog_segment_bytes = 1 << 20;
     options_.auto_snapshot = false;
     EXPECT_TRUE(run([this](Engine*) {
-                  engine_ = Engine::create(runtime_->shard(0), 1, options_);
+                  engine_ = std::make_unique<Engine>(runtime_->shard(0), 1, options_);
                   return open(engine_.get(), make_schema({make_table("t")}));
                 }).ok());
   }

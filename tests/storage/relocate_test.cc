@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
+#include "storage/sstable/sstable_writer.h"
 #include "tests/support/sanitized.h"
 
 namespace cassandra_like::storage_test::relocate_test {

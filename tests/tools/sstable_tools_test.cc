@@ -73,7 +73,7 @@ class SSTableTools : public testing::Test {
     return answer;
   }
 
-  std::unique_ptr<LinuxRuntime> runtime_ = LinuxRuntime::create(1);
+  std::unique_ptr<LinuxRuntime> runtime_ = std::make_unique<LinuxRuntime>(1);
 };
 
 // The first line that differs, with its number.

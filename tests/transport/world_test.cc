@@ -210,7 +210,7 @@ Task<void> stop_shard(Server* server, std::promise<void>* done) {
 }
 
 TEST(RealWorld, AnswersEveryRequest) {
-  std::unique_ptr<LinuxRuntime> runtime = LinuxRuntime::create(2);
+  std::unique_ptr<LinuxRuntime> runtime = std::make_unique<LinuxRuntime>(2);
   runtime->start();
   TransportOptions options;
   options.address = {"127.0.0.1", 0};

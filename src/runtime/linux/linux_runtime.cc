@@ -78,58 +78,52 @@ struct LinuxShardParts {
   std::thread thread;
 };
 
-class LinuxRuntimeImpl final : public LinuxRuntime {
- public:
-  explicit LinuxRuntimeImpl(unsigned shards) {
-    CHECK(shards >= 1 && shards <= 64);
-    auto registry = std::make_shared<ListenRegistry>();
-    const bool share_cores = shards > std::thread::hardware_concurrency();
-    for (unsigned i = 0; i < shards; ++i) {
-      parts_.push_back(
-          std::make_unique<LinuxShardParts>(i, share_cores, registry, http_, syncs_, computations_, open_files_));
-    }
-  }
-  ~LinuxRuntimeImpl() override {
-    if (started_ && !stopped_) stop();
-  }
-
-  unsigned shard_count() const override { return static_cast<unsigned>(parts_.size()); }
-  ShardRuntime& shard(unsigned i) override { return parts_.at(i)->view; }
-
-  void start() override {
-    CHECK(!started_);
-    started_ = true;
-    for (auto& p : parts_) {
-      p->thread = std::thread([shard = &p->shard] { shard->run(); });
-      ::pthread_setname_np(p->thread.native_handle(), ("shard-" + std::to_string(p->shard.shard())).c_str());
-    }
-  }
-
-  void stop() override {
-    CHECK(started_ && !stopped_);
-    stopped_ = true;
-    for (auto& p : parts_) p->shard.request_stop();
-    for (auto& p : parts_) p->thread.join();
-    syncs_.stop();
-    computations_.stop();
-    http_.stop();
-    for (auto& p : parts_) p->shard.drop_everything();
-  }
-
- private:
-  OpenFiles open_files_{most_open_files()};
-  SyncPool syncs_{kSyncThreads, 0};
-  SyncPool computations_{kComputingThreads, kNicenessOfComputations};
-  HttpServer http_;
-  std::vector<std::unique_ptr<LinuxShardParts>> parts_;
-  bool started_ = false;
-  bool stopped_ = false;
-};
-
 }  // namespace
 
-std::unique_ptr<LinuxRuntime> LinuxRuntime::create(unsigned shards) {
-  return std::make_unique<LinuxRuntimeImpl>(shards);
+struct LinuxRuntime::Parts {
+  OpenFiles open_files{most_open_files()};
+  SyncPool syncs{kSyncThreads, 0};
+  SyncPool computations{kComputingThreads, kNicenessOfComputations};
+  HttpServer http;
+  std::vector<std::unique_ptr<LinuxShardParts>> shards;
+};
+
+LinuxRuntime::LinuxRuntime(unsigned shards) : parts_(std::make_unique<Parts>()) {
+  CHECK(shards >= 1 && shards <= 64);
+  auto registry = std::make_shared<ListenRegistry>();
+  const bool share_cores = shards > std::thread::hardware_concurrency();
+  Parts& p = *parts_;
+  for (unsigned i = 0; i < shards; ++i) {
+    p.shards.push_back(
+        std::make_unique<LinuxShardParts>(i, share_cores, registry, p.http, p.syncs, p.computations, p.open_files));
+  }
+}
+
+LinuxRuntime::~LinuxRuntime() {
+  if (started_ && !stopped_) stop();
+}
+
+unsigned LinuxRuntime::shard_count() const { return static_cast<unsigned>(parts_->shards.size()); }
+ShardRuntime& LinuxRuntime::shard(unsigned i) { return parts_->shards.at(i)->view; }
+
+void LinuxRuntime::start() {
+  CHECK(!started_);
+  started_ = true;
+  for (auto& p : parts_->shards) {
+    p->thread = std::thread([shard = &p->shard] { shard->run(); });
+    ::pthread_setname_np(p->thread.native_handle(), ("shard-" + std::to_string(p->shard.shard())).c_str());
+  }
+}
+
+void LinuxRuntime::stop() {
+  CHECK(started_ && !stopped_);
+  stopped_ = true;
+  for (auto& p : parts_->shards) p->shard.request_stop();
+  for (auto& p : parts_->shards) p->thread.join();
+  parts_->syncs.stop();
+  parts_->computations.stop();
+  parts_->http.stop();
+  for (auto& p : parts_->shards) p->shard.drop_everything();
 }
 
 }  // namespace cassandra_like

@@ -8,12 +8,22 @@
 
 namespace cassandra_like {
 
-class LinuxRuntime : public Runtime {
+class LinuxRuntime final : public Runtime {
  public:
   // 1 to 64 shards. Threads start in start() and end in stop(); stop() may be called once, from outside the shards.
-  static std::unique_ptr<LinuxRuntime> create(unsigned shards);
-  virtual void start() = 0;
-  virtual void stop() = 0;
+  explicit LinuxRuntime(unsigned shards);
+  ~LinuxRuntime() override;
+
+  unsigned shard_count() const override;
+  ShardRuntime& shard(unsigned i) override;
+  void start();
+  void stop();
+
+ private:
+  struct Parts;  // their headers stay out of this one: Asio's is among them
+  std::unique_ptr<Parts> parts_;
+  bool started_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace cassandra_like

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "storage/sstable/sstable.h"
+#include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 

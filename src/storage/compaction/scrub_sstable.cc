@@ -13,6 +13,7 @@
 #include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_partition_reader.h"
+#include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 

@@ -17,7 +17,7 @@ namespace cassandra_like {
 
 struct SSTableScrub {
   TablePtr table;
-  SSTablePtr input;  // open_damaged_sstable()
+  SSTablePtr input;  // SSTable::open_damaged()
   SSTableTransaction* transaction = nullptr;
   bool skips_corrupted = false;  // also in tables of counters, where what is left out makes counts wrong
   bool validates = true;         // values that are none of their types are damage

@@ -5,6 +5,7 @@
 
 #include "storage/compaction/rewrite_options.h"
 #include "storage/compaction/slice.h"
+#include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 

@@ -19,7 +19,7 @@
 
 #include "base/log.h"
 #include "base/memory_text.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -71,7 +71,7 @@ int64_t min_timestamp_of_memtables(const TableStore& store) {
 
 }  // namespace
 
-EngineImpl::Stores EngineImpl::with_indexes(const Stores& tables) {
+Engine::Stores Engine::with_indexes(const Stores& tables) {
   Stores all;
   for (const TableStorePtr& store : tables) {
     all.push_back(store);
@@ -80,7 +80,7 @@ EngineImpl::Stores EngineImpl::with_indexes(const Stores& tables) {
   return all;
 }
 
-void EngineImpl::ask_for_compaction(const TableStorePtr& store) {
+void Engine::ask_for_compaction(const TableStorePtr& store) {
   TableCompaction& compaction = store->compaction;
   if (!may_compact_automatically(*store)) return;
   if (compaction.asking) {
@@ -91,16 +91,16 @@ void EngineImpl::ask_for_compaction(const TableStorePtr& store) {
   spawn(compact_automatically(store));
 }
 
-bool EngineImpl::may_compact_automatically(const TableStore& store) const {
+bool Engine::may_compact_automatically(const TableStore& store) const {
   return started_ && !refusing_ && !gate_.closed() && !store.dropped && store.compaction.enabled &&
          store.compaction_interrupts == 0 && store.compaction.interrupts == 0;
 }
 
-void EngineImpl::ask_all_for_compaction() {
+void Engine::ask_all_for_compaction() {
   for (const TableStorePtr& store : with_indexes(select(TableSelection()))) ask_for_compaction(store);
 }
 
-void EngineImpl::ask_every_minute() {
+void Engine::ask_every_minute() {
   if (refusing_ || gate_.closed()) return;
   runtime_.executor.schedule(kAskEvery, [this, alive = alive_] {
     if (!*alive) return;
@@ -109,7 +109,7 @@ void EngineImpl::ask_every_minute() {
   });
 }
 
-Task<void> EngineImpl::compact_automatically(TableStorePtr store) {
+Task<void> Engine::compact_automatically(TableStorePtr store) {
   if (!gate_.enter()) co_return;
   // The caller may be in the middle of a change.
   co_await runtime_.executor.yield();
@@ -127,7 +127,7 @@ Task<void> EngineImpl::compact_automatically(TableStorePtr store) {
   gate_.leave();
 }
 
-void EngineImpl::look_at(const TableStore& store, uint32_t group, CompactionSight* sight) const {
+void Engine::look_at(const TableStore& store, uint32_t group, CompactionSight* sight) const {
   sight->sstables.clear();
   sight->candidates.clear();
   const int64_t now_seconds = runtime_.clock.wall_seconds();
@@ -157,8 +157,8 @@ void EngineImpl::look_at(const TableStore& store, uint32_t group, CompactionSigh
 }
 
 // The ones of `inputs` that may go unread at this moment, out of what `sight` shows.
-std::vector<SSTablePtr> EngineImpl::droppable_unread(const TableStore& store, const CompactionSight& sight,
-                                                     const std::vector<uint64_t>& inputs) const {
+std::vector<SSTablePtr> Engine::droppable_unread(const TableStore& store, const CompactionSight& sight,
+                                                 const std::vector<uint64_t>& inputs) const {
   std::vector<SSTablePtr> result;
   for (uint64_t id : fully_expired(sight.view, inputs, store.compaction.options)) {
     // An interval without an SSTable would be lost.
@@ -167,7 +167,7 @@ std::vector<SSTablePtr> EngineImpl::droppable_unread(const TableStore& store, co
   return result;
 }
 
-bool EngineImpl::are_still_droppable(const CompactionRun& run) const {
+bool Engine::are_still_droppable(const CompactionRun& run) const {
   CompactionSight sight;
   look_at(*run.store, run.group, &sight);
   std::vector<uint64_t> inputs;
@@ -177,14 +177,14 @@ bool EngineImpl::are_still_droppable(const CompactionRun& run) const {
   return droppable_unread(*run.store, sight, inputs).size() == run.inputs.size();
 }
 
-std::set<uint32_t> EngineImpl::groups_of(const TableStore& store) {
+std::set<uint32_t> Engine::groups_of(const TableStore& store) {
   std::set<uint32_t> groups;
   for (const LiveSSTable& live : store.sstables) groups.insert(group_of(store, live.sstable->info()));
   return groups;
 }
 
 // Whether it is worth asking again.
-Task<bool> EngineImpl::compact_next(TableStorePtr store) {
+Task<bool> Engine::compact_next(TableStorePtr store) {
   const std::set<uint32_t> groups = groups_of(*store);
   for (uint32_t group : groups) {
     CompactionSight sight;
@@ -218,8 +218,8 @@ Task<bool> EngineImpl::compact_next(TableStorePtr store) {
 }
 
 // False: there is nothing to run, or no room to do it.
-bool EngineImpl::prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task,
-                         CompactionRun* run) {
+bool Engine::prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task,
+                     CompactionRun* run) {
   using Kind = CompactionTask::Kind;
   run->store = store;
   run->group = sight.view.group;
@@ -240,7 +240,7 @@ bool EngineImpl::prepare(const TableStorePtr& store, const CompactionSight& sigh
 }
 
 // Nothing where the disk does not tell.
-std::optional<uint64_t> EngineImpl::room_for_compaction(const std::string& path) const {
+std::optional<uint64_t> Engine::room_for_compaction(const std::string& path) const {
   const Result<DiskSpace> space = runtime_.disk.space(path);
   if (!space.ok()) return std::nullopt;
   uint64_t promised = 0;  // to compactions under way
@@ -250,7 +250,7 @@ std::optional<uint64_t> EngineImpl::room_for_compaction(const std::string& path)
   return space->available - std::min(space->available, promised);
 }
 
-bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
+bool Engine::fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task) {
   const std::optional<uint64_t> room = room_for_compaction(run.path);
   if (!room) return true;
   const uint64_t available = *room;
@@ -275,7 +275,7 @@ bool EngineImpl::fit_to_space(const CompactionSight& sight, const CompactionRun&
   return false;
 }
 
-void EngineImpl::set_auto_compaction(const TableSelection& selection, bool on) {
+void Engine::set_auto_compaction(const TableSelection& selection, bool on) {
   if (on && !std::exchange(asks_every_minute_, true)) ask_every_minute();
   for (const TableStorePtr& store : with_indexes(select(selection))) {
     store->compaction.enabled = on;
@@ -283,7 +283,7 @@ void EngineImpl::set_auto_compaction(const TableSelection& selection, bool on) {
   }
 }
 
-uint32_t EngineImpl::pending_tasks(const TableStore& store) const {
+uint32_t Engine::pending_tasks(const TableStore& store) const {
   uint32_t tasks = 0;
   for (uint32_t group : groups_of(store)) {
     CompactionSight sight;
@@ -295,7 +295,7 @@ uint32_t EngineImpl::pending_tasks(const TableStore& store) const {
   return tasks;
 }
 
-std::vector<AutoCompactionState> EngineImpl::auto_compaction(const TableSelection& selection) const {
+std::vector<AutoCompactionState> Engine::auto_compaction(const TableSelection& selection) const {
   std::vector<AutoCompactionState> out;
   for (const TableStorePtr& store : with_indexes(select(selection))) {
     const bool running = store->compaction.enabled;
@@ -306,7 +306,7 @@ std::vector<AutoCompactionState> EngineImpl::auto_compaction(const TableSelectio
   return out;
 }
 
-RunningCompaction EngineImpl::described(const CompactionRun& run) {
+RunningCompaction Engine::described(const CompactionRun& run) {
   RunningCompaction out;
   out.id = run.record.id;
   out.table = run.record.table;
@@ -321,13 +321,13 @@ RunningCompaction EngineImpl::described(const CompactionRun& run) {
   return out;
 }
 
-std::vector<RunningCompaction> EngineImpl::running_compactions() const {
+std::vector<RunningCompaction> Engine::running_compactions() const {
   std::vector<RunningCompaction> out;
   for (const CompactionRun* run : running_) out.push_back(described(*run));
   return out;
 }
 
-size_t EngineImpl::stop_compactions(const std::function<bool(const RunningCompaction&)>& which) {
+size_t Engine::stop_compactions(const std::function<bool(const RunningCompaction&)>& which) {
   size_t stopped = 0;
   for (CompactionRun* run : running_) {
     if (run->stopped || !which(described(*run))) continue;
@@ -337,7 +337,7 @@ size_t EngineImpl::stop_compactions(const std::function<bool(const RunningCompac
   return stopped;
 }
 
-void EngineImpl::set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) {
+void Engine::set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) {
   for (const TableStorePtr& store : with_indexes(select(TableSelection(table.keyspace)))) {
     if (store->table->name != table.table) continue;
     store->compaction.set_thresholds(min, max);
@@ -345,13 +345,13 @@ void EngineImpl::set_compaction_thresholds(const TableSelection& table, int32_t 
   }
 }
 
-void EngineImpl::set_compaction_throughput(uint64_t bytes_per_second) {
+void Engine::set_compaction_throughput(uint64_t bytes_per_second) {
   const uint64_t least = bytes_per_second == 0 ? 0 : 1;
   options_.compaction_throughput = bytes_per_second;
   compaction_throughput_.set_rate(std::max(bytes_per_second / shard_count_, least));
 }
 
-void EngineImpl::set_concurrent_compactors(unsigned count) {
+void Engine::set_concurrent_compactors(unsigned count) {
   options_.concurrent_compactors = count;
   compactor_slots_.set_limit(count / shard_count_);
 }

@@ -5,11 +5,11 @@
 
 #include "base/log.h"
 #include "read/merge.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
-struct EngineImpl::IndexBuild {
+struct Engine::IndexBuild {
   std::string name;
   KeyRange rest;      // partitions that no page has come to
   Bytes key, behind;  // the partition that the last page did not end, and where to go on in it; or empty
@@ -19,7 +19,7 @@ struct EngineImpl::IndexBuild {
 
 // Pages over the base table by key, so that flushes and writes go on between pages: what is written meanwhile is indexed
 // with its write.
-Task<Status> EngineImpl::build_index(TablePtr table, std::string name) {
+Task<Status> Engine::build_index(TablePtr table, std::string name) {
   TableStorePtr store = find(table->id);
   if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
   auto found = std::find_if(store->indexes.begin(), store->indexes.end(),
@@ -63,7 +63,7 @@ Task<Status> EngineImpl::build_index(TablePtr table, std::string name) {
 }
 
 // A page may end in a large partition: the next one goes on behind the last row.
-Status EngineImpl::build_index_page(TableStore& store, IndexBuild& build) {
+Status Engine::build_index_page(TableStore& store, IndexBuild& build) {
   constexpr int64_t kPageNanos = 1'000'000;
   constexpr uint64_t kPageRows = 1024;
   const int64_t end = runtime_.clock.monotonic_nanos() + kPageNanos;

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/compaction/merge_sstables.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
@@ -55,14 +55,14 @@ constexpr OperationType type_of(CompactionOperation operation) {
 std::string operation_text(CompactionOperation operation) { return std::string(type_of(operation).text); }
 std::string operation_constant(CompactionOperation operation) { return std::string(type_of(operation).constant); }
 
-Task<Status> EngineImpl::compact(TableSelection selection, CompactionScope scope) {
+Task<Status> Engine::compact(TableSelection selection, CompactionScope scope) {
   Plan plan = [this, scope = std::move(scope)](const TableStorePtr& store) { return plan_by_strategy(store, scope); };
   return run_on_all(with_indexes(select(selection)), std::move(plan));
 }
 
 // CompactionStrategyManager.getUserDefinedTasks and getMaximalTasks: each group of SSTables by itself.
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_by_strategy(const TableStorePtr& store,
-                                                                    const CompactionScope& scope) const {
+std::vector<Engine::CompactionRun> Engine::plan_by_strategy(const TableStorePtr& store,
+                                                            const CompactionScope& scope) const {
   std::vector<CompactionRun> runs;
   for (uint32_t group : groups_of(*store)) {
     CompactionSight sight;
@@ -93,7 +93,7 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_by_strategy(const TableS
   return runs;
 }
 
-Task<Status> EngineImpl::run_on_all(Stores stores, Plan plan) {
+Task<Status> Engine::run_on_all(Stores stores, Plan plan) {
   for (const TableStorePtr& store : stores) {
     Task<Status> task = run_on(store, plan);
     Status done = co_await task;
@@ -102,7 +102,7 @@ Task<Status> EngineImpl::run_on_all(Stores stores, Plan plan) {
   co_return Status();
 }
 
-Task<Status> EngineImpl::run_on(TableStorePtr store, Plan plan) {
+Task<Status> Engine::run_on(TableStorePtr store, Plan plan) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   ++compactions_pending_;
   Status status;
@@ -131,14 +131,14 @@ Task<Status> EngineImpl::run_on(TableStorePtr store, Plan plan) {
   co_return status;
 }
 
-Task<Status> EngineImpl::run_one(CompactionRun* run) {
+Task<Status> Engine::run_one(CompactionRun* run) {
   Status may = may_go_on(*run);
   if (!may.ok()) return may;
   if (run->verification) return verify_one(run);
   return run->owned ? clean_one(run) : run_compaction(run);
 }
 
-CompactionRecord EngineImpl::begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs) {
+CompactionRecord Engine::begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs) {
   CompactionRecord record;
   record.table = table;
   for (const SSTablePtr& input : inputs) record.bytes_in += input->info().data_bytes;
@@ -150,7 +150,7 @@ CompactionRecord EngineImpl::begin_record(const TablePtr& table, const std::vect
   return record;
 }
 
-Task<void> EngineImpl::keep_record(CompactionRecord record) {
+Task<void> Engine::keep_record(CompactionRecord record) {
   if (!options_.record_compaction) co_return;
   record.ended_millis = runtime_.clock.wall_millis();
   const std::string name = record.table->qualified_name();
@@ -160,7 +160,7 @@ Task<void> EngineImpl::keep_record(CompactionRecord record) {
 }
 
 // A full disk or a damaged input ends this compaction, not the node.
-Error EngineImpl::compaction_failure(const TableStore& store, const Error& cause) {
+Error Engine::compaction_failure(const TableStore& store, const Error& cause) {
   const std::string what = fmt::format("Failed to compact {}", store.table->qualified_name());
   // An index does not wait for its compaction when it goes: files of its successor may lie in the same directory.
   if (cause.code() == ErrorCode::kIo && !store.dropped) return disk_failure(cause, what);
@@ -175,7 +175,7 @@ Error EngineImpl::compaction_failure(const TableStore& store, const Error& cause
 }
 
 // Removes the files that failed flushes and compactions have left.
-Task<Status> EngineImpl::settle(TableStorePtr store) {
+Task<Status> Engine::settle(TableStorePtr store) {
   if (!store->leftovers.empty()) {
     Status removed = store->remove_leftovers(runtime_.disk);
     if (!removed.ok()) LOG_WARN("{}", removed.error().message());
@@ -193,12 +193,12 @@ Task<Status> EngineImpl::settle(TableStorePtr store) {
   co_return Status();
 }
 
-Task<Status> EngineImpl::end_transaction(SSTableTransaction* transaction) {
+Task<Status> Engine::end_transaction(SSTableTransaction* transaction) {
   return transaction->is_committed() ? transaction->finish() : transaction->abort();
 }
 
 // Whether segments are there that hold what these SSTables hold.
-bool EngineImpl::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
+bool Engine::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
   const int64_t oldest = log_.oldest_id();
   for (const SSTablePtr& sstable : sstables) {
     for (const auto& [from, to] : sstable->info().commit_log_intervals) {
@@ -208,12 +208,12 @@ bool EngineImpl::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
   return false;
 }
 
-bool EngineImpl::purges_only_repaired(const TableMetadata& table) {
+bool Engine::purges_only_repaired(const TableMetadata& table) {
   auto option = table.params.compaction.find("only_purge_repaired_tombstones");
   return option != table.params.compaction.end() && option->second == "true";
 }
 
-bool EngineImpl::may_purge(const TableStore& store) const {
+bool Engine::may_purge(const TableStore& store) const {
   if (store.has_unread() || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
     if (transaction->may_bring_back()) return false;
@@ -221,17 +221,17 @@ bool EngineImpl::may_purge(const TableStore& store) const {
   return !has_foreign_segments();
 }
 
-bool EngineImpl::has_foreign_segments() const {
+bool Engine::has_foreign_segments() const {
   return std::any_of(foreign_segments_.begin(), foreign_segments_.end(),
                      [this](const std::string& segment) { return runtime_.disk.exists(segment); });
 }
 
 // An output cannot say which parts of another owner's log its inputs hold.
-bool EngineImpl::is_compactable(const LiveSSTable& live) const {
+bool Engine::is_compactable(const LiveSSTable& live) const {
   return !live.shared && (live.writer == self_ || !has_foreign_segments());
 }
 
-bool EngineImpl::may_purge(const CompactionRun& run) const {
+bool Engine::may_purge(const CompactionRun& run) const {
   const TableStore& store = *run.store;
   if (!may_purge(store)) return false;
   if (store.is_replayed_whole && run.log_may_hold_inputs) return false;
@@ -241,7 +241,7 @@ bool EngineImpl::may_purge(const CompactionRun& run) const {
 }
 
 // CompactionController.getPurgeEvaluator
-int64_t EngineImpl::oldest_outside(const TableStore& store, const DecoratedKey& key) {
+int64_t Engine::oldest_outside(const TableStore& store, const DecoratedKey& key) {
   int64_t oldest = PurgeRules::kNothingOutside;
   const HashedKey hashed = key;
   for (const LiveSSTable& live : store.sstables) {
@@ -257,7 +257,7 @@ int64_t EngineImpl::oldest_outside(const TableStore& store, const DecoratedKey& 
   return oldest;
 }
 
-Status EngineImpl::may_go_on(const CompactionRun& run) const {
+Status Engine::may_go_on(const CompactionRun& run) const {
   const TableStore& store = *run.store;
   if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
   const bool must_give_way = run.is_automatic && store.compaction.interrupts != 0;
@@ -268,7 +268,7 @@ Status EngineImpl::may_go_on(const CompactionRun& run) const {
 }
 
 // The share of partitions, or the bytes that are written: the larger, since one partition may be most of the data.
-uint64_t EngineImpl::bytes_done(const CompactionRun& run) {
+uint64_t Engine::bytes_done(const CompactionRun& run) {
   uint64_t partitions = 0;
   for (const SSTablePtr& input : run.inputs) partitions += input->info().partitions;
   const double all = static_cast<double>(run.record.bytes_in), read = static_cast<double>(run.progress.partitions_read);
@@ -278,7 +278,7 @@ uint64_t EngineImpl::bytes_done(const CompactionRun& run) {
 }
 
 // Requests that came meanwhile go first. The bytes since the last pause are paid for with time.
-Task<Status> EngineImpl::pause_compaction(CompactionRun* run) {
+Task<Status> Engine::pause_compaction(CompactionRun* run) {
   constexpr Duration kLongestSleep = std::chrono::milliseconds(50);
   co_await runtime_.executor.yield();
   const uint64_t done = std::max(run->bytes_done, bytes_done(*run));
@@ -292,7 +292,7 @@ Task<Status> EngineImpl::pause_compaction(CompactionRun* run) {
 }
 
 // OperationType.fileName
-std::string EngineImpl::operation_name(CompactionOperation operation) {
+std::string Engine::operation_name(CompactionOperation operation) {
   std::string name;
   for (char c : type_of(operation).text) {
     if (c != ' ') name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -300,7 +300,7 @@ std::string EngineImpl::operation_name(CompactionOperation operation) {
   return name;
 }
 
-Task<EngineImpl::CompactionGuards> EngineImpl::end_compactions(TableStorePtr store) {
+Task<Engine::CompactionGuards> Engine::end_compactions(TableStorePtr store) {
   CompactionGuards guards;
   auto is_held = [&guards](const TableStorePtr& one) {
     return std::any_of(guards.begin(), guards.end(), [&one](const auto& held) { return held->store() == one; });
@@ -343,7 +343,7 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
 }  // namespace
 
 // Intervals of this shard's own log: in an output of its own, others would be taken for such.
-std::vector<Interval> EngineImpl::own_intervals(const CompactionRun& run) const {
+std::vector<Interval> Engine::own_intervals(const CompactionRun& run) const {
   std::vector<Interval> intervals;
   for (const LiveSSTable& live : run.store->sstables) {
     const bool is_input = std::find(run.inputs.begin(), run.inputs.end(), live.sstable) != run.inputs.end();
@@ -369,7 +369,7 @@ std::function<bool(const DecoratedKey&, const Row*)> kept_by_cleanup(const Table
 
 }  // namespace
 
-SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
+SSTableMerge Engine::make_merge(CompactionRun* run) {
   SSTableMerge merge;
   merge.table = run->store->table;
   merge.inputs = run->inputs;
@@ -399,7 +399,7 @@ SSTableMerge EngineImpl::make_merge(CompactionRun* run) {
   return merge;
 }
 
-Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
+Task<Status> Engine::run_compaction(CompactionRun* run) {
   Status settled = co_await settle(run->store);
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
   run->begun = runtime_.clock.monotonic_nanos();
@@ -429,7 +429,7 @@ Task<Status> EngineImpl::run_compaction(CompactionRun* run) {
 }
 
 // Reads and the disk change over together: nothing waits between the end of the commit and the swap.
-Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
+Task<Status> Engine::merge_and_commit(CompactionRun* run) {
   // Segments that were removed must not come back after what their records were purged for.
   run->log_may_hold_inputs = log_may_hold(run->inputs);
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
@@ -450,7 +450,7 @@ Task<Status> EngineImpl::merge_and_commit(CompactionRun* run) {
   std::vector<SSTablePtr>& outputs = run->outputs;
   for (const SSTableInfo& info : merged->outputs) {
     CO_ASSIGN_OR_RETURN(auto sstable,
-                        open_written_sstable(runtime_.disk, info.descriptor, run->store->table, &chunk_cache_));
+                        SSTable::open_written(runtime_.disk, info.descriptor, run->store->table, &chunk_cache_));
     run->record.bytes_out += sstable->info().data_bytes;
     outputs.push_back(std::move(sstable));
   }

@@ -7,7 +7,7 @@
 #include "base/dcheck.h"
 #include "base/log.h"
 #include "base/path_component.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
@@ -30,11 +30,7 @@ CommitLogOptions log_options(const EngineOptions& options, const SegmentWriter& 
 
 }  // namespace
 
-std::unique_ptr<Engine> Engine::create(ShardRuntime& runtime, unsigned shard_count, EngineOptions options) {
-  return std::make_unique<EngineImpl>(runtime, shard_count, std::move(options));
-}
-
-EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOptions options)
+Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions options)
     : runtime_(runtime),
       shard_(runtime.executor.shard()),
       shard_count_(shard_count),
@@ -59,14 +55,14 @@ EngineImpl::EngineImpl(ShardRuntime& runtime, unsigned shard_count, EngineOption
   memory_budget_ = options_.memtable_bytes / shard_count;
 }
 
-EngineImpl::~EngineImpl() { *alive_ = false; }
+Engine::~Engine() { *alive_ = false; }
 
-TableStorePtr EngineImpl::find(const Uuid& id) const {
+TableStorePtr Engine::find(const Uuid& id) const {
   auto found = stores_.find(id);
   return found == stores_.end() ? nullptr : found->second;
 }
 
-EngineImpl::Stores EngineImpl::select(const TableSelection& selection) const {
+Engine::Stores Engine::select(const TableSelection& selection) const {
   Stores out;
   for (const auto& [id, store] : stores_) {
     if (!selection.keyspace.empty() && store->table->keyspace != selection.keyspace) continue;
@@ -79,7 +75,7 @@ EngineImpl::Stores EngineImpl::select(const TableSelection& selection) const {
 }
 
 // With all that leads to it, as far as that was not there.
-Task<Status> EngineImpl::make_durable_directory(std::string path) {
+Task<Status> Engine::make_durable_directory(std::string path) {
   std::vector<std::string> parents;
   for (std::string at = path; !at.empty() && !runtime_.disk.exists(at);) {
     size_t slash = at.rfind('/');
@@ -96,7 +92,7 @@ Task<Status> EngineImpl::make_durable_directory(std::string path) {
   co_return Status();
 }
 
-Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
+Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
   DCHECK(schema != nullptr);
   for (const std::string& directory : options_.data_directories) {
     Status made = co_await make_durable_directory(directory);
@@ -124,7 +120,7 @@ Task<Status> EngineImpl::set_schema(SchemaPtr schema, int64_t at_millis) {
 }
 
 // Without `before`, all of the keyspace's tables are looked at.
-Status EngineImpl::open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace) {
+Status Engine::open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace) {
   static const KeyspaceMetadata kNone;
   if (keyspace.is_virtual) return {};
   const bool durable = keyspace.replication.durable_writes;
@@ -140,7 +136,7 @@ Status EngineImpl::open_tables(const KeyspaceMetadata* before, const KeyspaceMet
 }
 
 // The tables that the schema no longer has. Without `before`, all that are open are looked at.
-EngineImpl::Stores EngineImpl::gone_tables(const Schema* before) const {
+Engine::Stores Engine::gone_tables(const Schema* before) const {
   Stores gone;
   auto add = [&](const Uuid& id) {
     if (TableStorePtr store = find(id); store != nullptr && !schema_->table(id)) gone.push_back(std::move(store));
@@ -157,7 +153,7 @@ EngineImpl::Stores EngineImpl::gone_tables(const Schema* before) const {
   return gone;
 }
 
-Status EngineImpl::open_table(const TablePtr& table, bool durable) {
+Status Engine::open_table(const TablePtr& table, bool durable) {
   if (const TableStorePtr store = find(table->id)) {
     store->durable = durable;
     const bool is_same = store->table == table;
@@ -190,7 +186,7 @@ Status EngineImpl::open_table(const TablePtr& table, bool durable) {
 }
 
 // An index that is made while the node runs is built next, when its table has rows.
-void EngineImpl::note_build(const TableStore& base, TableStore& index) {
+void Engine::note_build(const TableStore& base, TableStore& index) {
   if (base.sstables.empty() && !base.is_dirty() && !base.has_unread()) {
     Status done = index.set_built(runtime_.disk, self_);
     if (!done.ok()) LOG_WARN("{}", done.error().message());
@@ -199,7 +195,7 @@ void EngineImpl::note_build(const TableStore& base, TableStore& index) {
   index.set_unbuilt(runtime_.disk, self_);
 }
 
-Status EngineImpl::update_indexes(TableStore& store) {
+Status Engine::update_indexes(TableStore& store) {
   const TableMetadata& table = *store.table;
   auto gone = std::partition(store.indexes.begin(), store.indexes.end(), [&](const std::unique_ptr<IndexStore>& index) {
     return table.indexes.contains(index->metadata.name) && index->column(table) != nullptr;
@@ -230,7 +226,7 @@ Status EngineImpl::update_indexes(TableStore& store) {
 }
 
 // A replay cannot read a record that has writes of a table that is gone: what others have in such records goes to the disk.
-Task<void> EngineImpl::flush_shared_records(std::string keyspace) {
+Task<void> Engine::flush_shared_records(std::string keyspace) {
   const TableSelection all(std::move(keyspace));
   const Stores stores = select(all);
   for (const TableStorePtr& store : stores) {
@@ -243,7 +239,7 @@ Task<void> EngineImpl::flush_shared_records(std::string keyspace) {
   }
 }
 
-Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
+Task<Status> Engine::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
   if (store->shares_records) co_await flush_shared_records(store->table->keyspace);
   bool keeps_files = false;
@@ -275,7 +271,7 @@ Task<Status> EngineImpl::drop_table(TableStorePtr store, SchemaPtr before, int64
   co_return discarded;
 }
 
-Task<Status> EngineImpl::start() {
+Task<Status> Engine::start() {
   DCHECK(schema_ != nullptr && !started_ && !refusing_);
   Status named = co_await sync_names_of_sstables();
   if (!named.ok()) co_return named;
@@ -306,7 +302,7 @@ Task<Status> EngineImpl::start() {
   co_return Status();
 }
 
-Task<Status> EngineImpl::drain() {
+Task<Status> Engine::drain() {
   refusing_ = true;
   TableSelection everything;
   Status flushed = co_await flush(everything);
@@ -317,7 +313,7 @@ Task<Status> EngineImpl::drain() {
   co_return Status();
 }
 
-Task<void> EngineImpl::stop() {
+Task<void> Engine::stop() {
   refusing_ = true;
   wake_writers();
   co_await gate_.close();
@@ -346,7 +342,7 @@ void add_sstable_numbers(TableStatistics& out, const TableStore& store) {
 
 }  // namespace
 
-Result<TableStatistics> EngineImpl::table_statistics(const Uuid& table) const {
+Result<TableStatistics> Engine::table_statistics(const Uuid& table) const {
   TableStorePtr store = find(table);
   if (!store) return invalid("Unknown table " + table.to_string());
   TableStatistics out;
@@ -370,7 +366,7 @@ Result<TableStatistics> EngineImpl::table_statistics(const Uuid& table) const {
   return out;
 }
 
-Result<SizeEstimate> EngineImpl::estimate_size(const Uuid& table, const KeyRange& range) const {
+Result<SizeEstimate> Engine::estimate_size(const Uuid& table, const KeyRange& range) const {
   SizeEstimate out;
   TableStorePtr store = find(table);
   if (!store) return out;
@@ -390,7 +386,7 @@ Result<SizeEstimate> EngineImpl::estimate_size(const Uuid& table, const KeyRange
   return out;
 }
 
-uint32_t EngineImpl::column_index_bytes() const {
+uint32_t Engine::column_index_bytes() const {
   // BigFormatPartitionWriter.DEFAULT_GRANULARITY: an entry of BIG's row index has two clusterings.
   constexpr uint32_t kOfBti = 4 << 10, kOfBig = 64 << 10;
   const SSTableVersion* version = options_.sstable_version;
@@ -398,7 +394,7 @@ uint32_t EngineImpl::column_index_bytes() const {
   return options_.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
 }
 
-std::vector<TablePaths> EngineImpl::paths() const {
+std::vector<TablePaths> Engine::paths() const {
   std::vector<TablePaths> out;
   for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {
     out.push_back({store->table->keyspace, store->table->name, store->paths});
@@ -406,7 +402,7 @@ std::vector<TablePaths> EngineImpl::paths() const {
   return out;
 }
 
-EngineStatistics EngineImpl::statistics() const {
+EngineStatistics Engine::statistics() const {
   EngineStatistics out;
   out.commitlog_bytes = log_.total_bytes();
   out.commitlog_segments = log_.segment_count();
@@ -428,7 +424,7 @@ EngineStatistics EngineImpl::statistics() const {
   return out;
 }
 
-Result<std::vector<SSTableInfo>> EngineImpl::sstables_with_key(const Uuid& table, BytesView key) const {
+Result<std::vector<SSTableInfo>> Engine::sstables_with_key(const Uuid& table, BytesView key) const {
   std::vector<SSTableInfo> out;
   const TableStorePtr store = find(table);
   if (store == nullptr) return out;
@@ -443,7 +439,7 @@ Result<std::vector<SSTableInfo>> EngineImpl::sstables_with_key(const Uuid& table
   return out;
 }
 
-std::vector<SSTableInfo> EngineImpl::sstables(const Uuid& table) const {
+std::vector<SSTableInfo> Engine::sstables(const Uuid& table) const {
   std::vector<SSTableInfo> out;
   if (TableStorePtr store = find(table)) {
     for (const LiveSSTable& live : store->sstables) out.push_back(live.sstable->info());

@@ -1,5 +1,7 @@
 // One shard's storage: commit log, memtables, SSTables, and reads that merge them. An Engine starts, serves requests and
-// stops; what else is done to its tables is in maintenance.h.
+// stops; maintenance() gives what else is done to its tables. By their jobs: engine.cc (schema, start, stop, numbers),
+// replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, truncate.cc, snapshot.cc, compact.cc,
+// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, import.cc, build_index.cc.
 //
 // Invariants: a mutation is in the commit log before it is in a memtable, and in the log's durable part before it is
 // acknowledged in batch and group mode; a commit log segment is removed only when every table that it holds writes of
@@ -7,81 +9,484 @@
 // its shard.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "base/huge_chunks.h"
+#include "base/log_quota.h"
 #include "model/serialized_mutation.h"
+#include "read/merge.h"
 #include "read/read_command.h"
+#include "read/read_pipeline.h"
 #include "read/read_request.h"
+#include "read/unfiltered_pipeline.h"
 #include "read/unfiltered_sink.h"
 #include "runtime/runtime.h"
+#include "storage/compaction/merge_sstables.h"
+#include "storage/engine/compaction_limits.h"
 #include "storage/engine/maintenance.h"
+#include "storage/engine/prefetch_key.h"
 #include "storage/engine/relocation.h"
 #include "storage/engine/truncation.h"
+#include "storage/engine/turns.h"
+#include "storage/index/secondary_index.h"
 #include "storage/options.h"
+#include "storage/table/table_store.h"
 
 namespace cassandra_like {
 
-struct PrefetchKey {
-  Uuid table;
-  Token token = kMinimumToken;
+class SSTableVerifier;
+class SSTableWriter;
+
+struct SegmentOnDisk {
+  std::string path;
+  SegmentDescriptor descriptor;
 };
 
-class Engine {
+// Read from a segment, to be applied.
+struct LoggedMutation {
+  Mutation mutation;
+  CommitLogPosition end;  // of its record
+};
+
+class Engine final : private Maintenance {
  public:
-  virtual ~Engine() = default;
   // Nothing is read yet. shard and shard count are the runtime's.
-  static std::unique_ptr<Engine> create(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
+  Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions options);
+  ~Engine() override;
 
   // Start, in this order: set_schema(system tables), replay() of those, set_schema(all), replay() of the rest,
   // start(). Tables that the schema has and had not before are opened (directories made, SSTables loaded); those that it
   // no longer has are dropped: memtable discarded, SSTables removed from disk after a snapshot if auto_snapshot.
   // `at_millis` names the snapshots of dropped tables, for all shards alike.
-  virtual Task<Status> set_schema(SchemaPtr schema, int64_t at_millis = 0) = 0;
+  Task<Status> set_schema(SchemaPtr schema, int64_t at_millis = 0);
   // Applies what old commit log segments hold of the tables that `wanted` accepts and of this shard's keys. Records
   // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments of this shard stay
   // until their tables flush; nothing is flushed or rewritten for them.
-  virtual Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) = 0;
-  virtual Task<Status> start() = 0;
+  Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated);
+  Task<Status> start();
   // The node's id, once system.local told it: of SSTables, and of this node's shard in counters. Before start().
-  virtual void set_host_id(const Uuid& id) = 0;
+  void set_host_id(const Uuid& id) { options_.host_id = id; }
   // Segments that Cassandra or a node with another number of shards wrote. Every shard replays its part of them; when all
   // have flushed everything, one removes them.
-  virtual std::vector<std::string> foreign_segments() const = 0;
-  virtual Status remove_foreign_segments() = 0;
+  std::vector<std::string> foreign_segments() const;
+  Status remove_foreign_segments();
   // Refuses writes from now on, flushes everything, syncs the commit log. Then the Engine may be destroyed.
-  virtual Task<Status> drain() = 0;
+  Task<Status> drain();
   // Stops background work without flushing (a stop that relies on replay).
-  virtual Task<void> stop() = 0;
+  Task<void> stop();
 
   // A hint: these partitions are about to be read or written. Their memory is on its way while other work is done; of
   // many the processor waits for all at once.
-  virtual void prefetch(std::span<const PrefetchKey> partitions) = 0;
+  void prefetch(std::span<const PrefetchKey> partitions);
   // Ready at once in periodic mode while there is memory. The mutation is borrowed until the call returns: a Task that is
   // not ready owns what it needs. Fails with kInvalid when the mutation is too large for a segment or its table is
   // unknown, kOverloaded when memory is exhausted, kIo after a commit failure.
-  virtual Task<Status> apply(const MutationPayload& mutation) = 0;
+  Task<Status> apply(const MutationPayload& mutation);
   // Reads the cells that the counter updates of `deltas` add to and applies the sums, in one step. Cells hold the delta
   // as a bigint value. Returns what was applied: this is what other replicas have to get.
-  virtual Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas) = 0;
+  Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas);
   // Feeds live rows to the sink. Ready at once unless it is long (ReadPipeline::kTurn): then it takes turns with the shard's
   // other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
-  virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink,
-                                            int64_t deadline = kNoDeadline) = 0;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline);
   // The answer to another node: this shard's part of the request's partitions, with their tombstones. Else as
   // read().
-  virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
-                                                       int64_t deadline = kNoDeadline) = 0;
+  Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                               int64_t deadline = kNoDeadline);
   // Ready when all writes until now are on disk.
-  virtual Task<Status> sync_commitlog() = 0;
+  Task<Status> sync_commitlog() { return log_.sync(); }
 
   // The same tables, for all that is not a request.
-  virtual Maintenance& maintenance() = 0;
-  // For the engine of another shard, which splits what all have.
-  virtual Relocations& relocations() = 0;
+  Maintenance& maintenance() { return *this; }
+
+  // For the engine of another shard, which splits an SSTable that both read: the steps of relocation.h.
+  // A name for this shard's part. kClosed: the shard does not read the SSTable, or not any more.
+  Result<std::string> relocation_id(const SharedSSTable& shared);
+  // Opens this shard's part; empty: it has no keys. After an error there is no end_relocation().
+  Status prepare_relocation(const SharedSSTable& shared, const std::string& id);
+  // Committed: reads go to the part from now on.
+  void end_relocation(const SharedSSTable& shared, bool committed);
+
+ private:
+  // Maintenance.
+  Task<Status> flush(TableSelection selection) override;
+  Task<Status> compact(TableSelection selection, CompactionScope scope) override;
+  Task<Status> rewrite(TableSelection selection, SSTableRewrite rewrite) override;
+  Task<Status> verify(TableSelection selection, SSTableVerification order) override;
+  Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) override;
+  Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) override;
+  Task<Status> relocate(TableSelection selection) override;
+  void relocate_in_background() override;
+  void set_auto_compaction(const TableSelection& selection, bool on) override;
+  std::vector<AutoCompactionState> auto_compaction(const TableSelection& selection) const override;
+  std::vector<RunningCompaction> running_compactions() const override;
+  size_t stop_compactions(const std::function<bool(const RunningCompaction&)>& which) override;
+  void set_compaction_throughput(uint64_t bytes_per_second) override;
+  void set_concurrent_compactors(unsigned count) override;
+  void set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) override;
+  EngineSettings settings() const override {
+    return {.column_index_bytes = options_.column_index_bytes, .incremental_backups = options_.incremental_backups};
+  }
+  void use(const EngineSettings& settings) override {
+    options_.column_index_bytes = settings.column_index_bytes;
+    options_.incremental_backups = settings.incremental_backups;
+  }
+  std::vector<TablePaths> paths() const override;
+  Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
+  Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
+  Task<Status> build_index(TablePtr table, std::string index) override;
+
+  Result<TableStatistics> table_statistics(const Uuid& table) const override;
+  Result<int64_t> max_timestamp(const Uuid& table) const override;
+  Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const override;
+  EngineStatistics statistics() const override;
+  std::vector<SSTableInfo> sstables(const Uuid& table) const override;
+  Result<std::vector<SSTableInfo>> sstables_with_key(const Uuid& table, BytesView key) const override;
+
+  struct UuidHash {
+    // The map looks at the low bits. In time-based ids these are of the hour and the version, and the same for all tables
+    // of a day; the product has the rest in its high bits. The second half tells ids apart that a client chose.
+    size_t operator()(const Uuid& id) const {
+      const char* bytes = id.view().data();
+      const uint64_t product = (load_be<uint64_t>(bytes) ^ load_be<uint64_t>(bytes + 8)) * 0x9E3779B97F4A7C15ULL;
+      return product ^ (product >> 32);
+    }
+  };
+  using Stores = std::vector<TableStorePtr>;
+
+  // Schema.
+  Task<Status> make_durable_directory(std::string path);
+  Status open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace);
+  Stores gone_tables(const Schema* before) const;
+  Status open_table(const TablePtr& table, bool durable);
+  void note_build(const TableStore& base, TableStore& index);
+  Status update_indexes(TableStore& store);
+  Task<void> flush_shared_records(std::string keyspace);
+  Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
+  TableStorePtr find(const Uuid& id) const;
+  Stores select(const TableSelection& selection) const;
+
+  // Replay.
+  Result<std::vector<SegmentOnDisk>> list_segments();
+  Status replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
+                        const TruncationRecords& truncated, bool newest);
+  Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                     const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
+  Status pass_damage(const SegmentOnDisk& segment, std::string message);
+  void apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                    const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
+  bool is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
+               const TruncationRecords& truncated) const;
+  bool is_own(const SegmentDescriptor& segment) const { return segment.writer == self_writer_; }
+  CommitLogPosition log_position() const { return replaying_ ? replayed_ : log_.position(); }
+
+  // Writing.
+  bool is_out_of_memory() const { return active_bytes_ + flushing_bytes_ >= memory_budget_; }
+  Task<Status> wait_for_memory();
+  Task<Status> apply_later(SerializedMutation mutation);
+  Status apply_serialized(const SerializedMutation& mutation);
+  Result<Mutation> read_serialized(const SerializedMutation& mutation, Arena& arena);
+  Status apply_now(const Mutation& mutation, BytesView serialized);
+  Status check_indexed_values(const TableStore& store, const PartitionUpdate& update);
+  void apply_to(TableStore& store, const PartitionUpdate& update);
+  Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas);
+  Task<Result<SerializedMutation>> durable_counter(SerializedMutation applied);
+  Result<SerializedMutation> apply_counter_now(const MutationPayload& deltas);
+  Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
+  Result<Row> resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row, bool is_static,
+                                  Arena& arena);
+  void recount_memory();
+  void relieve_memory();
+  void wake_writers();
+
+  // Reading.
+  struct Sources;
+  struct LongRead;
+  // Entries of an index that a read found to point to nothing.
+  struct StaleEntries {
+    Arena arena;
+    std::vector<Row> rows;
+  };
+  TombstoneThresholds tombstone_thresholds(const ReadCommand& command) const;
+  // Until it is done or the feed pauses.
+  Status read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
+  Status next_turn(LongRead& read);
+  Task<Result<ReadStatistics>> read_on(std::unique_ptr<LongRead> read);
+  struct UnfilteredRead;
+  Task<Result<ReadStatistics>> read_unfiltered_on(std::unique_ptr<UnfilteredRead> read);
+  Status next_unfiltered_turn(UnfilteredRead& read);
+  // Until it is done or the pipeline pauses.
+  Status read_unfiltered_turn(const TableStore& store, UnfilteredRead& read);
+  Status read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read);
+  Result<ReadStatistics> finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status);
+  // The counters are null when the table is gone.
+  Result<ReadStatistics> finish_read(TableCounters* counters, const ReadCommand& command, const ReadPipeline& feed,
+                                     ReadStatistics numbers, int64_t begun, Status status);
+  void record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers, int64_t begun);
+  Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, ReadPipeline& feed,
+                  ReadStatistics& statistics);
+  Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed);
+  Status read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
+                      const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics);
+  Status read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                    ReadStatistics& statistics);
+  Status read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
+  Status read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
+                         const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
+                         ReadStatistics& statistics, StaleEntries& stale);
+  // The entries of one base partition after the other, in ring order, until `visit` says false.
+  using VisitHits = absl::FunctionRef<Result<bool>(std::span<const IndexEntry> hits)>;
+  Status visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                    const ReadCommand& command, VisitHits visit);
+  Status read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                              const ReadCommand& command, UnfilteredPipeline& pipeline, ReadStatistics& statistics);
+  void remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                    const StaleEntries& stale, int64_t now_seconds);
+  Result<std::vector<std::unique_ptr<PartitionReader>>> open_key(const TableStore& store, const DecoratedKey& key,
+                                                                 const SliceSelection& selection) const;
+  Result<std::vector<std::unique_ptr<PartitionReader>>> open(const TableStore& store, const Sources& sources,
+                                                             const SliceSelection& selection) const;
+  Result<std::unique_ptr<PartitionScanner>> open_range(const TableStore& store, const KeyRange& range,
+                                                       const SliceSelection& selection) const;
+  bool is_mine(Token token) const { return shard_of(token, shard_count_) == shard_; }
+
+  // Flushing.
+  Task<Status> flush_store(TableStorePtr store);
+  Task<void> flush_in_background(TableStorePtr store);
+  Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
+  Task<Status> write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote);
+  Task<Status> sync_paths(TableStorePtr store);
+  Task<Status> sync_names_of_sstables();
+  const std::string& pick_path(const TableStore& store) const;
+  uint32_t column_index_bytes() const;
+  Task<Status> back_up(SSTableDescriptor descriptor);
+  std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
+  Error disk_failure(const Error& cause, const std::string& what);
+  void obey_paranoia(const Error& cause) const;
+  bool goes_on_after(const Error& cause) const;
+  void retry_flush(const TableStorePtr& store);
+  Task<void> pause_if_due(int64_t* slice_end);
+
+  // Truncating.
+  struct Removal;
+  Task<Status> commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals);
+  Task<Status> commit_removals(TableStorePtr table, std::vector<Removal>* removals);
+  Task<Result<CommitLogPosition>> discard_all(TableStorePtr store);
+
+  Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
+  // Before a table goes, by DROP or TRUNCATE; `schema` has it.
+  SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
+  struct IndexBuild;
+  Status build_index_page(TableStore& store, IndexBuild& build);
+
+  // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
+  struct CompactionRun {
+    TableStorePtr store;
+    std::string path;                // of the inputs and of the outputs
+    std::vector<SSTablePtr> inputs;  // not empty
+    CompactionOperation operation = CompactionOperation::kCompaction;
+    uint32_t group = 0;                                     // of the inputs, where a strategy chose them
+    bool is_automatic = false;                              // a major compaction ends it
+    bool unread = false;                                    // the inputs go, and nothing is written
+    bool purges = true;                                     // tombstones that nothing needs go
+    bool skips_cells = false;                               // of garbage collection: overwritten cells go, too
+    std::function<bool(const DecoratedKey&)> purges_young;  // tombstones of these partitions go before gc_grace_seconds
+    OutputLimits limits;
+    std::optional<SSTableVerification> verification;  // nothing is written
+    std::optional<SSTableScrubOrder> scrub;
+    bool goes_on = false;                                // after a failure, with the next run of the order
+    std::optional<OwnedTokens> owned;                    // of a cleanup: what stays
+    std::shared_ptr<bool> has_cleaned;                   // of a cleanup: set when something went
+    bool is_import = false;                              // a split of an SSTable that the table does not have yet
+    bool resets_level = false, clears_repaired = false;  // of its parts
+    bool stopped = false;                                // somebody wants it to end
+    // While it runs.
+    int64_t begun = 0;
+    bool log_may_hold_inputs = true;
+    std::unique_ptr<SSTableTransaction> transaction;
+    CompactionRecord record;
+    SSTableMergeProgress progress;
+    uint64_t bytes_done = 0;  // of record.bytes_in, estimated
+    std::optional<OutputCutter> cutter;
+    std::vector<SSTablePtr> outputs;  // once it has ended
+  };
+  static std::string operation_name(CompactionOperation operation);
+  // The runs of an order on a table, one after the other, chosen once the table is free of other compactions.
+  using Plan = std::function<std::vector<CompactionRun>(const TableStorePtr& store)>;
+  Task<Status> run_on_all(Stores stores, Plan plan);
+  Task<Status> run_on(TableStorePtr store, Plan plan);
+  static Result<std::vector<std::unique_ptr<PartitionReader>>> newer_data(const CompactionRun& run,
+                                                                          const DecoratedKey& key);
+  bool is_current(const SSTableDescriptor& descriptor) const;
+  bool wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const;
+  std::vector<CompactionRun> plan_rewrite(const TableStorePtr& store, const SSTableRewrite& rewrite) const;
+  Status left_as_they_are(const Stores& stores, const SSTableRewrite& rewrite) const;
+  Task<Status> clean(TableStorePtr store, SSTableRewrite rewrite);
+  std::vector<CompactionRun> plan_cleanup_of_index(const TableStorePtr& index, const OwnedTokens& owned) const;
+  Task<Result<bool>> needs_cleanup(CompactionRun* run);
+  Task<Status> clean_one(CompactionRun* run);
+  std::vector<CompactionRun> plan_by_strategy(const TableStorePtr& store, const CompactionScope& scope) const;
+  Task<Status> run_one(CompactionRun* run);
+  Task<Status> run_compaction(CompactionRun* run);
+  Task<Status> merge_and_commit(CompactionRun* run);
+  SSTableMerge make_merge(CompactionRun* run);
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
+  Task<Status> pause_compaction(CompactionRun* run);
+  static RunningCompaction described(const CompactionRun& run);
+  static uint64_t bytes_done(const CompactionRun& run);
+  Status may_go_on(const CompactionRun& run) const;
+  // Has the store's compaction_mutex.
+  class CompactionGuard {
+   public:
+    explicit CompactionGuard(TableStorePtr store) : store_(std::move(store)), guard_(store_->compaction_mutex) {}
+    ~CompactionGuard() {
+      if (store_->relocations->closed()) store_->relocations = std::make_unique<Gate>();
+    }
+    CompactionGuard(const CompactionGuard&) = delete;
+    CompactionGuard& operator=(const CompactionGuard&) = delete;
+    const TableStorePtr& store() const { return store_; }
+
+   private:
+    TableStorePtr store_;
+    AsyncMutex::Guard guard_;
+  };
+  using CompactionGuards = std::vector<std::unique_ptr<CompactionGuard>>;
+  // Compactions of the table and of its indexes end; what is returned keeps others from beginning, and other shards from
+  // giving it a part of a split SSTable.
+  Task<CompactionGuards> end_compactions(TableStorePtr store);
+  Task<Status> settle(TableStorePtr store);
+  Task<Status> end_transaction(SSTableTransaction* transaction);
+  bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
+  static bool purges_only_repaired(const TableMetadata& table);
+  bool may_purge(const CompactionRun& run) const;
+  bool may_purge(const TableStore& store) const;
+  bool has_foreign_segments() const;
+  bool is_compactable(const LiveSSTable& live) const;
+  static int64_t oldest_outside(const TableStore& store, const DecoratedKey& key);
+  Error compaction_failure(const TableStore& store, const Error& cause);
+  CompactionRecord begin_record(const TablePtr& table, const std::vector<SSTablePtr>& inputs);
+  Task<void> keep_record(CompactionRecord record);
+
+  // Verifying.
+  std::vector<CompactionRun> plan_verify(const TableStorePtr& store, const SSTableVerification& order) const;
+  Task<Status> verify_one(CompactionRun* run);
+  Task<Status> verify_in_slices(CompactionRun* run, SSTableVerifier* verifier);
+  Task<bool> make_unrepaired(SSTablePtr sstable);
+  Error found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy);
+
+  // Importing.
+  Status check_import_directory(const std::string& directory) const;
+  Task<std::vector<std::string>> import_directories(TableStorePtr store, const SSTableImport* order);
+  Task<Result<std::vector<SSTablePtr>>> open_for_import(TableStorePtr store, const SSTableImport* order,
+                                                        std::string directory);
+  bool has_already(const TableStore& store, const SSTable& sstable) const;
+  Task<Status> verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable);
+  Task<Status> import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order);
+
+  // Scrubbing.
+  std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
+  Task<Result<SSTableMergeResult>> scrub_one(CompactionRun* run);
+  Task<Status> rebuild_indexes(TableStorePtr store);
+
+  // Automatic compaction.
+  // The SSTables that a strategy sees. The id of a candidate is its place among them, oldest first.
+  struct CompactionSight {
+    std::vector<SSTablePtr> sstables;
+    std::vector<CompactionCandidate> candidates;
+    CompactionView view;
+  };
+  static Stores with_indexes(const Stores& tables);
+  void ask_for_compaction(const TableStorePtr& store);
+  void ask_all_for_compaction();
+  void ask_every_minute();
+  bool may_compact_automatically(const TableStore& store) const;
+  Task<void> compact_automatically(TableStorePtr store);
+  Task<bool> compact_next(TableStorePtr store);
+  static std::set<uint32_t> groups_of(const TableStore& store);
+  uint32_t pending_tasks(const TableStore& store) const;
+  void look_at(const TableStore& store, uint32_t group, CompactionSight* sight) const;
+  std::vector<SSTablePtr> droppable_unread(const TableStore& store, const CompactionSight& sight,
+                                           const std::vector<uint64_t>& inputs) const;
+  bool are_still_droppable(const CompactionRun& run) const;
+  bool prepare(const TableStorePtr& store, const CompactionSight& sight, CompactionTask& task, CompactionRun* run);
+  std::optional<uint64_t> room_for_compaction(const std::string& path) const;
+  bool fit_to_space(const CompactionSight& sight, const CompactionRun& run, CompactionTask& task);
+
+  // Relocating.
+  struct Relocation {
+    SharedSSTable shared;
+    TableStorePtr store;
+    SSTablePtr part;  // null: no keys
+  };
+  TableStorePtr find(const SharedSSTable& shared) const;
+  static SSTablePtr find_live(const TableStore& store, const SSTableDescriptor& descriptor);
+  bool has_to_split(const LiveSSTable& live) const;
+  bool has_to_split(const Stores& tables) const;
+  Task<Status> relocate_all(TableStorePtr store);
+  Task<Status> relocate_one(TableStorePtr store, SSTablePtr sstable);
+  Task<void> run_relocations();
+  static bool has_to_change(const TableStore& store, const SharedSSTable& shared);
+  Task<Status> split_one(CompactionRun* run);
+  Task<Status> split_and_commit(CompactionRun* run);
+  Task<Status> hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids);
+  Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);
+  Task<Status> on_every_engine(std::function<Status(unsigned, Engine&)> work);
+
+  ShardRuntime& runtime_;
+  unsigned shard_;
+  unsigned shard_count_;
+  EngineOptions options_;
+  SSTableOwner self_;
+  SegmentWriter self_writer_;
+  SSTableIds ids_;
+  CommitLog log_;
+  ChunkCache chunk_cache_;
+  SchemaPtr schema_;
+  bool has_all_tables_ = false;  // of schema_; an open that failed is tried again with the next schema
+  absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
+  std::vector<std::string> foreign_segments_;
+  std::set<std::string> damaged_segments_;  // replayed in part
+  std::set<std::string> empty_segments_;    // never synced; this shard's to remove
+  LogQuota tombstone_lines_;
+  uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
+  int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say
+
+  bool started_ = false;
+  bool replaying_ = true;
+  bool refusing_ = false;
+  CommitLogPosition replayed_;  // of our own segments
+
+  uint64_t memory_budget_;
+  std::optional<HugeChunkReserve> reserve_;  // for memtables, once started
+  uint64_t active_bytes_ = 0, flushing_bytes_ = 0;
+  std::deque<Promise<bool>*> memory_waiters_;
+  Arena write_arena_{4096};
+  Arena index_arena_{4096};
+  Arena read_arena_{4096};
+  Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
+  std::vector<BytesView> memtable_views_;  // of such a row that is plain
+  uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
+  const OwnedRanges ranges_;
+  CompactorSlots compactor_slots_;
+  CompactionThroughput compaction_throughput_;
+  std::vector<CompactionRun*> running_;
+  bool asks_every_minute_ = false;
+  std::vector<Relocation> relocations_;  // that wait for the commit of another shard
+  bool relocating_ = false, relocation_waits_ = false;
+  uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
+  uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;
+  Gate gate_;
+  Turns turns_{runtime_.executor};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace cassandra_like

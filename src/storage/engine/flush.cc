@@ -10,8 +10,9 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "read/merge.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 
@@ -20,13 +21,13 @@ constexpr int64_t kSliceNanos = 1'000'000;
 constexpr Duration kShortestRetry = std::chrono::seconds(1), kLongestRetry = std::chrono::seconds(8);
 }  // namespace
 
-Task<void> EngineImpl::pause_if_due(int64_t* slice_end) {
+Task<void> Engine::pause_if_due(int64_t* slice_end) {
   if (runtime_.clock.monotonic_nanos() < *slice_end) return {};
   *slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   return runtime_.executor.yield();
 }
 
-Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
+Error Engine::disk_failure(const Error& cause, const std::string& what) {
   Error error(cause.code(), fmt::format("{}: {}", what, cause.message()));
   LOG_ERROR("{}", error.message());
   if (!goes_on_after(cause) && options_.on_failure) options_.on_failure(options_.disk_failure_policy, error);
@@ -34,7 +35,7 @@ Error EngineImpl::disk_failure(const Error& cause, const std::string& what) {
 }
 
 // A read, a compaction or a verification met damage (DefaultFSErrorHandler.handleCorruptSSTable).
-void EngineImpl::obey_paranoia(const Error& cause) const {
+void Engine::obey_paranoia(const Error& cause) const {
   const FailurePolicy policy = options_.disk_failure_policy;
   const bool is_paranoid = policy == FailurePolicy::kDie || policy == FailurePolicy::kStopParanoid;
   const bool is_damage = cause.code() == ErrorCode::kCorruption || cause.code() == ErrorCode::kIo;
@@ -42,13 +43,13 @@ void EngineImpl::obey_paranoia(const Error& cause) const {
 }
 
 // A shortage of descriptors is no failure of the disk.
-bool EngineImpl::goes_on_after(const Error& cause) const {
+bool Engine::goes_on_after(const Error& cause) const {
   return options_.disk_failure_policy == FailurePolicy::kIgnore ||
          options_.disk_failure_policy == FailurePolicy::kBestEffort || cause.code() == ErrorCode::kOverloaded;
 }
 
 // There may be room on the disk later: what a flush failed to write is tried again, since nothing else asks for it.
-void EngineImpl::retry_flush(const TableStorePtr& store) {
+void Engine::retry_flush(const TableStorePtr& store) {
   if (store->flush_retry_waits || store->dropped || gate_.closed()) return;
   store->flush_retry_waits = true;
   store->flush_retry_pause = std::clamp(2 * store->flush_retry_pause, kShortestRetry, kLongestRetry);
@@ -59,7 +60,7 @@ void EngineImpl::retry_flush(const TableStorePtr& store) {
   });
 }
 
-Task<Status> EngineImpl::flush(TableSelection selection) {
+Task<Status> Engine::flush(TableSelection selection) {
   for (TableStorePtr& store : select(selection)) {
     Status flushed = co_await flush_store(store);
     if (!flushed.ok()) co_return flushed;
@@ -67,7 +68,7 @@ Task<Status> EngineImpl::flush(TableSelection selection) {
   co_return Status();
 }
 
-Task<void> EngineImpl::flush_in_background(TableStorePtr store) {
+Task<void> Engine::flush_in_background(TableStorePtr store) {
   if (store->flush_requested || !gate_.enter()) co_return;
   store->flush_requested = true;
   // The caller may be in the middle of a write.
@@ -77,7 +78,7 @@ Task<void> EngineImpl::flush_in_background(TableStorePtr store) {
   gate_.leave();
 }
 
-Task<Status> EngineImpl::flush_store(TableStorePtr store) {
+Task<Status> Engine::flush_store(TableStorePtr store) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   ++flushes_pending_;
   Status status;
@@ -129,7 +130,7 @@ Task<Status> EngineImpl::flush_store(TableStorePtr store) {
   co_return status;
 }
 
-const std::string& EngineImpl::pick_path(const TableStore& store) const {
+const std::string& Engine::pick_path(const TableStore& store) const {
   const std::string* best = &store.paths[0];
   uint64_t most = 0;
   for (size_t i = 0; i < store.paths.size() && store.paths.size() > 1; ++i) {
@@ -142,7 +143,7 @@ const std::string& EngineImpl::pick_path(const TableStore& store) const {
 }
 
 // A directory that was just made must not be lost with the first SSTable in it.
-Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
+Task<Status> Engine::sync_paths(TableStorePtr store) {
   if (store->paths_synced) co_return Status();
   for (const std::string& path : store->paths) {
     std::string parent = path;
@@ -158,7 +159,7 @@ Task<Status> EngineImpl::sync_paths(TableStorePtr store) {
 }
 
 // Writes in SSTables are not replayed, and their segments may go: so the names that a killed process gave must last.
-Task<Status> EngineImpl::sync_names_of_sstables() {
+Task<Status> Engine::sync_names_of_sstables() {
   std::vector<TableStorePtr> stores;
   for (const TableStorePtr& store : select(TableSelection())) {
     stores.push_back(store);
@@ -176,8 +177,7 @@ Task<Status> EngineImpl::sync_names_of_sstables() {
   co_return Status();
 }
 
-Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
-                                        CommitLogPosition upper) {
+Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
   // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
   auto is_void = [&store, &memtable] {
     const bool is_waited_for =
@@ -221,7 +221,7 @@ Task<Status> EngineImpl::write_memtable(TableStorePtr store, std::shared_ptr<Mem
       }
     }
     if (is_void()) co_return remove_sstable(runtime_.disk, descriptor);
-    auto sstable = open_written_sstable(runtime_.disk, descriptor, store->table, &chunk_cache_);
+    auto sstable = SSTable::open_written(runtime_.disk, descriptor, store->table, &chunk_cache_);
     if (!sstable.ok()) {
       store->leftovers.push_back(descriptor);
       co_return failure(sstable.error());
@@ -245,7 +245,7 @@ bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
 
 }  // namespace
 
-Task<Status> EngineImpl::write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote) {
+Task<Status> Engine::write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote) {
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   Unfiltered unfiltered;
   Arena arena(1024);  // of one row

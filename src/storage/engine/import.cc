@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/component_set.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_verifier.h"
@@ -25,7 +25,7 @@ std::string without_slashes_at_end(std::string path) {
 
 }  // namespace
 
-Task<Result<std::vector<std::string>>> EngineImpl::import_sstables(TablePtr table, SSTableImport order) {
+Task<Result<std::vector<std::string>>> Engine::import_sstables(TablePtr table, SSTableImport order) {
   const TableStorePtr store = find(table->id);
   if (store == nullptr) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
   for (std::string& directory : order.directories) {
@@ -40,7 +40,7 @@ Task<Result<std::vector<std::string>>> EngineImpl::import_sstables(TablePtr tabl
 }
 
 // A table's own files are live.
-Status EngineImpl::check_import_directory(const std::string& directory) const {
+Status Engine::check_import_directory(const std::string& directory) const {
   if (!runtime_.disk.list(directory).ok()) {
     return Error(ErrorCode::kServerError, fmt::format("Directory {} does not exist", directory));
   }
@@ -51,7 +51,7 @@ Status EngineImpl::check_import_directory(const std::string& directory) const {
   return {};
 }
 
-Task<std::vector<std::string>> EngineImpl::import_directories(TableStorePtr store, const SSTableImport* order) {
+Task<std::vector<std::string>> Engine::import_directories(TableStorePtr store, const SSTableImport* order) {
   std::vector<std::string> failed;
   std::vector<std::pair<std::string, std::vector<SSTablePtr>>> sources;
   for (const std::string& directory : order->directories) {
@@ -79,8 +79,8 @@ Task<std::vector<std::string>> EngineImpl::import_directories(TableStorePtr stor
   co_return failed;
 }
 
-Task<Result<std::vector<SSTablePtr>>> EngineImpl::open_for_import(TableStorePtr store, const SSTableImport* order,
-                                                                  std::string directory) {
+Task<Result<std::vector<SSTablePtr>>> Engine::open_for_import(TableStorePtr store, const SSTableImport* order,
+                                                              std::string directory) {
   std::vector<SSTablePtr> out;
   CO_ASSIGN_OR_RETURN(const auto found, find_sstables(runtime_.disk, directory));
   for (const SSTableOnDisk& files : found) {
@@ -101,7 +101,7 @@ Task<Result<std::vector<SSTablePtr>>> EngineImpl::open_for_import(TableStorePtr 
 }
 
 // A snapshot that the table was not truncated after, or another name of the table's own directory, whose files must not go.
-bool EngineImpl::has_already(const TableStore& store, const SSTable& sstable) const {
+bool Engine::has_already(const TableStore& store, const SSTable& sstable) const {
   for (const std::string& path : store.paths) {
     SSTableDescriptor own = sstable.info().descriptor;
     own.directory = path;
@@ -114,7 +114,7 @@ bool EngineImpl::has_already(const TableStore& store, const SSTable& sstable) co
   return false;
 }
 
-Task<Status> EngineImpl::verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable) {
+Task<Status> Engine::verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable) {
   const OwnedTokens owned = order->owned ? order->owned(*store->table) : OwnedTokens::all();
   if (!order->verifies && owned.are_all()) co_return Status();
   SSTableVerifyOptions options;
@@ -133,7 +133,7 @@ Task<Status> EngineImpl::verify_for_import(TableStorePtr store, const SSTableImp
   co_return status;
 }
 
-Task<Status> EngineImpl::import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order) {
+Task<Status> Engine::import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order) {
   co_await compactor_slots_.enter();
   CompactorSlots::Guard slot(compactor_slots_);
   co_await store->compaction_mutex.lock();

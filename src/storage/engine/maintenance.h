@@ -1,5 +1,8 @@
 // The work on one shard's tables beside requests: flushes, compactions, TRUNCATE, snapshots, builds of indexes, and the
 // numbers of it all. Engine::maintenance() gives it.
+//
+// It stays an interface, which Engine alone implements: commands (admin/) get this part of an Engine and no other, without the
+// headers of commit log, memtables and SSTables that Engine's own header needs.
 #pragma once
 
 #include <functional>

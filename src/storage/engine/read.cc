@@ -12,13 +12,13 @@
 #include "base/log.h"
 #include "read/merge.h"
 #include "read/query_text.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/memtable/column_versions.h"
 
 namespace cassandra_like {
 
 // Where a key may be.
-struct EngineImpl::Sources {
+struct Engine::Sources {
   struct InMemtable {
     const Memtable* memtable;
     const MemtablePartition* partition;
@@ -40,7 +40,7 @@ struct EngineImpl::Sources {
   bool none() const { return memtables.empty() && sstables.empty(); }
 };
 
-void EngineImpl::prefetch(std::span<const PrefetchKey> partitions) {
+void Engine::prefetch(std::span<const PrefetchKey> partitions) {
   absl::InlinedVector<Token, 16> tokens;
   while (!partitions.empty()) {
     const Uuid& table = partitions.front().table;
@@ -54,7 +54,7 @@ void EngineImpl::prefetch(std::span<const PrefetchKey> partitions) {
 }
 
 // The state of a read that was not done in its first turn.
-struct EngineImpl::LongRead {
+struct Engine::LongRead {
   LongRead(const ReadCommand& c, TablePtr table, ReadPipeline&& paused, ReadStatistics n, int64_t b, int64_t d)
       : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
 
@@ -69,7 +69,7 @@ struct EngineImpl::LongRead {
   uint64_t rows_before = 0;  // when the deadline began
 };
 
-Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
   DCHECK(std::all_of(command.keys.begin(), command.keys.end(), [this](const auto& key) { return is_mine(key.token); }));
   auto found = stores_.find(command.table->id);
   if (found == stores_.end()) {
@@ -86,13 +86,13 @@ Task<Result<ReadStatistics>> EngineImpl::read(const ReadCommand& command, RowSin
   return finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
 }
 
-TombstoneThresholds EngineImpl::tombstone_thresholds(const ReadCommand& command) const {
+TombstoneThresholds Engine::tombstone_thresholds(const ReadCommand& command) const {
   if (command.table->local_only) return {};
   return {options_.tombstone_warn_threshold, options_.tombstone_failure_threshold};
 }
 
-Status EngineImpl::read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
-                             ReadStatistics& statistics) {
+Status Engine::read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                         ReadStatistics& statistics) {
   if (command.index != nullptr) return read_index(store, command, feed, statistics);
   if (command.range) return read_range(store, command, feed, statistics);
   for (const DecoratedKey& key : command.keys) {
@@ -103,7 +103,7 @@ Status EngineImpl::read_turn(TableStore& store, const ReadCommand& command, Read
 }
 
 // Tables may have been flushed, altered or dropped since the turn before.
-Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read) {
+Task<Result<ReadStatistics>> Engine::read_on(std::unique_ptr<LongRead> read) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
   while (status.ok() && read->feed.paused()) {
@@ -117,7 +117,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_on(std::unique_ptr<LongRead> read)
   co_return result;
 }
 
-Status EngineImpl::next_turn(LongRead& read) {
+Status Engine::next_turn(LongRead& read) {
   if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
   TRY(check_wanted(read.command.abandonment));
   const int64_t now = runtime_.clock.monotonic_nanos();
@@ -146,9 +146,9 @@ Status EngineImpl::next_turn(LongRead& read) {
   return {};
 }
 
-Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const ReadCommand& command,
-                                               const ReadPipeline& feed, ReadStatistics numbers, int64_t begun,
-                                               Status status) {
+Result<ReadStatistics> Engine::finish_read(TableCounters* counters, const ReadCommand& command,
+                                           const ReadPipeline& feed, ReadStatistics numbers, int64_t begun,
+                                           Status status) {
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
   numbers.tombstones_of_last = feed.tombstones_of_partition();
@@ -174,8 +174,8 @@ Result<ReadStatistics> EngineImpl::finish_read(TableCounters* counters, const Re
   return numbers;
 }
 
-void EngineImpl::record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
-                             int64_t begun) {
+void Engine::record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
+                         int64_t begun) {
   if (counters != nullptr) {
     if (!command.range) ++counters->reads;
     Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
@@ -236,8 +236,8 @@ bool is_complete(const TableMetadata& table, const Row& row, const DeletionTime&
 
 }  // namespace
 
-Status EngineImpl::read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key,
-                            ReadPipeline& feed, ReadStatistics& statistics) {
+Status Engine::read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key,
+                        ReadPipeline& feed, ReadStatistics& statistics) {
   Sources sources(store, key);
   statistics.memtables += sources.memtables.size();
   if (sources.none()) return {};
@@ -307,8 +307,7 @@ class MemtableFeed {
 
 }  // namespace
 
-Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command,
-                                      ReadPipeline& feed) {
+Status Engine::read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed) {
   TRY(feed.begin(partition.key, partition.static_part()));
   MemtableFeed from(command, feed, row_arena_, memtable_views_);
   auto feed_slice = [&](const Slice& slice) -> Result<ReadPipeline::Step> {
@@ -334,8 +333,8 @@ Status EngineImpl::read_from_memtable(const MemtablePartition& partition, const 
   return {};
 }
 
-Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
-                                const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics) {
+Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
+                            const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics) {
   Row row;
   DeletionTime deletion;
   auto take = [&](PartitionReader& reader) -> Status {
@@ -372,14 +371,13 @@ Status EngineImpl::read_one_row(const TableStore& store, const DecoratedKey& key
   return {};
 }
 
-Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open_key(const TableStore& store,
-                                                                           const DecoratedKey& key,
-                                                                           const SliceSelection& selection) const {
+Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open_key(const TableStore& store, const DecoratedKey& key,
+                                                                       const SliceSelection& selection) const {
   return open(store, Sources(store, key), selection);
 }
 
-Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open(const TableStore& store, const Sources& sources,
-                                                                       const SliceSelection& selection) const {
+Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableStore& store, const Sources& sources,
+                                                                   const SliceSelection& selection) const {
   std::vector<std::unique_ptr<PartitionReader>> readers;
   readers.reserve(sources.memtables.size() + sources.sstables.size());
   for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
@@ -398,8 +396,8 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::open(const Tab
   return readers;
 }
 
-Result<std::unique_ptr<PartitionScanner>> EngineImpl::open_range(const TableStore& store, const KeyRange& range,
-                                                                 const SliceSelection& selection) const {
+Result<std::unique_ptr<PartitionScanner>> Engine::open_range(const TableStore& store, const KeyRange& range,
+                                                             const SliceSelection& selection) const {
   std::vector<std::unique_ptr<PartitionScanner>> scanners;
   if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, selection));
   for (const auto& old : store.flushing) scanners.push_back(old->scan(range, selection));
@@ -411,8 +409,8 @@ Result<std::unique_ptr<PartitionScanner>> EngineImpl::open_range(const TableStor
   return merged;
 }
 
-Status EngineImpl::read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
-                              ReadStatistics& statistics) {
+Status Engine::read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                          ReadStatistics& statistics) {
   SliceSelection selection{command.slices, command.reversed, true};
   ASSIGN_OR_RETURN(auto scanner, open_range(store, *command.range, selection));
   statistics.sstables += store.sstables.size();

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "read/merge.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -52,8 +52,8 @@ const IndexStore* find_index(const TableStore& store, const std::string& name) {
 
 }  // namespace
 
-Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
-                              ReadStatistics& statistics) {
+Status Engine::read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed,
+                          ReadStatistics& statistics) {
   const IndexStore* index = find_index(store, command.index->name);
   if (index == nullptr || command.index_expression >= command.filter.size()) {
     return invalid(fmt::format("Index {} cannot be read: it is unknown or of a kind that is not supported yet",
@@ -74,8 +74,8 @@ Status EngineImpl::read_index(TableStore& store, const ReadCommand& command, Rea
   return {};
 }
 
-Status EngineImpl::visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
-                              const ReadCommand& command, VisitHits visit) {
+Status Engine::visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                          const ReadCommand& command, VisitHits visit) {
   Slices slices;
   if (command.range) {
     Slice slice{entry_bound(index, command.range->start, true, command.range->start_inclusive),
@@ -114,8 +114,8 @@ Status EngineImpl::visit_hits(const TableStore& store, const IndexStore& index, 
 
 // Only when nothing iterates over the memtable any more. The rows of entries may be in SSTables that are set aside: those can
 // come back.
-void EngineImpl::remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
-                              const StaleEntries& stale, int64_t now_seconds) {
+void Engine::remove_stale(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                          const StaleEntries& stale, int64_t now_seconds) {
   if (store.has_unread()) return;
   Memtable& hidden = *index.store->memtable;
   const size_t before = hidden.memory_used();
@@ -174,9 +174,9 @@ class RowsWithValue final : public PartitionReader {
 }  // namespace
 
 // For another node (CompositesSearcher): what the pipeline does not send is decided there. Entries without a partition go.
-Status EngineImpl::read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
-                                        const ReadCommand& command, UnfilteredPipeline& pipeline,
-                                        ReadStatistics& statistics) {
+Status Engine::read_unfiltered_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
+                                    const ReadCommand& command, UnfilteredPipeline& pipeline,
+                                    ReadStatistics& statistics) {
   const TableMetadata& base = *store.table;
   const bool is_static = index.is_static(base);
   const bool whole = is_static || base.clustering.empty();
@@ -209,9 +209,9 @@ Status EngineImpl::read_unfiltered_hits(const TableStore& store, const IndexStor
   return {};
 }
 
-Status EngineImpl::read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
-                                   const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
-                                   ReadStatistics& statistics, StaleEntries& stale_entries) {
+Status Engine::read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
+                               const DecoratedKey& value, std::span<const IndexEntry> hits, ReadPipeline& feed,
+                               ReadStatistics& statistics, StaleEntries& stale_entries) {
   const TableMetadata& base = *store.table;
   DecoratedKey key = DecoratedKey::of(hits[0].base_key);
   // Each shard reads the entries of its own base keys from SSTables that all shards share.

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 namespace {
@@ -17,7 +17,7 @@ size_t memtables_of(const TableStore& store, const DecoratedKey& key) {
 
 }  // namespace
 
-struct EngineImpl::UnfilteredRead {
+struct Engine::UnfilteredRead {
   UnfilteredRead(const ReadRequest& r, TablePtr table, UnfilteredSink& sink, const TombstoneThresholds& thresholds)
       : request(r), tables{std::move(table)}, pipeline(r, *tables.back(), sink, thresholds), rest(r.command) {}
 
@@ -71,8 +71,8 @@ const FilterExpression* condition_of(const IndexStore& index, const TableMetadat
 
 }  // namespace
 
-Task<Result<ReadStatistics>> EngineImpl::read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
-                                                         int64_t deadline) {
+Task<Result<ReadStatistics>> Engine::read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
+                                                     int64_t deadline) {
   TableStorePtr store = find(request.command.table->id);
   if (!store) {
     return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", request.command.table->qualified_name())));
@@ -86,7 +86,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_unfiltered(const ReadRequest& requ
   return finish_unfiltered(*read, &store->counters, std::move(status));
 }
 
-Status EngineImpl::read_unfiltered_turn(const TableStore& store, UnfilteredRead& read) {
+Status Engine::read_unfiltered_turn(const TableStore& store, UnfilteredRead& read) {
   UnfilteredPipeline& pipeline = read.pipeline;
   if (read.partition && !pipeline.stopped()) TRY(read_unfiltered_part(store, *read.partition, read));
   if (pipeline.has_unfinished_partition()) pipeline.end_unfinished_partition();
@@ -95,7 +95,7 @@ Status EngineImpl::read_unfiltered_turn(const TableStore& store, UnfilteredRead&
   return read_unfiltered_part(store, read.rest, read);
 }
 
-Status EngineImpl::read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read) {
+Status Engine::read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read) {
   UnfilteredPipeline& pipeline = read.pipeline;
   if (!read.request.index.is_nil()) {
     for (const auto& index : store.indexes) {
@@ -135,7 +135,7 @@ Status EngineImpl::read_unfiltered_part(const TableStore& store, const ReadComma
 }
 
 // Tables may have been flushed, altered or dropped since the turn before.
-Task<Result<ReadStatistics>> EngineImpl::read_unfiltered_on(std::unique_ptr<UnfilteredRead> read) {
+Task<Result<ReadStatistics>> Engine::read_unfiltered_on(std::unique_ptr<UnfilteredRead> read) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
   while (status.ok() && read->pipeline.paused()) {
@@ -148,7 +148,7 @@ Task<Result<ReadStatistics>> EngineImpl::read_unfiltered_on(std::unique_ptr<Unfi
   co_return result;
 }
 
-Status EngineImpl::next_unfiltered_turn(UnfilteredRead& read) {
+Status Engine::next_unfiltered_turn(UnfilteredRead& read) {
   const TableMetadata& wanted = *read.request.command.table;
   if (gate_.closed()) return Error(ErrorCode::kClosed, "The node is stopping");
   if (runtime_.clock.monotonic_nanos() > read.deadline) {
@@ -164,7 +164,7 @@ Status EngineImpl::next_unfiltered_turn(UnfilteredRead& read) {
   return read_unfiltered_turn(*store, read);
 }
 
-Result<ReadStatistics> EngineImpl::finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status) {
+Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status) {
   read.numbers.rows = read.pipeline.rows();
   read.numbers.tombstones = read.pipeline.tombstones();
   record_read(counters, read.request.command, read.numbers, read.begun);

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/compaction/split_sstable.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
@@ -31,7 +31,7 @@ Error not_now(std::string why) { return Error(ErrorCode::kClosed, std::move(why)
 
 }  // namespace
 
-TableStorePtr EngineImpl::find(const SharedSSTable& shared) const {
+TableStorePtr Engine::find(const SharedSSTable& shared) const {
   TableStorePtr store = find(shared.table);
   if (store == nullptr || shared.index.empty()) return store;
   for (const auto& index : store->indexes) {
@@ -40,18 +40,18 @@ TableStorePtr EngineImpl::find(const SharedSSTable& shared) const {
   return nullptr;
 }
 
-SSTablePtr EngineImpl::find_live(const TableStore& store, const SSTableDescriptor& descriptor) {
+SSTablePtr Engine::find_live(const TableStore& store, const SSTableDescriptor& descriptor) {
   for (const LiveSSTable& live : store.sstables) {
     if (live.sstable->info().descriptor == descriptor) return live.sstable;
   }
   return nullptr;
 }
 
-bool EngineImpl::has_to_split(const LiveSSTable& live) const {
+bool Engine::has_to_split(const LiveSSTable& live) const {
   return live.shared && !live.suspect && crc32(live.sstable->info().descriptor.id) % shard_count_ == shard_;
 }
 
-bool EngineImpl::has_to_split(const Stores& tables) const {
+bool Engine::has_to_split(const Stores& tables) const {
   const Stores stores = with_indexes(tables);
   return std::any_of(stores.begin(), stores.end(), [this](const TableStorePtr& store) {
     return std::any_of(store->sstables.begin(), store->sstables.end(),
@@ -59,11 +59,11 @@ bool EngineImpl::has_to_split(const Stores& tables) const {
   });
 }
 
-void EngineImpl::relocate_in_background() {
+void Engine::relocate_in_background() {
   if (!relocating_ && !refusing_ && has_to_split(select(TableSelection()))) spawn(run_relocations());
 }
 
-Task<void> EngineImpl::run_relocations() {
+Task<void> Engine::run_relocations() {
   if (!gate_.enter()) co_return;
   relocating_ = true;
   // The caller may be in the middle of a change.
@@ -81,7 +81,7 @@ Task<void> EngineImpl::run_relocations() {
   gate_.leave();
 }
 
-Task<Status> EngineImpl::relocate(TableSelection selection) {
+Task<Status> Engine::relocate(TableSelection selection) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status first;
   for (const TableStorePtr& store : with_indexes(select(selection))) {
@@ -92,7 +92,7 @@ Task<Status> EngineImpl::relocate(TableSelection selection) {
   co_return first;
 }
 
-Task<Status> EngineImpl::relocate_all(TableStorePtr store) {
+Task<Status> Engine::relocate_all(TableStorePtr store) {
   std::vector<SSTablePtr> shared;
   for (const LiveSSTable& live : store->sstables) {
     if (has_to_split(live)) shared.push_back(live.sstable);
@@ -105,7 +105,7 @@ Task<Status> EngineImpl::relocate_all(TableStorePtr store) {
   co_return first;
 }
 
-Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
+Task<Status> Engine::relocate_one(TableStorePtr store, SSTablePtr sstable) {
   co_await compactor_slots_.enter();
   CompactorSlots::Guard slot(compactor_slots_);
   co_await store->compaction_mutex.lock();
@@ -122,7 +122,7 @@ Task<Status> EngineImpl::relocate_one(TableStorePtr store, SSTablePtr sstable) {
   co_return co_await split_one(&run);
 }
 
-Task<Status> EngineImpl::split_one(CompactionRun* run) {
+Task<Status> Engine::split_one(CompactionRun* run) {
   const SSTableInfo& info = run->inputs[0]->info();
   const std::optional<uint64_t> room = room_for_compaction(run->path);
   if (room && *room < info.total_bytes) {
@@ -142,17 +142,17 @@ Task<Status> EngineImpl::split_one(CompactionRun* run) {
   co_return status;
 }
 
-Task<Status> EngineImpl::on_every_engine(std::function<Status(unsigned, Engine&)> work) {
+Task<Status> Engine::on_every_engine(std::function<Status(unsigned, Engine&)> work) {
   if (options_.on_every_engine) return options_.on_every_engine(std::move(work));
   if (shard_count_ == 1) return work(0, *this);
   return Status(invalid("No way to the engines of the other shards"));
 }
 
-Task<Result<std::vector<std::string>>> EngineImpl::ask_for_ids(SharedSSTable shared) {
+Task<Result<std::vector<std::string>>> Engine::ask_for_ids(SharedSSTable shared) {
   std::vector<std::string> ids(shard_count_);
   auto* out = &ids;
   std::function<Status(unsigned, Engine&)> ask = [shared, out](unsigned shard, Engine& engine) -> Status {
-    ASSIGN_OR_RETURN((*out)[shard], engine.relocations().output_id(shared));
+    ASSIGN_OR_RETURN((*out)[shard], engine.relocation_id(shared));
     return {};
   };
   Status asked = co_await on_every_engine(std::move(ask));
@@ -160,7 +160,7 @@ Task<Result<std::vector<std::string>>> EngineImpl::ask_for_ids(SharedSSTable sha
   co_return ids;
 }
 
-Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
+Task<Status> Engine::split_and_commit(CompactionRun* run) {
   // Files of an attempt that failed hold the same: without a log that voids them, they must not outlive their source.
   if (!run->store->unfinished.empty()) co_return not_now("Files of an earlier compaction are there");
   // The commit log segments of the file's intervals may not come back, either.
@@ -214,9 +214,9 @@ Task<Status> EngineImpl::split_and_commit(CompactionRun* run) {
   co_return Status();
 }
 
-Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids) {
+Task<Status> Engine::hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids) {
   std::function<Status(unsigned, Engine&)> prepare = [shared, ids](unsigned shard, Engine& engine) {
-    return engine.relocations().prepare(shared, ids[shard]);
+    return engine.prepare_relocation(shared, ids[shard]);
   };
   Status status = co_await on_every_engine(std::move(prepare));
   if (status.ok()) {
@@ -225,7 +225,7 @@ Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std
     status = co_await run->transaction->commit(std::move(obsolete));
   }
   std::function<Status(unsigned, Engine&)> end = [shared, committed = status.ok()](unsigned, Engine& engine) {
-    engine.relocations().end(shared, committed);
+    engine.end_relocation(shared, committed);
     return Status();
   };
   // An engine that has stopped reads nothing any more.
@@ -233,11 +233,11 @@ Task<Status> EngineImpl::hand_over(CompactionRun* run, SharedSSTable shared, std
   co_return status;
 }
 
-bool EngineImpl::has_to_change(const TableStore& store, const SharedSSTable& shared) {
+bool Engine::has_to_change(const TableStore& store, const SharedSSTable& shared) {
   return shared.is_imported || find_live(store, shared.descriptor) != nullptr;
 }
 
-Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
+Result<std::string> Engine::relocation_id(const SharedSSTable& shared) {
   const TableStorePtr store = find(shared);
   if (refusing_ || store == nullptr || !has_to_change(*store, shared)) {
     return not_now(fmt::format("{} is not used any more, or not yet", shared.descriptor.file(components::kData)));
@@ -245,15 +245,15 @@ Result<std::string> EngineImpl::output_id(const SharedSSTable& shared) {
   return next_id(*store);
 }
 
-Status EngineImpl::prepare(const SharedSSTable& shared, const std::string& output_id) {
+Status Engine::prepare_relocation(const SharedSSTable& shared, const std::string& id) {
   const TableStorePtr store = find(shared);
   if (refusing_ || store == nullptr || store->dropped || !has_to_change(*store, shared)) {
     return not_now(fmt::format("{} is not used any more", shared.descriptor.file(components::kData)));
   }
   Relocation relocation{shared, store, nullptr};
-  if (!output_id.empty()) {
-    const auto part = SSTableDescriptor::of(options_.sstable_version, shared.directory, output_id);
-    ASSIGN_OR_RETURN(relocation.part, open_written_sstable(runtime_.disk, part, store->table, &chunk_cache_));
+  if (!id.empty()) {
+    const auto part = SSTableDescriptor::of(options_.sstable_version, shared.directory, id);
+    ASSIGN_OR_RETURN(relocation.part, SSTable::open_written(runtime_.disk, part, store->table, &chunk_cache_));
   }
   if (!store->relocations->enter()) return not_now("The table is truncated or dropped");
   if (shared.is_imported) {
@@ -263,7 +263,7 @@ Status EngineImpl::prepare(const SharedSSTable& shared, const std::string& outpu
   return {};
 }
 
-void EngineImpl::end(const SharedSSTable& shared, bool committed) {
+void Engine::end_relocation(const SharedSSTable& shared, bool committed) {
   auto found = std::find_if(relocations_.begin(), relocations_.end(),
                             [&](const Relocation& r) { return r.shared.descriptor == shared.descriptor; });
   if (found == relocations_.end()) return;

@@ -1,16 +1,15 @@
 // The steps of all shards when one of them splits an SSTable that all of them read: from one moment of the disk on, each reads
 // its own part in place of it.
 //
-// The one that splits asks all others, in this order: output_id(); prepare(), when all parts are on the disk; then it commits;
-// end(). The parts and the shared SSTable hold the same, so shards may change over one after the other. Nothing may void the
-// table between prepare() and end(): who truncates or drops it waits for end(), or prepare() fails.
+// The one that splits asks the Engine of every shard, in this order: relocation_id(); prepare_relocation(), when all parts are
+// on the disk; then it commits; end_relocation(). The parts and the shared SSTable hold the same, so shards may change over one
+// after the other. Nothing may void the table between prepare_relocation() and end_relocation(): who truncates or drops it waits
+// for the end, or prepare_relocation() fails.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/uuid.h"
-#include "runtime/task.h"
 #include "storage/sstable/sstable.h"
 
 namespace cassandra_like {
@@ -22,17 +21,6 @@ struct SharedSSTable {
   SSTableDescriptor descriptor;
   std::string directory;     // of the parts
   bool is_imported = false;  // from another directory: no shard reads it before
-};
-
-class Relocations {
- public:
-  virtual ~Relocations() = default;
-  // A name for this shard's part. kClosed: the shard does not read the SSTable, or not any more.
-  virtual Result<std::string> output_id(const SharedSSTable& shared) = 0;
-  // Opens this shard's part; empty: it has no keys. After an error there is no end().
-  virtual Status prepare(const SharedSSTable& shared, const std::string& output_id) = 0;
-  // Committed: reads go to the part from now on.
-  virtual void end(const SharedSSTable& shared, bool committed) = 0;
 };
 
 }  // namespace cassandra_like

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/commitlog/segment_reader.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -21,7 +21,7 @@ constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
 constexpr size_t kReplayedTogether = 16;
 }  // namespace
 
-Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
+Result<std::vector<SegmentOnDisk>> Engine::list_segments() {
   std::vector<SegmentOnDisk> out;
   ASSIGN_OR_RETURN(auto entries, runtime_.disk.list(options_.commitlog_directory));
   for (const DirectoryEntry& entry : entries) {
@@ -53,7 +53,7 @@ Result<std::vector<SegmentOnDisk>> EngineImpl::list_segments() {
   return out;
 }
 
-Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
+Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
   DCHECK(schema_ != nullptr && !started_);
   Status made = co_await make_durable_directory(options_.commitlog_directory);
   if (!made.ok()) co_return made;
@@ -104,8 +104,8 @@ Task<Status> EngineImpl::replay(std::function<bool(const TableMetadata&)> wanted
   co_return Status();
 }
 
-Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
-                                  const TruncationRecords& truncated, bool newest) {
+Status Engine::replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
+                              const TruncationRecords& truncated, bool newest) {
   ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
   ASSIGN_OR_RETURN(BytesView data, file->map());
   replayed_bytes_ += data.size();
@@ -138,7 +138,7 @@ Status EngineImpl::replay_segment(const SegmentOnDisk& segment, const std::funct
 }
 
 // With the policy `ignore` the other records are applied, and the segment stays for whoever can still read it.
-Status EngineImpl::pass_damage(const SegmentOnDisk& segment, std::string message) {
+Status Engine::pass_damage(const SegmentOnDisk& segment, std::string message) {
   LOG_ERROR("{}", message);
   if (options_.commit_failure_policy != FailurePolicy::kIgnore) {
     return Error(ErrorCode::kCorruption, std::move(message));
@@ -148,8 +148,8 @@ Status EngineImpl::pass_damage(const SegmentOnDisk& segment, std::string message
   return {};
 }
 
-bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
-                         const TruncationRecords& truncated) const {
+bool Engine::is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
+                     const TruncationRecords& truncated) const {
   const auto& writer = segment.descriptor.writer;
   if (auto record = truncated.find(store.table->id); record != truncated.end()) {
     const auto& of_shards = record->second.of_shards;
@@ -174,9 +174,9 @@ bool EngineImpl::is_void(const SegmentOnDisk& segment, const CommitLogPosition& 
 }
 
 // Adds to the batch what is wanted and this shard's. It is in write_arena_.
-Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
-                               const std::function<bool(const TableMetadata&)>& wanted,
-                               std::vector<LoggedMutation>& batch) {
+Status Engine::read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
+                           const std::function<bool(const TableMetadata&)>& wanted,
+                           std::vector<LoggedMutation>& batch) {
   // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
   if (record.size() > kTableIdEnd && record[0] == 1) {
     TableStorePtr store = find(Uuid::from_bytes(record.substr(1, kTableIdEnd - 1)));
@@ -200,9 +200,8 @@ Status EngineImpl::read_logged(const SegmentOnDisk& segment, const CommitLogPosi
 }
 
 // Their partitions are looked up together: one by one, each would wait for memory several times.
-void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
-                              const std::function<bool(const TableMetadata&)>& wanted,
-                              const TruncationRecords& truncated) {
+void Engine::apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
+                          const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated) {
   absl::InlinedVector<PrefetchKey, kReplayedTogether> expected;
   for (const auto& [mutation, end] : batch) {
     for (const PartitionUpdate& update : mutation.updates) expected.push_back({update.table->id, update.key.token});
@@ -221,9 +220,9 @@ void EngineImpl::apply_logged(const SegmentOnDisk& segment, std::span<const Logg
   }
 }
 
-std::vector<std::string> EngineImpl::foreign_segments() const { return foreign_segments_; }
+std::vector<std::string> Engine::foreign_segments() const { return foreign_segments_; }
 
-Status EngineImpl::remove_foreign_segments() {
+Status Engine::remove_foreign_segments() {
   for (const std::string& path : foreign_segments_) {
     const bool damaged = damaged_segments_.contains(path) && runtime_.disk.exists(path);
     TRY(damaged ? set_damaged_aside(runtime_.disk, path) : runtime_.disk.remove(path));

@@ -11,14 +11,14 @@
 
 #include "base/log.h"
 #include "storage/compaction/slice.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
 
 // SSTableFormat.getLatestVersion: each format has one, whichever the node writes.
-bool EngineImpl::is_current(const SSTableDescriptor& descriptor) const {
+bool Engine::is_current(const SSTableDescriptor& descriptor) const {
   const SSTableVersion* written = options_.sstable_version;
   const bool writes_big = written != nullptr && written->format == SSTableFormat::kBig;
   const SSTableVersion& big = writes_big ? *written : SSTableVersion::oa();
@@ -26,7 +26,7 @@ bool EngineImpl::is_current(const SSTableDescriptor& descriptor) const {
   return version == &SSTableVersion::da() || version == &big;
 }
 
-bool EngineImpl::wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const {
+bool Engine::wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const {
   const SSTableInfo& info = live.sstable->info();
   if (rewrite.operation == CompactionOperation::kGarbageCollect) {
     return !purges_only_repaired(*store.table) || info.repaired_at != 0;
@@ -37,7 +37,7 @@ bool EngineImpl::wants(const SSTableRewrite& rewrite, const TableStore& store, c
   return live.created_millis <= rewrite.created_until_millis && (rewrite.include_all || !is_current(info.descriptor));
 }
 
-Task<Status> EngineImpl::rewrite(TableSelection selection, SSTableRewrite rewrite) {
+Task<Status> Engine::rewrite(TableSelection selection, SSTableRewrite rewrite) {
   Stores stores = select(selection);
   if (rewrite.operation == CompactionOperation::kUpgrade) stores = with_indexes(stores);
   if (rewrite.operation == CompactionOperation::kCleanup) {
@@ -54,7 +54,7 @@ Task<Status> EngineImpl::rewrite(TableSelection selection, SSTableRewrite rewrit
   co_return left_as_they_are(stores, rewrite);
 }
 
-Status EngineImpl::left_as_they_are(const Stores& stores, const SSTableRewrite& rewrite) const {
+Status Engine::left_as_they_are(const Stores& stores, const SSTableRewrite& rewrite) const {
   for (const TableStorePtr& store : stores) {
     for (const LiveSSTable& live : store->sstables) {
       if (is_compactable(live) || !wants(rewrite, *store, live)) continue;
@@ -69,8 +69,8 @@ Status EngineImpl::left_as_they_are(const Stores& stores, const SSTableRewrite& 
 }
 
 // The largest first; where garbage is collected, the oldest, since what it leaves may let a later one purge its tombstones.
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_rewrite(const TableStorePtr& store,
-                                                                const SSTableRewrite& rewrite) const {
+std::vector<Engine::CompactionRun> Engine::plan_rewrite(const TableStorePtr& store,
+                                                        const SSTableRewrite& rewrite) const {
   const bool collects = rewrite.operation == CompactionOperation::kGarbageCollect;
   std::vector<SSTablePtr> wanted;
   for (const LiveSSTable& live : store->sstables) {
@@ -96,7 +96,7 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_rewrite(const TableStore
 
 // The smallest first: they need the least room. The tokens are those of the moment when the SSTables are chosen: the node may have got
 // some since the order came, and writes of them.
-Task<Status> EngineImpl::clean(TableStorePtr store, SSTableRewrite rewrite) {
+Task<Status> Engine::clean(TableStorePtr store, SSTableRewrite rewrite) {
   if (rewrite.owned(*store->table).are_all()) co_return Status();
   auto has_cleaned = std::make_shared<bool>(false);
   Plan plan = [this, rewrite, has_cleaned](const TableStorePtr& of) {
@@ -127,8 +127,8 @@ Task<Status> EngineImpl::clean(TableStorePtr store, SSTableRewrite rewrite) {
   co_return left_as_they_are({store}, rewrite);
 }
 
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_cleanup_of_index(const TableStorePtr& index,
-                                                                         const OwnedTokens& owned) const {
+std::vector<Engine::CompactionRun> Engine::plan_cleanup_of_index(const TableStorePtr& index,
+                                                                 const OwnedTokens& owned) const {
   SSTableRewrite all;
   all.operation = CompactionOperation::kCleanup;
   all.owned = [](const TableMetadata&) { return OwnedTokens(); };
@@ -141,7 +141,7 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_cleanup_of_index(const T
 }
 
 // CompactionManager.doCleanupOne
-Task<Status> EngineImpl::clean_one(CompactionRun* run) {
+Task<Status> Engine::clean_one(CompactionRun* run) {
   const SSTableInfo& info = run->inputs[0]->info();
   const std::string name = info.descriptor.file(components::kData);
   if (!run->store->table->is_index) {
@@ -166,7 +166,7 @@ Task<Status> EngineImpl::clean_one(CompactionRun* run) {
 }
 
 // CompactionManager.needsCleanup: whether there is a key between the ranges.
-Task<Result<bool>> EngineImpl::needs_cleanup(CompactionRun* run) {
+Task<Result<bool>> Engine::needs_cleanup(CompactionRun* run) {
   const SSTablePtr sstable = run->inputs[0];
   SliceSelection nothing;
   nothing.wants_rows = false;
@@ -189,8 +189,8 @@ Task<Result<bool>> EngineImpl::needs_cleanup(CompactionRun* run) {
 }
 
 // CompactionController.shadowSources
-Result<std::vector<std::unique_ptr<PartitionReader>>> EngineImpl::newer_data(const CompactionRun& run,
-                                                                             const DecoratedKey& key) {
+Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::newer_data(const CompactionRun& run,
+                                                                         const DecoratedKey& key) {
   std::vector<std::unique_ptr<PartitionReader>> sources;
   const HashedKey hashed = key;
   for (const LiveSSTable& live : run.store->sstables) {

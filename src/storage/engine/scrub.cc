@@ -9,12 +9,12 @@
 
 #include "base/log.h"
 #include "storage/compaction/scrub_sstable.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
 
-Task<Status> EngineImpl::scrub(TableSelection selection, SSTableScrubOrder order) {
+Task<Status> Engine::scrub(TableSelection selection, SSTableScrubOrder order) {
   const Stores stores = select(selection);
   for (const TableStorePtr& store : stores) {
     auto unopened = std::make_shared<Status>();
@@ -35,7 +35,7 @@ Task<Status> EngineImpl::scrub(TableSelection selection, SSTableScrubOrder order
 }
 
 // One that was built while SSTables were set aside lacks their rows.
-Task<Status> EngineImpl::rebuild_indexes(TableStorePtr store) {
+Task<Status> Engine::rebuild_indexes(TableStorePtr store) {
   std::vector<std::string> names;
   for (const auto& index : store->indexes) {
     names.push_back(index->metadata.name);
@@ -49,15 +49,15 @@ Task<Status> EngineImpl::rebuild_indexes(TableStorePtr store) {
   co_return Status();
 }
 
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_scrub(const TableStorePtr& store,
-                                                              const SSTableScrubOrder& order, Status* unopened) {
+std::vector<Engine::CompactionRun> Engine::plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order,
+                                                      Status* unopened) {
   std::vector<SSTablePtr> inputs;
   for (const LiveSSTable& live : store->sstables) {
     if (is_compactable(live)) inputs.push_back(live.sstable);
   }
   for (const SSTableDescriptor& descriptor : store->unread) {
     auto opened = has_foreign_segments() ? Error(ErrorCode::kClosed, "Segments of another commit log are there")
-                                         : open_damaged_sstable(runtime_.disk, descriptor, store->table);
+                                         : SSTable::open_damaged(runtime_.disk, descriptor, store->table);
     if (opened.ok()) {
       inputs.push_back(std::move(*opened));
     } else if (unopened->ok()) {
@@ -83,11 +83,11 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_scrub(const TableStorePt
   return runs;
 }
 
-Task<Result<SSTableMergeResult>> EngineImpl::scrub_one(CompactionRun* run) {
+Task<Result<SSTableMergeResult>> Engine::scrub_one(CompactionRun* run) {
   SSTableScrub scrub;
   scrub.table = run->store->table;
   CO_ASSIGN_OR_RETURN(scrub.input,
-                      open_damaged_sstable(runtime_.disk, run->inputs[0]->info().descriptor, run->store->table));
+                      SSTable::open_damaged(runtime_.disk, run->inputs[0]->info().descriptor, run->store->table));
   scrub.transaction = run->transaction.get();
   scrub.skips_corrupted = run->scrub->skips_corrupted;
   scrub.validates = run->scrub->validates;

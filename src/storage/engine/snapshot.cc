@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/path_component.h"
 #include "model/schema_text.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -72,7 +72,7 @@ Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::
 }  // namespace
 
 // Directories.getBackupsDirectory: that of an index lies in its table's.
-Task<Status> EngineImpl::back_up(SSTableDescriptor descriptor) {
+Task<Status> Engine::back_up(SSTableDescriptor descriptor) {
   const std::string& from = descriptor.directory;
   const size_t slash = from.rfind('/');
   const bool is_index = from[slash + 1] == '.';
@@ -119,7 +119,7 @@ Task<Status> write_manifest(Disk* disk, std::string directory, unsigned shard, i
 
 }  // namespace
 
-Task<Status> EngineImpl::snapshot(TableSelection selection, SnapshotRequest request) {
+Task<Status> Engine::snapshot(TableSelection selection, SnapshotRequest request) {
   CO_TRY(check_path_component(request.tag, "Snapshot name"));
   for (TableStorePtr& store : select(selection)) {
     Status kept = co_await snapshot_store(store, request);
@@ -128,8 +128,7 @@ Task<Status> EngineImpl::snapshot(TableSelection selection, SnapshotRequest requ
   co_return Status();
 }
 
-SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& schema,
-                                               const TableMetadata& table) const {
+SnapshotRequest Engine::automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const {
   KeyspacePtr keyspace = schema.keyspace(table.keyspace);
   SnapshotRequest request(std::move(tag), keyspace == nullptr ? "" : snapshot_schema_text(*keyspace, table));
   request.ttl_millis = options_.auto_snapshot_ttl_millis;
@@ -137,7 +136,7 @@ SnapshotRequest EngineImpl::automatic_snapshot(std::string tag, const Schema& sc
   return request;
 }
 
-Task<Status> EngineImpl::snapshot_store(TableStorePtr store, SnapshotRequest request) {
+Task<Status> Engine::snapshot_store(TableStorePtr store, SnapshotRequest request) {
   CO_TRY(check_path_component(request.tag, "Snapshot name"));
   if (!request.skip_flush) {
     Status flushed = co_await flush_store(store);

@@ -1,7 +1,7 @@
 // The latest write time that a table holds.
 #include <algorithm>
 
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 namespace {
@@ -35,7 +35,7 @@ Result<int64_t> max_timestamp(const Memtable& memtable) {
 
 }  // namespace
 
-Result<int64_t> EngineImpl::max_timestamp(const Uuid& table) const {
+Result<int64_t> Engine::max_timestamp(const Uuid& table) const {
   TableStorePtr store = find(table);
   if (!store) return invalid("Unknown table " + table.to_string());
   ASSIGN_OR_RETURN(int64_t latest, cassandra_like::max_timestamp(*store->memtable));

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -20,14 +20,14 @@ constexpr std::string_view kOperation = "unknowncompactiontype";
 
 }  // namespace
 
-struct EngineImpl::Removal {
+struct Engine::Removal {
   TableStorePtr store;
   std::string path;
   std::vector<SSTablePtr> sstables;
   std::unique_ptr<SSTableTransaction> transaction;
 };
 
-Task<Status> EngineImpl::commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals) {
+Task<Status> Engine::commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals) {
   Removal removal;
   removal.store = store;
   removal.path = path;
@@ -50,7 +50,7 @@ Task<Status> EngineImpl::commit_removal(TableStorePtr store, std::string path, s
   co_return committed;
 }
 
-Task<Status> EngineImpl::commit_removals(TableStorePtr table, std::vector<Removal>* removals) {
+Task<Status> Engine::commit_removals(TableStorePtr table, std::vector<Removal>* removals) {
   const Stores stores = with_indexes({table});
   for (const TableStorePtr& store : stores) {
     for (const std::string& path : store->paths) {
@@ -62,7 +62,7 @@ Task<Status> EngineImpl::commit_removals(TableStorePtr table, std::vector<Remova
 }
 
 // The table's flushes and compactions wait.
-Task<Result<CommitLogPosition>> EngineImpl::discard_all(TableStorePtr store) {
+Task<Result<CommitLogPosition>> Engine::discard_all(TableStorePtr store) {
   std::vector<Removal> removals;
   Status discarded = co_await commit_removals(store, &removals);
   // Reads see all of it go at once.
@@ -90,7 +90,7 @@ Task<Result<CommitLogPosition>> EngineImpl::discard_all(TableStorePtr store) {
   co_return position;
 }
 
-Task<Result<CommitLogPosition>> EngineImpl::truncate(TablePtr table, std::string snapshot_tag) {
+Task<Result<CommitLogPosition>> Engine::truncate(TablePtr table, std::string snapshot_tag) {
   TableStorePtr store = find(table->id);
   if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
   if (!snapshot_tag.empty()) {

@@ -9,19 +9,19 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/compaction/slice.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_verifier.h"
 
 namespace cassandra_like {
 
-Task<Status> EngineImpl::verify(TableSelection selection, SSTableVerification order) {
+Task<Status> Engine::verify(TableSelection selection, SSTableVerification order) {
   Plan plan = [this, order = std::move(order)](const TableStorePtr& store) { return plan_verify(store, order); };
   return run_on_all(select(selection), std::move(plan));
 }
 
-std::vector<EngineImpl::CompactionRun> EngineImpl::plan_verify(const TableStorePtr& store,
-                                                               const SSTableVerification& order) const {
+std::vector<Engine::CompactionRun> Engine::plan_verify(const TableStorePtr& store,
+                                                       const SSTableVerification& order) const {
   std::vector<CompactionRun> runs;
   for (const LiveSSTable& live : store->sstables) {
     const SSTableInfo& info = live.sstable->info();
@@ -39,7 +39,7 @@ std::vector<EngineImpl::CompactionRun> EngineImpl::plan_verify(const TableStoreP
   return runs;
 }
 
-Task<Status> EngineImpl::verify_one(CompactionRun* run) {
+Task<Status> Engine::verify_one(CompactionRun* run) {
   const SSTablePtr sstable = run->inputs[0];
   const SSTableVerification& order = *run->verification;
   const std::string name = sstable->info().descriptor.file(components::kData);
@@ -72,7 +72,7 @@ Task<Status> EngineImpl::verify_one(CompactionRun* run) {
   co_return found_damage(name, status.error(), is_unrepaired, order.invokes_failure_policy);
 }
 
-Task<Status> EngineImpl::verify_in_slices(CompactionRun* run, SSTableVerifier* verifier) {
+Task<Status> Engine::verify_in_slices(CompactionRun* run, SSTableVerifier* verifier) {
   CompactionSlice slice;
   slice.begin(runtime_.clock, 0);
   while (true) {
@@ -87,7 +87,7 @@ Task<Status> EngineImpl::verify_in_slices(CompactionRun* run, SSTableVerifier* v
 }
 
 // So that an incremental repair brings what is damaged.
-Task<bool> EngineImpl::make_unrepaired(SSTablePtr sstable) {
+Task<bool> Engine::make_unrepaired(SSTablePtr sstable) {
   Status done = co_await mutate_repaired_at(&runtime_.disk, sstable->info().descriptor, 0);
   if (done.ok()) {
     sstable->set_repaired_at(0);
@@ -99,7 +99,7 @@ Task<bool> EngineImpl::make_unrepaired(SSTablePtr sstable) {
 }
 
 // SortedTableVerifier.markAndThrow
-Error EngineImpl::found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy) {
+Error Engine::found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy) {
   Error error(finding.code(), fmt::format("Invalid SSTable {}, please force {}repair: {}", name,
                                           is_unrepaired ? "" : "a full ", finding.message()));
   LOG_ERROR("{}", error.message());

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "model/counter.h"
 #include "read/merge.h"
-#include "storage/engine/engine_impl.h"
+#include "storage/engine/engine.h"
 #include "storage/memtable/column_versions.h"
 
 namespace cassandra_like {
@@ -35,7 +35,7 @@ size_t payload_size(const PartitionUpdate& update) {
 }
 }  // namespace
 
-Task<Status> EngineImpl::apply(const MutationPayload& mutation) {
+Task<Status> Engine::apply(const MutationPayload& mutation) {
   if (is_out_of_memory()) return apply_later(mutation.serialized());
   Status applied;
   if (const Mutation* rows = mutation.rows()) {
@@ -47,7 +47,7 @@ Task<Status> EngineImpl::apply(const MutationPayload& mutation) {
   return log_.durable();
 }
 
-Task<Status> EngineImpl::apply_later(SerializedMutation mutation) {
+Task<Status> Engine::apply_later(SerializedMutation mutation) {
   CO_TRY(co_await wait_for_memory());
   Status applied = apply_serialized(mutation);
   if (!applied.ok() || !log_.must_wait()) co_return applied;
@@ -55,14 +55,14 @@ Task<Status> EngineImpl::apply_later(SerializedMutation mutation) {
   co_return durable;
 }
 
-Status EngineImpl::apply_serialized(const SerializedMutation& mutation) {
+Status Engine::apply_serialized(const SerializedMutation& mutation) {
   write_arena_.reset();
   ASSIGN_OR_RETURN(Mutation rows, read_serialized(mutation, write_arena_));
   return apply_now(rows, mutation.view());
 }
 
 // Takes the tables as they are now: they may have been altered since the mutation was made.
-Result<Mutation> EngineImpl::read_serialized(const SerializedMutation& mutation, Arena& arena) {
+Result<Mutation> Engine::read_serialized(const SerializedMutation& mutation, Arena& arena) {
   auto find_table = [this](const Uuid& id) -> const TableMetadata* {
     auto found = stores_.find(id);
     return found == stores_.end() ? nullptr : found->second->table.get();
@@ -72,7 +72,7 @@ Result<Mutation> EngineImpl::read_serialized(const SerializedMutation& mutation,
 
 // An indexed value is a partition key of the index, whose length is written in 16 bits
 // (index.internal.CassandraIndex.validateIndexedValue).
-Status EngineImpl::check_indexed_values(const TableStore& store, const PartitionUpdate& update) {
+Status Engine::check_indexed_values(const TableStore& store, const PartitionUpdate& update) {
   if (payload_size(update) < kIndexedValueLimit / 2) return {};  // nearly always: no value can be that long
   size_t longest = 0;
   for (const auto& index : store.indexes) {
@@ -87,7 +87,7 @@ Status EngineImpl::check_indexed_values(const TableStore& store, const Partition
   return {};
 }
 
-Status EngineImpl::apply_now(const Mutation& mutation, BytesView serialized) {
+Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
   if (refusing_) return Error(ErrorCode::kClosed, "The node is stopping: it takes no more writes");
   DCHECK(is_mine(mutation.key.token));
   int64_t begun = runtime_.clock.monotonic_nanos();
@@ -117,7 +117,7 @@ Status EngineImpl::apply_now(const Mutation& mutation, BytesView serialized) {
   return {};
 }
 
-void EngineImpl::apply_to(TableStore& store, const PartitionUpdate& update) {
+void Engine::apply_to(TableStore& store, const PartitionUpdate& update) {
   if (update.table != store.table.get()) {
     Arena arena;
     return apply_to(store, with_current_columns(update, *store.table, arena));
@@ -140,7 +140,7 @@ void EngineImpl::apply_to(TableStore& store, const PartitionUpdate& update) {
 }
 
 // Success: there is memory, now, until the caller's shard does something else.
-Task<Status> EngineImpl::wait_for_memory() {
+Task<Status> Engine::wait_for_memory() {
   while (is_out_of_memory() && !refusing_) {
     relieve_memory();
     if (memory_waiters_.size() >= kMostWaitingWrites) {
@@ -160,12 +160,12 @@ Task<Status> EngineImpl::wait_for_memory() {
   co_return Status();
 }
 
-void EngineImpl::wake_writers() {
+void Engine::wake_writers() {
   auto waiting = std::exchange(memory_waiters_, {});
   for (Promise<bool>* waiter : waiting) waiter->set(true);
 }
 
-void EngineImpl::recount_memory() {
+void Engine::recount_memory() {
   active_bytes_ = flushing_bytes_ = 0;
   auto count = [this](const TableStore& store) {
     active_bytes_ += store.memtable->memory_used();
@@ -177,7 +177,7 @@ void EngineImpl::recount_memory() {
   }
 }
 
-void EngineImpl::relieve_memory() {
+void Engine::relieve_memory() {
   if (!started_ || active_bytes_ <= memory_budget_ / 2) return;
   TableStorePtr largest;
   size_t most = 0;
@@ -198,14 +198,14 @@ void EngineImpl::relieve_memory() {
 
 // Reading the old sums and logging the new ones is one step: nothing may come between, or an increment that came there
 // would be lost.
-Task<Result<SerializedMutation>> EngineImpl::apply_counter(const MutationPayload& deltas) {
+Task<Result<SerializedMutation>> Engine::apply_counter(const MutationPayload& deltas) {
   if (is_out_of_memory()) return apply_counter_later(deltas.serialized());
   Result<SerializedMutation> applied = apply_counter_now(deltas);
   if (!applied.ok() || !log_.must_wait()) return applied;
   return durable_counter(std::move(*applied));
 }
 
-Task<Result<SerializedMutation>> EngineImpl::apply_counter_later(SerializedMutation deltas) {
+Task<Result<SerializedMutation>> Engine::apply_counter_later(SerializedMutation deltas) {
   CO_TRY(co_await wait_for_memory());
   MutationPayload payload(std::move(deltas));
   Result<SerializedMutation> applied = apply_counter_now(payload);
@@ -214,12 +214,12 @@ Task<Result<SerializedMutation>> EngineImpl::apply_counter_later(SerializedMutat
   co_return applied;
 }
 
-Task<Result<SerializedMutation>> EngineImpl::durable_counter(SerializedMutation applied) {
+Task<Result<SerializedMutation>> Engine::durable_counter(SerializedMutation applied) {
   CO_TRY(co_await log_.durable());
   co_return applied;
 }
 
-Result<SerializedMutation> EngineImpl::apply_counter_now(const MutationPayload& deltas) {
+Result<SerializedMutation> Engine::apply_counter_now(const MutationPayload& deltas) {
   write_arena_.reset();
   Mutation read;
   const Mutation* rows = deltas.rows();
@@ -233,7 +233,7 @@ Result<SerializedMutation> EngineImpl::apply_counter_now(const MutationPayload& 
   return serialized;
 }
 
-Result<Mutation> EngineImpl::resolve_counters(const Mutation& mutation, Arena& arena) {
+Result<Mutation> Engine::resolve_counters(const Mutation& mutation, Arena& arena) {
   auto updates = arena.make_span<PartitionUpdate>(mutation.updates.size());
   for (size_t i = 0; i < updates.size(); ++i) {
     updates[i] = mutation.updates[i];
@@ -253,8 +253,8 @@ Result<Mutation> EngineImpl::resolve_counters(const Mutation& mutation, Arena& a
 }
 
 // The row with, for each delta, this node's new count in place of it.
-Result<Row> EngineImpl::resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row,
-                                            bool is_static, Arena& arena) {
+Result<Row> Engine::resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row,
+                                        bool is_static, Arena& arena) {
   SliceSelection selection;
   Slices slices;
   if (!is_static && !store.table->clustering.empty()) {

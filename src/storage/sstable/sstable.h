@@ -19,10 +19,14 @@
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
 #include "storage/commit_log_position.h"
+#include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/sstable_ids.h"
 
 namespace cassandra_like {
 
+class ComponentSet;
+class DataFile;
+class PartitionLookup;
 struct ResolvedHeader;
 struct SSTableFiles;
 struct SSTableVersion;
@@ -82,39 +86,6 @@ struct SSTableInfo {
   double mean_partition_bytes() const;
 };
 
-struct SSTableWriterOptions {
-  EncodingStats stats;                                     // lower bounds of all that will be written
-  std::vector<ColumnPtr> static_columns, regular_columns;  // those that occur (or all of the table)
-  uint64_t estimated_partitions = 1;
-  Uuid host_id;
-  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
-  uint32_t row_index_granularity = 16384;  // column_index_size, bytes
-  int level = 0;
-  int64_t repaired_at = 0;
-  std::optional<Uuid> pending_repair;
-  double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
-  SSTableOwner owner;                                                      // recorded where the id does not tell
-};
-
-// Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are
-// on the disk: that tells an SSTable that a crash left unfinished from one that lost its TOC.txt.
-class SSTableWriter {
- public:
-  static Result<std::unique_ptr<SSTableWriter>> create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
-                                                       SSTableWriterOptions options);
-  virtual ~SSTableWriter() = default;  // an unfinished SSTable's files are removed
-
-  // Keys in ring order; unfiltereds in clustering order.
-  virtual Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) = 0;
-  virtual Status append(const Unfiltered& unfiltered) = 0;
-  virtual Status end_partition() = 0;
-  // In place of the option's.
-  virtual void set_repaired_at(int64_t repaired_at) = 0;
-  virtual uint64_t bytes_written() const = 0;
-  // Writes the remaining components, syncs every file and the directory. At least one partition was written.
-  virtual Task<Result<SSTableInfo>> finish() = 0;
-};
-
 // A key as lookups take it: hashed once, however many SSTables are asked. The key must outlive it.
 struct HashedKey {
   HashedKey(const DecoratedKey& k) : key(k), hash(murmur3_128(k.key)) {}  // NOLINT: implicit on purpose
@@ -123,39 +94,81 @@ struct HashedKey {
   std::array<uint64_t, 2> hash;
 };
 
-class SSTable : public std::enable_shared_from_this<SSTable> {
+class SSTable final : public std::enable_shared_from_this<SSTable> {
  public:
   // Reads the small components, maps the index. Fails with kCorruption naming the file and offset, or with kInvalid
   // "… is not supported yet" for other versions and formats. Reads of keys use and fill the cache, scans only use it; it
   // outlives the SSTable.
   static Result<std::shared_ptr<SSTable>> open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
                                                ChunkCache* cache = nullptr);
-  virtual ~SSTable() = default;
+  // open() for one that this process has just written: its components are not compared with their checksums.
+  static Result<std::shared_ptr<SSTable>> open_written(Disk& disk, const SSTableDescriptor& descriptor,
+                                                       const TablePtr& table, ChunkCache* cache);
+  // One that scrub_sstable() is to read, and nobody else: components that are missing or damaged are done without, but for
+  // Data.db, Statistics.db and, of compressed data, CompressionInfo.db. The index may be missing (lookup is null).
+  static Result<std::shared_ptr<SSTable>> open_damaged(Disk& disk, const SSTableDescriptor& descriptor,
+                                                       const TablePtr& table);
+  SSTable(const SSTable&) = delete;
+  SSTable& operator=(const SSTable&) = delete;
+  ~SSTable();
 
-  virtual const SSTableInfo& info() const = 0;
+  const SSTableInfo& info() const { return info_; }
   // False: the partition is certainly not here (bloom filter, key bounds).
-  virtual bool may_contain(const HashedKey& key) const = 0;
+  bool may_contain(const HashedKey& key) const { return in_bounds(key.key) && filter_->may_contain(key.hash); }
   // Reads a partition that may be here; nullptr when it is not. The table is the schema's current version: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
   // reader; the selection's slices must outlive it.
-  virtual Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
-                                                        const SliceSelection& selection) const = 0;
-  virtual Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
-                                                         const SliceSelection& selection) const = 0;
+  Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
+                                                const SliceSelection& selection) const;
+  Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
+                                                 const SliceSelection& selection) const;
   // How many partitions lie in the range, from their share of the data and the mean partition: Cassandra's
   // SSTableReader.estimatedKeysForRanges. Exact when the range covers the whole SSTable.
-  virtual Result<uint64_t> estimated_partitions(const KeyRange& range) const = 0;
+  Result<uint64_t> estimated_partitions(const KeyRange& range) const;
   // Reads all data and checks every checksum and order: all at once what an SSTableVerifier does in steps.
-  virtual Status verify() const = 0;
+  Status verify() const;
   // For readers and the verifier: the open files, the columns as a version of the schema sees them, the checksum of Data.db.
-  virtual SSTableFiles files(bool fills_cache) const = 0;
-  virtual Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const = 0;
-  virtual std::optional<uint32_t> digest() const = 0;
+  SSTableFiles files(bool fills_cache) const;
+  Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
+  std::optional<uint32_t> digest() const { return digest_; }
   // After mutate_repaired_at().
-  virtual void set_repaired_at(int64_t repaired_at) = 0;
-  virtual size_t memory_used() const = 0;  // bloom filter, chunk offsets, index summary
+  void set_repaired_at(int64_t repaired_at) { info_.repaired_at = repaired_at; }
+  size_t memory_used() const;  // bloom filter, chunk offsets, index summary
   // Bloom filter accounting: lookups that it let through and that found nothing.
-  virtual uint64_t false_positives() const = 0;
+  uint64_t false_positives() const { return false_positives_; }
+
+ private:
+  // A column as Statistics.db has it.
+  struct WrittenColumn {
+    std::string name;
+    TypePtr type;
+  };
+
+  SSTable() = default;
+  static Result<std::shared_ptr<SSTable>> open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                               ChunkCache* cache, bool verify);
+  Status load(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
+  Status load_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+  Status read_statistics(const ComponentSet& components);
+  Status open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache);
+  Status open_filter(const ComponentSet& components);
+  Status open_index(const ComponentSet& components);
+  Status check_bounds(const TablePtr& table) const;
+  bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
+
+  SSTableInfo info_;
+  const SSTableVersion* version_ = nullptr;
+  TablePtr table_;
+  size_t clustering_columns_ = 0;
+  std::vector<WrittenColumn> static_columns_, regular_columns_;
+  EncodingStats encoding_stats_;
+  std::optional<BloomFilter> filter_;
+  std::unique_ptr<DataFile> data_;
+  std::unique_ptr<PartitionLookup> lookup_;
+  DecoratedKey first_key_, last_key_;
+  std::optional<uint32_t> digest_;                          // of Data.db
+  mutable std::shared_ptr<const ResolvedHeader> resolved_;  // for the table that asked last
+  mutable uint64_t false_positives_ = 0;
 };
 using SSTablePtr = std::shared_ptr<SSTable>;
 

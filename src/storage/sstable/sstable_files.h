@@ -61,12 +61,4 @@ Error unsupported_format(const SSTableDescriptor& descriptor);
 // Writes a TOC.txt that is missing, from the components that are there (TOCComponent.loadOrCreate).
 Status write_toc(Disk& disk, const SSTableOnDisk& files);
 
-// SSTable::open() for one that this process has just written: its components are not compared with their checksums.
-Result<SSTablePtr> open_written_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
-                                        ChunkCache* cache);
-
-// One that scrub_sstable() is to read, and nobody else: components that are missing or damaged are done without, but for Data.db,
-// Statistics.db and, of compressed data, CompressionInfo.db.
-Result<SSTablePtr> open_damaged_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
-
 }  // namespace cassandra_like

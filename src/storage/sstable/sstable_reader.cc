@@ -5,7 +5,6 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
-#include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/component_set.h"
 #include "storage/sstable/data_reader.h"
 #include "storage/sstable/partition_lookup.h"
@@ -24,63 +23,18 @@ Error corrupt_file(const std::string& path, uint64_t at, std::string_view what) 
   return Error(ErrorCode::kCorruption, fmt::format("{} at {}: {}", path, at, what));
 }
 
-// A column as Statistics.db has it.
-struct WrittenColumn {
-  std::string name;
-  TypePtr type;
-};
+}  // namespace
 
-class OpenSSTable final : public SSTable {
- public:
-  Status open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
+SSTable::~SSTable() = default;
 
-  // For a scrub: the index may be missing (lookup is null), the filter lets all through.
-  Status open_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
+size_t SSTable::memory_used() const { return filter_->memory_used() + data_->memory_used() + lookup_->memory_used(); }
 
-  const SSTableInfo& info() const override { return info_; }
-  bool may_contain(const HashedKey& key) const override { return in_bounds(key.key) && filter_->may_contain(key.hash); }
-  Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
-                                                const SliceSelection& selection) const override;
-  Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
-                                                 const SliceSelection& selection) const override;
-  Result<uint64_t> estimated_partitions(const KeyRange& range) const override;
-  Status verify() const override;
-  void set_repaired_at(int64_t repaired_at) override { info_.repaired_at = repaired_at; }
-  size_t memory_used() const override { return filter_->memory_used() + data_->memory_used() + lookup_->memory_used(); }
-  uint64_t false_positives() const override { return false_positives_; }
+SSTableFiles SSTable::files(bool fills_cache) const {
+  return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache};
+}
 
-  const PartitionLookup& lookup() const { return *lookup_; }
-  SSTableFiles files(bool fills_cache) const override {
-    return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache};
-  }
-  Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const override;
-  std::optional<uint32_t> digest() const override { return digest_; }
-
- private:
-  Status read_statistics(const ComponentSet& components);
-  Status open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache);
-  Status open_filter(const ComponentSet& components);
-  Status open_index(const ComponentSet& components);
-  Status check_bounds(const TablePtr& table) const;
-  bool in_bounds(const DecoratedKey& key) const { return first_key_ <= key && key <= last_key_; }
-
-  SSTableInfo info_;
-  const SSTableVersion* version_ = nullptr;
-  TablePtr table_;
-  size_t clustering_columns_ = 0;
-  std::vector<WrittenColumn> static_columns_, regular_columns_;
-  EncodingStats encoding_stats_;
-  std::optional<BloomFilter> filter_;
-  std::unique_ptr<DataFile> data_;
-  std::unique_ptr<PartitionLookup> lookup_;
-  DecoratedKey first_key_, last_key_;
-  std::optional<uint32_t> digest_;                          // of Data.db
-  mutable std::shared_ptr<const ResolvedHeader> resolved_;  // for the table that asked last
-  mutable uint64_t false_positives_ = 0;
-};
-
-Status OpenSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
-                         bool verify) {
+Status SSTable::load(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
+                     bool verify) {
   info_.descriptor = descriptor;
   version_ = descriptor.known_version();
   table_ = table;
@@ -96,7 +50,7 @@ Status OpenSSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const 
   return components.is_verified(lookup_->component()) ? Status() : check_bounds(table);
 }
 
-Status OpenSSTable::open_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+Status SSTable::load_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
   info_.descriptor = descriptor;
   version_ = descriptor.known_version();
   table_ = table;
@@ -124,7 +78,7 @@ Status OpenSSTable::open_damaged(Disk& disk, const SSTableDescriptor& descriptor
   return {};
 }
 
-Status OpenSSTable::read_statistics(const ComponentSet& components) {
+Status SSTable::read_statistics(const ComponentSet& components) {
   const std::string path = components.path(components::kStatistics);
   ASSIGN_OR_RETURN(Bytes content, components.read(components::kStatistics));
   auto parsed = Statistics::parse(content, *version_);
@@ -148,7 +102,7 @@ Status OpenSSTable::read_statistics(const ComponentSet& components) {
   return {};
 }
 
-Status OpenSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache) {
+Status SSTable::open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache) {
   const std::string path = components.path(components::kData);
   if (components.has(components::kCompressionInfo)) {
     ASSIGN_OR_RETURN(Bytes info, components.read(components::kCompressionInfo));
@@ -163,7 +117,7 @@ Status OpenSSTable::open_data(Disk& disk, const ComponentSet& components, ChunkC
 }
 
 // Without a filter, as with one that is not wanted, every key may be here.
-Status OpenSSTable::open_filter(const ComponentSet& components) {
+Status SSTable::open_filter(const ComponentSet& components) {
   Bytes content;
   if (components.has(components::kFilter)) {
     Result<Bytes> read = components.read(components::kFilter);
@@ -180,7 +134,7 @@ Status OpenSSTable::open_filter(const ComponentSet& components) {
   return {};
 }
 
-Status OpenSSTable::open_index(const ComponentSet& components) {
+Status SSTable::open_index(const ComponentSet& components) {
   ASSIGN_OR_RETURN(lookup_, PartitionLookup::open(components, *table_, *version_));
   first_key_ = DecoratedKey::of(lookup_->first_key());
   last_key_ = DecoratedKey::of(lookup_->last_key());
@@ -195,7 +149,7 @@ Status OpenSSTable::open_index(const ComponentSet& components) {
   return {};
 }
 
-Status OpenSSTable::check_bounds(const TablePtr& table) const {
+Status SSTable::check_bounds(const TablePtr& table) const {
   for (const DecoratedKey* key : {&first_key_, &last_key_}) {
     const HashedKey hashed(*key);
     if (!filter_->may_contain(hashed.hash)) {
@@ -209,7 +163,7 @@ Status OpenSSTable::check_bounds(const TablePtr& table) const {
   return {};
 }
 
-Result<std::shared_ptr<const ResolvedHeader>> OpenSSTable::resolve(const TablePtr& table) const {
+Result<std::shared_ptr<const ResolvedHeader>> SSTable::resolve(const TablePtr& table) const {
   if (resolved_ != nullptr && resolved_->table == table) return resolved_;
   auto resolved = std::make_shared<ResolvedHeader>();
   resolved->table = table;
@@ -242,8 +196,8 @@ Result<std::shared_ptr<const ResolvedHeader>> OpenSSTable::resolve(const TablePt
   return resolved_;
 }
 
-Result<std::unique_ptr<PartitionReader>> OpenSSTable::read(const TablePtr& table, const HashedKey& key,
-                                                           const SliceSelection& selection) const {
+Result<std::unique_ptr<PartitionReader>> SSTable::read(const TablePtr& table, const HashedKey& key,
+                                                       const SliceSelection& selection) const {
   std::unique_ptr<PartitionReader> none;
   PartitionPlace place;
   ASSIGN_OR_RETURN(const bool found, lookup_->find(key, &place));
@@ -257,15 +211,18 @@ Result<std::unique_ptr<PartitionReader>> OpenSSTable::read(const TablePtr& table
   return none;
 }
 
+namespace {
+
 // Follows the partition index, so that what a reader leaves out of a partition need not be read.
 class SSTableScanner final : public PartitionScanner {
  public:
-  SSTableScanner(std::shared_ptr<const OpenSSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
+  SSTableScanner(std::shared_ptr<const SSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
                  const KeyRange& range, const SliceSelection& selection)
       : sstable_(std::move(sstable)),
         range_(range),
+        lookup_(*sstable_->files(false).lookup),
         reader_(sstable_->files(false), std::move(header), selection),
-        walk_(sstable_->lookup().walk(range_.start)) {}
+        walk_(lookup_.walk(range_.start)) {}
 
   Result<PartitionReader*> next() override {
     PartitionPlace place;
@@ -273,7 +230,7 @@ class SSTableScanner final : public PartitionScanner {
       ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
       if (!found) break;
       TRY(reader_.begin(place, nullptr));
-      if (partitions_++ > 0 && reader_.key().token < last_) return sstable_->lookup().corrupt();
+      if (partitions_++ > 0 && reader_.key().token < last_) return lookup_.corrupt();
       last_ = reader_.key().token;
       if (range_.contains(reader_.key())) return &reader_;
       // A walk may begin before the range.
@@ -281,15 +238,16 @@ class SSTableScanner final : public PartitionScanner {
     }
     const bool of_all =
         range_.start.compare(RingPosition::minimum()) == 0 && range_.end.compare(RingPosition::maximum()) == 0;
-    if (!done_ && of_all && partitions_ != sstable_->lookup().count()) return sstable_->lookup().corrupt();
+    if (!done_ && of_all && partitions_ != lookup_.count()) return lookup_.corrupt();
     done_ = true;
     return nullptr;
   }
   SSTablePartitionReader& reader() { return reader_; }
 
  private:
-  std::shared_ptr<const OpenSSTable> sstable_;
+  std::shared_ptr<const SSTable> sstable_;
   KeyRange range_;
+  const PartitionLookup& lookup_;
   SSTablePartitionReader reader_;
   std::unique_ptr<PartitionWalk> walk_;
   uint64_t partitions_ = 0;
@@ -298,7 +256,7 @@ class SSTableScanner final : public PartitionScanner {
 };
 
 // Where the first partition at or behind a place of the ring begins in the data; the data's end when there is none.
-Result<uint64_t> data_position(const std::shared_ptr<const OpenSSTable>& sstable, const TablePtr& table,
+Result<uint64_t> data_position(const std::shared_ptr<const SSTable>& sstable, const TablePtr& table,
                                const RingPosition& place) {
   ASSIGN_OR_RETURN(auto header, sstable->resolve(table));
   KeyRange rest;
@@ -309,11 +267,13 @@ Result<uint64_t> data_position(const std::shared_ptr<const OpenSSTable>& sstable
   return first == nullptr ? sstable->info().uncompressed_bytes : scanner.reader().start_position();
 }
 
-Result<uint64_t> OpenSSTable::estimated_partitions(const KeyRange& range) const {
+}  // namespace
+
+Result<uint64_t> SSTable::estimated_partitions(const KeyRange& range) const {
   if (range.end.compare(first_key_) < 0 || range.start.compare(last_key_) > 0) return uint64_t{0};
   const bool from_start = range.start.compare(first_key_)<0, to_end = range.end.compare(last_key_)> 0;
   if (from_start && to_end) return lookup_->count();
-  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
+  const auto self = shared_from_this();
   uint64_t start = 0, end = info_.uncompressed_bytes;
   if (!from_start) {
     ASSIGN_OR_RETURN(start, data_position(self, table_, range.start));
@@ -326,36 +286,33 @@ Result<uint64_t> OpenSSTable::estimated_partitions(const KeyRange& range) const 
   return static_cast<uint64_t>(std::llround(static_cast<double>(end - start) / mean));
 }
 
-Result<std::unique_ptr<PartitionScanner>> OpenSSTable::scan(const TablePtr& table, const KeyRange& range,
-                                                            const SliceSelection& selection) const {
+Result<std::unique_ptr<PartitionScanner>> SSTable::scan(const TablePtr& table, const KeyRange& range,
+                                                        const SliceSelection& selection) const {
   ASSIGN_OR_RETURN(auto header, resolve(table));
-  auto self = std::static_pointer_cast<const OpenSSTable>(shared_from_this());
   return std::unique_ptr<PartitionScanner>(
-      std::make_unique<SSTableScanner>(std::move(self), std::move(header), range, selection));
+      std::make_unique<SSTableScanner>(shared_from_this(), std::move(header), range, selection));
 }
 
-Status OpenSSTable::verify() const {
+Status SSTable::verify() const {
   SSTableVerifyOptions options;
   options.extended = true;
   SSTableVerifier verifier(nullptr, shared_from_this(), table_, std::move(options));
   return verifier.run();
 }
 
-Result<SSTablePtr> open_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
-                                ChunkCache* cache, bool verify) {
+Result<SSTablePtr> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                 ChunkCache* cache, bool verify) {
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
-  auto sstable = std::make_shared<OpenSSTable>();
-  TRY(sstable->open(disk, descriptor, table, cache, verify));
-  return SSTablePtr(std::move(sstable));
+  std::shared_ptr<SSTable> sstable(new SSTable());
+  TRY(sstable->load(disk, descriptor, table, cache, verify));
+  return sstable;
 }
 
-}  // namespace
-
-Result<SSTablePtr> open_damaged_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
+Result<SSTablePtr> SSTable::open_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table) {
   if (!is_supported_format(descriptor)) return unsupported_format(descriptor);
-  auto sstable = std::make_shared<OpenSSTable>();
-  TRY(sstable->open_damaged(disk, descriptor, table));
-  return SSTablePtr(std::move(sstable));
+  std::shared_ptr<SSTable> sstable(new SSTable());
+  TRY(sstable->load_damaged(disk, descriptor, table));
+  return sstable;
 }
 
 double SSTableInfo::mean_partition_bytes() const {
@@ -370,12 +327,12 @@ double SSTableInfo::mean_partition_bytes() const {
 
 Result<SSTablePtr> SSTable::open(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
                                  ChunkCache* cache) {
-  return open_sstable(disk, descriptor, table, cache, true);
+  return open(disk, descriptor, table, cache, true);
 }
 
-Result<SSTablePtr> open_written_sstable(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
-                                        ChunkCache* cache) {
-  return open_sstable(disk, descriptor, table, cache, false);
+Result<SSTablePtr> SSTable::open_written(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table,
+                                         ChunkCache* cache) {
+  return open(disk, descriptor, table, cache, false);
 }
 
 }  // namespace cassandra_like

@@ -2,105 +2,48 @@
 // statistics.
 //
 //   Data.db := (key: u16 length, bytes; partition deletion; [static row]; unfiltered*; 0x01)*
+#include "storage/sstable/sstable_writer.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/checksum.h"
 #include "runtime/gather.h"
-#include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/data_writer.h"
-#include "storage/sstable/index_writer.h"
 #include "storage/sstable/sstable_files.h"
-#include "storage/sstable/statistics_collector.h"
 
 namespace cassandra_like {
 
-namespace {
+SSTableWriter::SSTableWriter(Disk& disk, SSTableDescriptor descriptor, const SSTableVersion& version, TablePtr table,
+                             SSTableWriterOptions options)
+    : disk_(disk),
+      descriptor_(std::move(descriptor)),
+      version_(version),
+      table_(std::move(table)),
+      options_(std::move(options)),
+      filter_(options_.estimated_partitions, table_->params.bloom_filter_fp_chance),
+      statistics_(*table_) {
+  for (const ColumnPtr& c : options_.static_columns) static_columns_.push_back(HeaderColumn::of(c.get()));
+  for (const ColumnPtr& c : options_.regular_columns) regular_columns_.push_back(HeaderColumn::of(c.get()));
+  auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
+  std::sort(static_columns_.begin(), static_columns_.end(), before);
+  std::sort(regular_columns_.begin(), regular_columns_.end(), before);
+  const int64_t max = version_.max_deletion_time();
+  options_.stats.min_local_deletion_time = std::min(options_.stats.min_local_deletion_time, max);
+  header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_, max};
+}
 
-class SSTableFileWriter : public SSTableWriter {
- public:
-  SSTableFileWriter(Disk& disk, SSTableDescriptor descriptor, const SSTableVersion& version, TablePtr table,
-                    SSTableWriterOptions options)
-      : disk_(disk),
-        descriptor_(std::move(descriptor)),
-        version_(version),
-        table_(std::move(table)),
-        options_(std::move(options)),
-        filter_(options_.estimated_partitions, table_->params.bloom_filter_fp_chance),
-        statistics_(*table_) {
-    for (const ColumnPtr& c : options_.static_columns) static_columns_.push_back(HeaderColumn::of(c.get()));
-    for (const ColumnPtr& c : options_.regular_columns) regular_columns_.push_back(HeaderColumn::of(c.get()));
-    auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
-    std::sort(static_columns_.begin(), static_columns_.end(), before);
-    std::sort(regular_columns_.begin(), regular_columns_.end(), before);
-    const int64_t max = version_.max_deletion_time();
-    options_.stats.min_local_deletion_time = std::min(options_.stats.min_local_deletion_time, max);
-    header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_, max};
-  }
-  ~SSTableFileWriter() override {
-    if (finished_) return;
-    // Best effort: at the next start, an unfinished SSTable is removed.
-    if (!created_.empty()) static_cast<void>(remove_sstable(disk_, descriptor_));
-  }
+SSTableWriter::~SSTableWriter() {
+  if (finished_) return;
+  // Best effort: at the next start, an unfinished SSTable is removed.
+  if (!created_.empty()) static_cast<void>(remove_sstable(disk_, descriptor_));
+}
 
-  Status open();
-  Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) override;
-  Status append(const Unfiltered& unfiltered) override;
-  Status end_partition() override;
-  void set_repaired_at(int64_t repaired_at) override { options_.repaired_at = repaired_at; }
-  uint64_t bytes_written() const override { return data_->file_bytes(); }
-  Task<Result<SSTableInfo>> finish() override;
+uint64_t SSTableWriter::bytes_written() const { return data_->file_bytes(); }
 
- private:
-  // Sources may be damaged, or a Cassandra of old may have written them so.
-  Error out_of_order(std::string_view what) const {
-    return Error(ErrorCode::kCorruption,
-                 fmt::format("A source of {} has {} that are not in order: nodetool scrub writes them in order",
-                             descriptor_.file(components::kData), what));
-  }
-  uint64_t partition_offset() const { return data_->position() - partition_start_; }
-  Status mark_unfinished();
-  void end_block();
-  Statistics gather_statistics();
-  Bytes checksums_of(const SmallComponents& small) const;
-  Result<std::unique_ptr<WriteFile>> write_file(std::string_view component, BytesView content);
-  SSTableInfo info(const Statistics& statistics) const;
-
-  Disk& disk_;
-  SSTableDescriptor descriptor_;
-  const SSTableVersion& version_;
-  TablePtr table_;
-  SSTableWriterOptions options_;
-  std::vector<HeaderColumn> static_columns_, regular_columns_;
-  SerializationHeader header_;
-  std::vector<std::string_view> created_;
-
-  std::unique_ptr<DataWriter> data_;
-  std::unique_ptr<IndexWriter> index_;
-  BloomFilter filter_;
-  StatisticsCollector statistics_;
-  uint64_t small_bytes_ = 0;  // of the components that are written at the end
-  bool finished_ = false;
-
-  // The partition that is being written.
-  bool in_partition_ = false;
-  Bytes first_key_;  // of the SSTable
-  Bytes key_;
-  Token token_ = kMinimumToken;
-  DeletionTime deletion_;
-  uint64_t partition_start_ = 0;
-  uint64_t header_bytes_ = 0;
-  uint64_t previous_start_ = 0;  // of the last unfiltered, from the partition's start
-  DeletionTime open_deletion_;
-  // The block of its row index that is being filled.
-  bool in_block_ = false;
-  RowIndexBlock block_;
-  BlockEnd block_first_, block_last_;
-};
-
-Status SSTableFileWriter::open() {
+Status SSTableWriter::open() {
   ASSIGN_OR_RETURN(CompressionParams compression, CompressionParams::of(table_->params.compression));
   created_ = IndexWriter::components(version_);
   created_.insert(created_.end(), {components::kData, components::kStatistics, components::kDigest,
@@ -120,8 +63,17 @@ Status SSTableFileWriter::open() {
   return {};
 }
 
+// Sources may be damaged, or a Cassandra of old may have written them so.
+Error SSTableWriter::out_of_order(std::string_view what) const {
+  return Error(ErrorCode::kCorruption,
+               fmt::format("A source of {} has {} that are not in order: nodetool scrub writes them in order",
+                           descriptor_.file(components::kData), what));
+}
+
+uint64_t SSTableWriter::partition_offset() const { return data_->position() - partition_start_; }
+
 // The first file of all, and the last that is given its final name.
-Status SSTableFileWriter::mark_unfinished() {
+Status SSTableWriter::mark_unfinished() {
   Bytes toc;
   for (std::string_view name : created_) toc.append(name).push_back('\n');
   small_bytes_ += toc.size();
@@ -129,8 +81,7 @@ Status SSTableFileWriter::mark_unfinished() {
   return file->append(toc);
 }
 
-Status SSTableFileWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion,
-                                          const Row& static_row) {
+Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) {
   CHECK(!in_partition_ && key.key.size() <= 0xFFFF);
   if (statistics_.partitions() > 0 && !(DecoratedKey{token_, key_} < key)) return out_of_order("partitions");
   in_partition_ = true;
@@ -162,7 +113,7 @@ Status SSTableFileWriter::begin_partition(const DecoratedKey& key, const Deletio
   return {};
 }
 
-Status SSTableFileWriter::append(const Unfiltered& unfiltered) {
+Status SSTableWriter::append(const Unfiltered& unfiltered) {
   uint64_t start = partition_offset();
   const ClusteringPrefix& position = unfiltered.position();
   if (previous_start_ != 0) {
@@ -190,12 +141,12 @@ Status SSTableFileWriter::append(const Unfiltered& unfiltered) {
   return data_->flush_chunks();
 }
 
-void SSTableFileWriter::end_block() {
+void SSTableWriter::end_block() {
   index_->add_block({&block_first_, &block_last_, block_, partition_offset(), open_deletion_});
   in_block_ = false;
 }
 
-Status SSTableFileWriter::end_partition() {
+Status SSTableWriter::end_partition() {
   CHECK(in_partition_);
   in_partition_ = false;
   uint64_t end = partition_offset();
@@ -210,7 +161,7 @@ Status SSTableFileWriter::end_partition() {
   return index_->status();
 }
 
-Statistics SSTableFileWriter::gather_statistics() {
+Statistics SSTableWriter::gather_statistics() {
   Statistics s;
   statistics_.finish(header_, version_, &s);
   s.bloom_filter_fp_chance = table_->params.bloom_filter_fp_chance;
@@ -236,7 +187,7 @@ Statistics SSTableFileWriter::gather_statistics() {
   return s;
 }
 
-Bytes SSTableFileWriter::checksums_of(const SmallComponents& small) const {
+Bytes SSTableWriter::checksums_of(const SmallComponents& small) const {
   ComponentChecksums checksums;
   index_->add_checksums(&checksums);
   for (const auto& [component, content] : small) {
@@ -247,14 +198,14 @@ Bytes SSTableFileWriter::checksums_of(const SmallComponents& small) const {
   return serialize_checksums(checksums);
 }
 
-Result<std::unique_ptr<WriteFile>> SSTableFileWriter::write_file(std::string_view component, BytesView content) {
+Result<std::unique_ptr<WriteFile>> SSTableWriter::write_file(std::string_view component, BytesView content) {
   small_bytes_ += content.size();
   ASSIGN_OR_RETURN(auto file, disk_.create(descriptor_.file(component)));
   TRY(file->append(content));
   return file;
 }
 
-Task<Result<SSTableInfo>> SSTableFileWriter::finish() {
+Task<Result<SSTableInfo>> SSTableWriter::finish() {
   CHECK(!in_partition_ && statistics_.partitions() > 0);
   CO_TRY(data_->finish());
   CO_TRY(index_->finish());
@@ -290,7 +241,7 @@ Task<Result<SSTableInfo>> SSTableFileWriter::finish() {
   co_return info(statistics);
 }
 
-SSTableInfo SSTableFileWriter::info(const Statistics& statistics) const {
+SSTableInfo SSTableWriter::info(const Statistics& statistics) const {
   SSTableInfo info = make_sstable_info(descriptor_, statistics);
   info.data_bytes = data_->file_bytes();
   info.uncompressed_bytes = data_->position();
@@ -298,8 +249,6 @@ SSTableInfo SSTableFileWriter::info(const Statistics& statistics) const {
   info.partitions = statistics_.partitions();
   return info;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<SSTableWriter>> SSTableWriter::create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
                                                              SSTableWriterOptions options) {
@@ -309,10 +258,10 @@ Result<std::unique_ptr<SSTableWriter>> SSTableWriter::create(Disk& disk, SSTable
     return invalid(
         fmt::format("Writing SSTable format {}-{} is not supported yet", descriptor.format, descriptor.version));
   }
-  auto writer =
-      std::make_unique<SSTableFileWriter>(disk, std::move(descriptor), *version, std::move(table), std::move(options));
+  std::unique_ptr<SSTableWriter> writer(
+      new SSTableWriter(disk, std::move(descriptor), *version, std::move(table), std::move(options)));
   TRY(writer->open());
-  return std::unique_ptr<SSTableWriter>(std::move(writer));
+  return writer;
 }
 
 }  // namespace cassandra_like

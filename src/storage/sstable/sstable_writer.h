@@ -1,0 +1,97 @@
+// Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are
+// on the disk: that tells an SSTable that a crash left unfinished from one that lost its TOC.txt.
+#pragma once
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "storage/sstable/bloom_filter.h"
+#include "storage/sstable/index_writer.h"
+#include "storage/sstable/sstable.h"
+#include "storage/sstable/statistics_collector.h"
+
+namespace cassandra_like {
+
+class DataWriter;
+
+struct SSTableWriterOptions {
+  EncodingStats stats;                                     // lower bounds of all that will be written
+  std::vector<ColumnPtr> static_columns, regular_columns;  // those that occur (or all of the table)
+  uint64_t estimated_partitions = 1;
+  Uuid host_id;
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
+  uint32_t row_index_granularity = 16384;  // column_index_size, bytes
+  int level = 0;
+  int64_t repaired_at = 0;
+  std::optional<Uuid> pending_repair;
+  double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
+  SSTableOwner owner;                                                      // recorded where the id does not tell
+};
+
+class SSTableWriter {
+ public:
+  static Result<std::unique_ptr<SSTableWriter>> create(Disk& disk, SSTableDescriptor descriptor, TablePtr table,
+                                                       SSTableWriterOptions options);
+  SSTableWriter(const SSTableWriter&) = delete;
+  SSTableWriter& operator=(const SSTableWriter&) = delete;
+  ~SSTableWriter();  // an unfinished SSTable's files are removed
+
+  // Keys in ring order; unfiltereds in clustering order.
+  Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row);
+  Status append(const Unfiltered& unfiltered);
+  Status end_partition();
+  // In place of the option's.
+  void set_repaired_at(int64_t repaired_at) { options_.repaired_at = repaired_at; }
+  uint64_t bytes_written() const;
+  // Writes the remaining components, syncs every file and the directory. At least one partition was written.
+  Task<Result<SSTableInfo>> finish();
+
+ private:
+  SSTableWriter(Disk& disk, SSTableDescriptor descriptor, const SSTableVersion& version, TablePtr table,
+                SSTableWriterOptions options);
+  Status open();
+  Error out_of_order(std::string_view what) const;
+  uint64_t partition_offset() const;
+  Status mark_unfinished();
+  void end_block();
+  Statistics gather_statistics();
+  Bytes checksums_of(const SmallComponents& small) const;
+  Result<std::unique_ptr<WriteFile>> write_file(std::string_view component, BytesView content);
+  SSTableInfo info(const Statistics& statistics) const;
+
+  Disk& disk_;
+  SSTableDescriptor descriptor_;
+  const SSTableVersion& version_;
+  TablePtr table_;
+  SSTableWriterOptions options_;
+  std::vector<HeaderColumn> static_columns_, regular_columns_;
+  SerializationHeader header_;
+  std::vector<std::string_view> created_;
+
+  std::unique_ptr<DataWriter> data_;
+  std::unique_ptr<IndexWriter> index_;
+  BloomFilter filter_;
+  StatisticsCollector statistics_;
+  uint64_t small_bytes_ = 0;  // of the components that are written at the end
+  bool finished_ = false;
+
+  // The partition that is being written.
+  bool in_partition_ = false;
+  Bytes first_key_;  // of the SSTable
+  Bytes key_;
+  Token token_ = kMinimumToken;
+  DeletionTime deletion_;
+  uint64_t partition_start_ = 0;
+  uint64_t header_bytes_ = 0;
+  uint64_t previous_start_ = 0;  // of the last unfiltered, from the partition's start
+  DeletionTime open_deletion_;
+  // The block of its row index that is being filled.
+  bool in_block_ = false;
+  RowIndexBlock block_;
+  BlockEnd block_first_, block_last_;
+};
+
+}  // namespace cassandra_like

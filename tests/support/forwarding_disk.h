@@ -1,0 +1,35 @@
+// A Disk that passes everything on to another: for tests that change one of its answers.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/disk.h"
+
+namespace cassandra_like::test {
+
+class ForwardingDisk : public Disk {
+ public:
+  explicit ForwardingDisk(Disk& disk) : disk_(disk) {}
+  Result<std::unique_ptr<ReadFile>> open(const std::string& path) override { return disk_.open(path); }
+  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_.create(path); }
+  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
+    return disk_.create_mapped(path, size);
+  }
+  Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
+  bool exists(const std::string& path) override { return disk_.exists(path); }
+  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
+  Status remove(const std::string& path) override { return disk_.remove(path); }
+  Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
+  Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
+  Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(std::move(path)); }
+  Task<Status> sync_file(std::string path) override { return disk_.sync_file(std::move(path)); }
+  Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
+  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
+
+ protected:
+  Disk& disk_;
+};
+
+}  // namespace cassandra_like::test
