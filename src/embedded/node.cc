@@ -2,7 +2,6 @@
 #include "cassandra_like/node.h"
 
 #include <sys/resource.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include "base/memory_text.h"
 #include "node/cluster_node.h"
 #include "node/logging.h"
+#include "runtime/linux/control_groups.h"
 #include "runtime/linux/linux_runtime.h"
 #include "runtime/linux/open_files.h"
 #include "runtime/linux/tcp_network.h"
@@ -23,10 +23,10 @@ namespace cassandra_like {
 namespace {
 
 HostFacts host_facts() {
+  const MachineShare share = machine_share();
   HostFacts facts;
-  facts.cores = static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  struct sysinfo info {};
-  if (sysinfo(&info) == 0) facts.memory_bytes = static_cast<uint64_t>(info.totalram) * info.mem_unit;
+  facts.cores = share.cores;
+  if (share.memory_bytes > 0) facts.memory_bytes = share.memory_bytes;
   facts.resolve = resolve_host;
   return facts;
 }
@@ -61,6 +61,9 @@ void log_config(const Config& config) {
   LOG_INFO("Node configuration:[{}]", given);
   LOG_INFO("Data in {}, commit log in {} (at most {})", fmt::join(config.data_file_directories, ", "),
            config.commitlog_directory, memory_text(config.commitlog_total_space));
+  const MachineShare share = machine_share();
+  LOG_INFO("{} cores and {} of memory{}", share.cores, memory_text(share.memory_bytes),
+           share.memory_is_limited ? ", the limit of the control group" : "");
   LOG_INFO("Memory: {} for memtables, {} for cached chunks of SSTables", memory_text(config.memtable_space()),
            memory_text(config.file_cache_enabled ? config.file_cache_size : 0));
   LOG_INFO("Clients: {}, frames up to {}, requests in flight up to {} ({} from one address)",

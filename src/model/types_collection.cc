@@ -52,7 +52,9 @@ class CollectionType final : public Type {
     for (int64_t i = 0; i < count && x.next(&left) && y.next(&right); ++i) {
       if (int c = type_of(i).compare(left, right); c != 0) return c;
     }
-    return (x.count() > y.count()) - (x.count() < y.count());
+    // A count below zero is valid, as in Cassandra: there are no elements, so the comparable form is that of none.
+    const int32_t more = std::max(x.count(), 0), less = std::max(y.count(), 0);
+    return (more > less) - (more < less);
   }
 
   void append_comparable(Bytes& out, BytesView value) const override {
