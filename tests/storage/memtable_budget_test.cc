@@ -1,4 +1,4 @@
-// Which shard is asked to flush, and when the writes that wait go on.
+// The shard that is asked to flush, and the moment when writes that wait go on.
 #include "storage/memtable_budget.h"
 
 #include <deque>
