@@ -244,6 +244,50 @@ def test_counters_among_large_writes_with_little_memory(make_node, kills):
     assert total() == before
 
 
+@pytest.fixture
+def control_group():
+    """A control group of 128 MiB, and one core of the machine's."""
+    limits = {"memory/{}/memory.limit_in_bytes": str(128 << 20), "cpu/{}/cpu.cfs_quota_us": "100000",
+              "{}/memory.max": str(128 << 20), "{}/cpu.max": "100000 100000"}
+    name, made = f"cassandra-like-{os.getpid()}", []
+    try:
+        for file, limit in limits.items():
+            path = pathlib.Path("/sys/fs/cgroup") / file.format(name)
+            if not (path.parent.parent / "cgroup.procs").exists():
+                continue  # groups of the other version
+            try:
+                if path.parent not in made:
+                    path.parent.mkdir()
+                    made.append(path.parent)
+                path.write_text(limit)
+            except OSError:
+                continue  # not allowed
+        if not any((group / file).exists() for group in made for file in ("memory.max", "memory.limit_in_bytes")):
+            pytest.skip("no control group with a limit of memory can be made here")
+        yield made
+    finally:
+        for group in made:
+            group.rmdir()
+
+
+def test_a_container_of_128_mib_takes_more_than_its_memory(control_group, make_node):
+    node = make_node(shards=2)
+    enter = "; ".join(f"echo $$ > {group}/cgroup.procs" for group in control_group)
+    node.prefix = ["sh", "-c", f'{enter}; exec "$@"', "sh"]
+    node.start()
+    assert "1 cores and 128.000MiB of memory, the limit of the control group" in (node.home / "output.log").read_text()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        put(client, 0, 20000, size=10000)
+        assert keys(client) == set(range(20000))
+    node.kill()
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) == set(range(20000))
+    assert node.stop() == 0
+
+
 # --- disks
 
 
