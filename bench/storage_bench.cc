@@ -11,6 +11,7 @@
 #include "model/values.h"
 #include "runtime/linux/linux_runtime.h"
 #include "storage/engine/engine.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 namespace {
@@ -108,6 +109,7 @@ class Shard {
     options.data_directories = {path_ / "data"};
     options.commitlog_directory = path_ / "commitlog";
     options.memtable_bytes = 4ull << 30;
+    options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, 1);
     // Filling a table keeps the shard for seconds; no sync that ends meanwhile is late.
     options.commitlog_sync_period = std::chrono::hours(1);
     options.auto_snapshot = false;

@@ -9,6 +9,7 @@
 #include "schema/internal_table.h"
 #include "schema/system_tables.h"
 #include "schema/virtual_schema.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 namespace {
@@ -17,6 +18,8 @@ class ShardedReplicaImpl : public ShardedReplica {
  public:
   ShardedReplicaImpl(Runtime& runtime, EngineOptions options, LocalNode node) : shared_(runtime) {
     shared_.engine_options = std::move(options);
+    const EngineOptions& given = shared_.engine_options;
+    shared_.engine_options.memtables = std::make_shared<MemtableBudget>(given.memtable_bytes, runtime.shard_count());
     shared_.node = std::move(node);
     shared_.engines.resize(runtime.shard_count());
     std::vector<SchemaStore*> stores;

@@ -16,11 +16,10 @@ void MemtableBudget::join(unsigned shard, Member member) {
 }
 
 void MemtableBudget::leave(unsigned shard) {
-  {
-    std::lock_guard lock(shards_[shard].mutex);
-    shards_[shard].member = {};
-  }
-  settle(shard, {});
+  std::lock_guard lock(shards_[shard].mutex);
+  shards_[shard].member = {};
+  shards_[shard].state = State::kIdle;
+  count(shards_[shard], {});
 }
 
 void MemtableBudget::grow(unsigned shard, Use use) {

@@ -44,7 +44,8 @@ class MemtableBudget {
   bool wants_flush() const { return active_.load() > bytes_ / 2; }
   bool is_full() const { return active_.load() + flushing_.load() >= bytes_; }
 
-  // The calls that are under way when leave() returns may still reach the shard.
+  // From join() to leave() the member is called; calls that were posted before leave() may still reach it. Nobody else is
+  // called by leave(): the others may be gone.
   void join(unsigned shard, Member member);
   void leave(unsigned shard);
 

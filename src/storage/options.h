@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct CompactionRecord {
 };
 
 class Engine;
+class MemtableBudget;
 
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
@@ -56,6 +58,7 @@ struct EngineOptions {
   FailurePolicy commit_failure_policy = FailurePolicy::kStop;
   FailurePolicy disk_failure_policy = FailurePolicy::kStop;
   uint64_t memtable_bytes = 1024ull << 20;    // of all shards
+  std::shared_ptr<MemtableBudget> memtables;  // these bytes, for the engines of one node
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
   // New SSTables are of this version; null: BTI da.
   const SSTableVersion* sstable_version = nullptr;

@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "runtime/linux/linux_runtime.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -20,6 +21,7 @@ class RealNode {
     options_.commitlog_group_window = std::chrono::milliseconds(5);
     options_.commitlog_segment_bytes = 1 << 20;
     options_.auto_snapshot = false;
+    options_.memtables = std::make_shared<MemtableBudget>(options_.memtable_bytes, 1);
     EXPECT_TRUE(run([this](Engine*) {
                   engine_ = std::make_unique<Engine>(runtime_->shard(0), 1, options_);
                   return open(engine_.get(), make_schema({make_table("t")}));

@@ -28,6 +28,38 @@ TEST(PressureTest, FullMemtablesAreFlushedAndWritesGoOn) {
   EXPECT_EQ(node.scan("t").size(), 10'050u);
 }
 
+// Keys of one shard, whose rows have a thousand bytes each.
+void write_kilobytes(Node& node, const TablePtr& table, unsigned shard, unsigned shards, int count) {
+  for (int i = 0, written = 0; written < count; ++i) {
+    const std::string key = fmt::format("key{}", i);
+    if (shard_of(DecoratedKey::of(key).token, shards) != shard) continue;
+    ASSERT_TRUE(node.apply(Update(table, key).row(0).cell("v", std::string(1000, 'x'))).ok());
+    ++written;
+  }
+}
+
+TEST(PressureTest, OneShardMayHaveTheMemoryOfAll) {
+  EngineOptions options;
+  options.memtable_bytes = 32 << 20;
+  Node node(1, 4, options);
+  auto t = node.table("t");
+  write_kilobytes(node, t, 2, 4, 10 << 10);
+  EXPECT_TRUE(node.engine(2).maintenance().sstables(t->id).empty());
+  EXPECT_GT(node.engine(2).maintenance().statistics().memtable_bytes, options.memtable_bytes / 4);
+}
+
+TEST(PressureTest, TheShardWithMostMemoryIsFlushedWhenAnotherNeedsIt) {
+  EngineOptions options;
+  options.memtable_bytes = 32 << 20;
+  Node node(1, 2, options);
+  auto t = node.table("t");
+  write_kilobytes(node, t, 0, 2, 9 << 10);
+  write_kilobytes(node, t, 1, 2, 8 << 10);
+  node.world().run_for(std::chrono::seconds(5));
+  EXPECT_EQ(node.engine(0).maintenance().sstables(t->id).size(), 1u);
+  EXPECT_TRUE(node.engine(1).maintenance().sstables(t->id).empty());
+}
+
 TEST(PressureTest, WritesAreRefusedWhenFlushingFailsForLong) {
   Node node(1, 1, small_memory());
   auto t = node.table("t");

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/path_component.h"
 #include "storage/engine/engine.h"
+#include "storage/memtable_budget.h"
 #include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
@@ -52,10 +53,13 @@ Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions option
       ranges_(OwnedRanges::of_shard(std::vector<OwnedRange>{OwnedRange{}}, shard_, shard_count)) {
   set_concurrent_compactors(options_.concurrent_compactors);
   set_compaction_throughput(options_.compaction_throughput);
-  memory_budget_ = options_.memtable_bytes / shard_count;
+  DCHECK(options_.memtables != nullptr);
 }
 
-Engine::~Engine() { *alive_ = false; }
+Engine::~Engine() {
+  *alive_ = false;
+  options_.memtables->leave(shard_);
+}
 
 TableStorePtr Engine::find(const Uuid& id) const {
   auto found = stores_.find(id);
@@ -282,9 +286,9 @@ Task<Status> Engine::start() {
   CO_TRY(log_.open());
   replaying_ = false;
   started_ = true;
-  reserve_.emplace(memory_budget_ / 2);  // as much as the memtables that are flushed had
+  reserve_.emplace(options_.memtables->share() / 2);  // as much as the memtables that are flushed had
   log_.remove_clean();
-  relieve_memory();
+  join_memtable_budget();
   for (const TableStorePtr& store : select(TableSelection())) {
     for (size_t i = 0; i < store->indexes.size(); ++i) {
       if (!store->indexes[i]->store->needs_rebuild) continue;

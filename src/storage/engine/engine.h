@@ -190,7 +190,8 @@ class Engine final : private Maintenance {
   CommitLogPosition log_position() const { return replaying_ ? replayed_ : log_.position(); }
 
   // Writing.
-  bool is_out_of_memory() const { return active_bytes_ + flushing_bytes_ >= memory_budget_; }
+  void join_memtable_budget();
+  void tell_memory();
   Task<Status> wait_for_memory();
   Task<Status> apply_later(SerializedMutation mutation);
   Status apply_serialized(const SerializedMutation& mutation);
@@ -465,9 +466,9 @@ class Engine final : private Maintenance {
   bool refusing_ = false;
   CommitLogPosition replayed_;  // of our own segments
 
-  uint64_t memory_budget_;
   std::optional<HugeChunkReserve> reserve_;  // for memtables, once started
   uint64_t active_bytes_ = 0, flushing_bytes_ = 0;
+  uint64_t tell_at_ = 0;  // the active bytes of which the budget has to know
   std::deque<Promise<bool>*> memory_waiters_;
   Arena write_arena_{4096};
   Arena index_arena_{4096};

@@ -123,7 +123,6 @@ Task<Status> Engine::flush_store(TableStorePtr store) {
     retry_flush(store);
   }
   recount_memory();
-  wake_writers();
   --flushes_pending_;
   ++flushes_completed_;
   gate_.leave();

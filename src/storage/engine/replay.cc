@@ -12,6 +12,7 @@
 #include "base/memory_text.h"
 #include "storage/commitlog/segment_reader.h"
 #include "storage/engine/engine.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 
@@ -89,7 +90,8 @@ Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, Tr
       if (!synced.ok()) co_return synced;
       replayed_ = {segment.descriptor.id, std::numeric_limits<int32_t>::max()};
     }
-    while (active_bytes_ > memory_budget_ / 2) {
+    // All shards replay at once.
+    while (active_bytes_ > options_.memtables->share() / 2) {
       uint64_t before = active_bytes_;
       Status flushed = co_await flush(everything);
       if (!flushed.ok()) co_return flushed;

@@ -74,7 +74,6 @@ Task<Result<CommitLogPosition>> Engine::discard_all(TableStorePtr store) {
   }
   if (discarded.ok()) discarded = store->discard(runtime_.disk, position);
   recount_memory();
-  wake_writers();
   for (Removal& removal : removals) {
     Status ended = co_await end_transaction(removal.transaction.get());
     if (ended.ok()) continue;

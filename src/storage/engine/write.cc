@@ -16,6 +16,7 @@
 #include "read/merge.h"
 #include "storage/engine/engine.h"
 #include "storage/memtable/column_versions.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 
@@ -36,7 +37,7 @@ size_t payload_size(const PartitionUpdate& update) {
 }  // namespace
 
 Task<Status> Engine::apply(const MutationPayload& mutation) {
-  if (is_out_of_memory()) return apply_later(mutation.serialized());
+  if (options_.memtables->is_full()) return apply_later(mutation.serialized());
   Status applied;
   if (const Mutation* rows = mutation.rows()) {
     applied = apply_now(*rows, mutation.bytes());
@@ -113,7 +114,7 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
     ++store->counters.writes;
     store->counters.write_micros.record(micros);
   }
-  if (active_bytes_ > memory_budget_ / 2) relieve_memory();
+  if (active_bytes_ >= tell_at_) tell_memory();
   return {};
 }
 
@@ -141,8 +142,10 @@ void Engine::apply_to(TableStore& store, const PartitionUpdate& update) {
 
 // Success: there is memory, now, until the caller's shard does something else.
 Task<Status> Engine::wait_for_memory() {
-  while (is_out_of_memory() && !refusing_) {
-    relieve_memory();
+  while (options_.memtables->is_full() && !refusing_) {
+    tell_memory();
+    options_.memtables->wait(shard_);
+    if (!options_.memtables->is_full()) break;
     if (memory_waiters_.size() >= kMostWaitingWrites) {
       co_return Error(ErrorCode::kOverloaded, "Too many writes wait for memtables to be flushed");
     }
@@ -175,10 +178,30 @@ void Engine::recount_memory() {
     count(*store);
     for (const auto& index : store->indexes) count(*index->store);
   }
+  tell_at_ = active_bytes_ + options_.memtables->step();
+  options_.memtables->settle(shard_, {active_bytes_, flushing_bytes_});
 }
 
+void Engine::join_memtable_budget() {
+  options_.memtables->join(shard_, {.executor = &runtime_.executor,
+                                    .flush =
+                                        [this, alive = alive_] {
+                                          if (*alive) relieve_memory();
+                                        },
+                                    .wake =
+                                        [this, alive = alive_] {
+                                          if (*alive) wake_writers();
+                                        }});
+  recount_memory();
+}
+
+void Engine::tell_memory() {
+  tell_at_ = active_bytes_ + options_.memtables->step();
+  options_.memtables->grow(shard_, {active_bytes_, flushing_bytes_});
+}
+
+// Flushes the largest table, as the budget asked.
 void Engine::relieve_memory() {
-  if (!started_ || active_bytes_ <= memory_budget_ / 2) return;
   TableStorePtr largest;
   size_t most = 0;
   for (const auto& [id, store] : stores_) {
@@ -192,14 +215,15 @@ void Engine::relieve_memory() {
     }
   }
   // While others are being flushed, small ones would only make small SSTables.
-  bool waits = flushing_bytes_ > 0 && most < memory_budget_ / 16;
-  if (largest && !waits) spawn(flush_in_background(largest));
+  const bool waits = flushing_bytes_ > 0 && most < options_.memtables->share() / 16;
+  if (largest == nullptr || waits) return options_.memtables->decline(shard_);
+  spawn(flush_in_background(largest));
 }
 
 // Reading the old sums and logging the new ones is one step: nothing may come between, or an increment that came there
 // would be lost.
 Task<Result<SerializedMutation>> Engine::apply_counter(const MutationPayload& deltas) {
-  if (is_out_of_memory()) return apply_counter_later(deltas.serialized());
+  if (options_.memtables->is_full()) return apply_counter_later(deltas.serialized());
   Result<SerializedMutation> applied = apply_counter_now(deltas);
   if (!applied.ok() || !log_.must_wait()) return applied;
   return durable_counter(std::move(*applied));
