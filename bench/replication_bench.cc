@@ -27,6 +27,7 @@
 #include "coordinator/coordinator.h"
 #include "messaging/link/messenger.h"
 #include "model/values.h"
+#include "replica/sharded_replica.h"
 #include "runtime/linux/linux_runtime.h"
 
 namespace cassandra_like {

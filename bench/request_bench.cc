@@ -19,6 +19,7 @@
 #include "model/values.h"
 #include "node/cluster_node.h"
 #include "runtime/linux/linux_runtime.h"
+#include "storage/engine/engine.h"
 #include "transport/client_codec.h"
 
 // Callgrind collects while this runs; it finds it by its name.

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "replica/replica.h"
+#include "replica/sharded_replica.h"
 #include "runtime/linux/linux_runtime.h"
 
 namespace cassandra_like {

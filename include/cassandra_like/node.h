@@ -7,6 +7,8 @@
 //   …
 //   node->stop();
 //
+// Node is an interface, so that the program sees no header but this one.
+//
 // A program may hold several nodes with directories and ports of their own. All functions are thread-safe and block.
 #pragma once
 

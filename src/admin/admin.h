@@ -23,6 +23,8 @@
 
 namespace cassandra_like {
 
+struct AdminContext;
+
 struct AdminClient {
   std::string address;
   uint16_t port = 0;
@@ -107,10 +109,19 @@ struct AdminNode {
 // Lives on shard 0.
 class AdminServer {
  public:
+  AdminServer(const AdminServer&) = delete;
+  AdminServer& operator=(const AdminServer&) = delete;
+  ~AdminServer();  // stops listening
   // kConfigError when the address can be reached from other machines and no authenticator looks passwords up.
   static Result<std::unique_ptr<AdminServer>> start(const SocketAddress& address, AdminNode node, AdminHooks hooks);
-  virtual ~AdminServer() = default;  // stops listening
-  virtual uint16_t port() const = 0;
+  uint16_t port() const { return listener_->port(); }
+
+ private:
+  AdminServer(std::shared_ptr<AdminContext> context, std::unique_ptr<Listener> listener)
+      : context_(std::move(context)), listener_(std::move(listener)) {}
+
+  std::shared_ptr<AdminContext> context_;  // shared with the commands that still run
+  std::unique_ptr<Listener> listener_;
 };
 
 // system_views' tables of one shard. The hooks run on shard 0, wherever the table is read.

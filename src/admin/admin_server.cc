@@ -5,21 +5,8 @@
 #include "base/log.h"
 
 namespace cassandra_like {
-namespace {
 
-class AdminServerImpl : public AdminServer {
- public:
-  AdminServerImpl(AdminContextPtr context, std::unique_ptr<Listener> listener)
-      : context_(std::move(context)), listener_(std::move(listener)) {}
-  ~AdminServerImpl() override { context_->stopped = true; }
-  uint16_t port() const override { return listener_->port(); }
-
- private:
-  AdminContextPtr context_;  // shared with the commands that still run
-  std::unique_ptr<Listener> listener_;
-};
-
-}  // namespace
+AdminServer::~AdminServer() { context_->stopped = true; }
 
 Result<std::unique_ptr<AdminServer>> AdminServer::start(const SocketAddress& address, AdminNode node,
                                                         AdminHooks hooks) {
@@ -34,7 +21,7 @@ Result<std::unique_ptr<AdminServer>> AdminServer::start(const SocketAddress& add
   }));
   LOG_INFO("Starting the admin interface on {}{}", SocketAddress{address.host, listener->port()}.to_string(),
            is_local ? "" : " (with the roles' passwords)");
-  return std::unique_ptr<AdminServer>(std::make_unique<AdminServerImpl>(std::move(context), std::move(listener)));
+  return std::unique_ptr<AdminServer>(new AdminServer(std::move(context), std::move(listener)));
 }
 
 }  // namespace cassandra_like

@@ -34,7 +34,7 @@ Task<Json> pending_json(AdminContextPtr context) {
   if (context->stopped) co_return pending;
   auto* node = &context->node;
   auto ask = [node](unsigned shard) {
-    return Task<std::vector<AutoCompactionState>>(node->replicas[shard]->engine().maintenance().auto_compaction({}));
+    return Task<std::vector<AutoCompactionState>>(node->replicas[shard]->maintenance().auto_compaction({}));
   };
   auto shards = co_await gather<std::vector<AutoCompactionState>>(*node->runtime, context->here(), ask);
   for (const AutoCompactionState& table : shards[0]) {
@@ -54,7 +54,7 @@ template <class Work>
 Task<size_t> on_all_engines(AdminContextPtr context, Work work) {
   if (context->stopped) co_return 0;
   auto* node = &context->node;
-  auto run = [node, work](unsigned shard) { return Task<size_t>(work(node->replicas[shard]->engine().maintenance())); };
+  auto run = [node, work](unsigned shard) { return Task<size_t>(work(node->replicas[shard]->maintenance())); };
   auto counts = co_await gather<size_t>(*node->runtime, context->here(), run);
   size_t total = 0;
   for (size_t count : counts) total += count;

@@ -42,7 +42,7 @@ Task<Answer> on_selections(AdminContextPtr context, Selections selections, Table
     if (context->stopped) break;
     auto* node = &context->node;
     std::function<Task<Status>(unsigned)> on_shard = [node, selection, work](unsigned shard) {
-      return work(node->replicas[shard]->engine().maintenance(), selection);
+      return work(node->replicas[shard]->maintenance(), selection);
     };
     Task<std::vector<Status>> task = gather<Status>(*node->runtime, context->here(), std::move(on_shard));
     Status status = first_error(co_await task);

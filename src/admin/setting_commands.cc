@@ -125,7 +125,7 @@ Task<Answer> set_timeouts(AdminContextPtr context, Parameters parameters) {
 }
 
 Task<Answer> settings(AdminContextPtr context, Parameters) {
-  const EngineSettings engine = context->replica().engine().maintenance().settings();
+  const EngineSettings engine = context->replica().maintenance().settings();
   Answer answer;
   answer.json = {
       {"batchlog_replay_throttle_kib_per_second",
@@ -209,7 +209,7 @@ std::optional<Answer> read_changes(const AdminContext& context, const Parameters
 }
 
 void use_changes(AdminNode& node, unsigned shard, const SettingChanges& changes) {
-  Maintenance& maintenance = node.replicas[shard]->engine().maintenance();
+  Maintenance& maintenance = node.replicas[shard]->maintenance();
   EngineSettings engine = maintenance.settings();
   if (changes.column_index) {
     engine.column_index_bytes.reset();
@@ -248,7 +248,7 @@ namespace {
 std::optional<AutoCompactionState> compaction_of(const AdminContext& context, const Parameters& parameters) {
   const std::string &keyspace = parameters.get("keyspace"), &table = parameters.get("table");
   if (keyspace.empty()) return std::nullopt;
-  const Maintenance& maintenance = context.replica().engine().maintenance();
+  const Maintenance& maintenance = context.replica().maintenance();
   for (const AutoCompactionState& each : maintenance.auto_compaction(TableSelection(keyspace))) {
     if (each.table == table) return each;
   }
@@ -289,7 +289,7 @@ Task<Answer> set_compaction_threshold(AdminContextPtr context, Parameters parame
   }
   const TableSelection table(parameters.get("keyspace"), parameters.get("table"));
   return set_on_every_shard(std::move(context), [table, min, max](AdminNode& node, unsigned shard) {
-    node.replicas[shard]->engine().maintenance().set_compaction_thresholds(table, *min, *max);
+    node.replicas[shard]->maintenance().set_compaction_thresholds(table, *min, *max);
   });
 }
 

@@ -128,7 +128,7 @@ Task<Status> snapshot_table(AdminContextPtr context, TablePtr table, SnapshotReq
     Replica* replica = context->node.replicas[shard];
     Task<Status> hop =
         run_on<Status>(context->here(), context->node.runtime->shard(shard).executor, [replica, table, request] {
-          return replica->engine().maintenance().snapshot({table->keyspace, table->name}, request);
+          return replica->maintenance().snapshot({table->keyspace, table->name}, request);
         });
     CO_TRY(co_await hop);
   }

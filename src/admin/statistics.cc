@@ -59,7 +59,7 @@ void add(TableRequests& total, const TableRequests& part) {
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
 Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports,
                                          SSTableDescriptor written) {
-  Maintenance& engine = coordinator->replica().engine().maintenance();
+  Maintenance& engine = coordinator->replica().maintenance();
   for (TableReport& report : reports) {
     auto statistics = engine.table_statistics(report.table->id);
     if (!statistics.ok()) continue;
@@ -129,7 +129,7 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
   if (context->stopped) co_return total;
   auto* node = &context->node;
   auto ask = [node](unsigned shard) {
-    return Task<EngineStatistics>(node->replicas[shard]->engine().maintenance().statistics());
+    return Task<EngineStatistics>(node->replicas[shard]->maintenance().statistics());
   };
   auto parts = co_await gather<EngineStatistics>(*node->runtime, context->here(), ask);
   for (const EngineStatistics& part : parts) {
@@ -159,7 +159,7 @@ Task<std::vector<RunningCompaction>> running_compactions(AdminContextPtr context
   if (context->stopped) co_return all;
   auto* node = &context->node;
   auto ask = [node](unsigned shard) {
-    return Task<std::vector<RunningCompaction>>(node->replicas[shard]->engine().maintenance().running_compactions());
+    return Task<std::vector<RunningCompaction>>(node->replicas[shard]->maintenance().running_compactions());
   };
   auto parts = co_await gather<std::vector<RunningCompaction>>(*node->runtime, context->here(), ask);
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());

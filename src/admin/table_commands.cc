@@ -153,7 +153,7 @@ Task<Answer> table_histograms(AdminContextPtr context, Parameters parameters) {
 // ColumnFamilyStore.getDataPaths
 Task<Answer> data_paths(AdminContextPtr context, Parameters) {
   Json all = Json::array();
-  for (const TablePaths& each : context->replica().engine().maintenance().paths()) {
+  for (const TablePaths& each : context->replica().maintenance().paths()) {
     all.push_back({{"keyspace", each.keyspace}, {"table", each.table}, {"paths", each.directories}});
   }
   Answer answer;
@@ -178,8 +178,7 @@ Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
     if (context->stopped) break;
     auto* node = &context->node;
     auto ask = [node, &selection](unsigned shard) {
-      return Task<std::vector<AutoCompactionState>>(
-          node->replicas[shard]->engine().maintenance().auto_compaction(selection));
+      return Task<std::vector<AutoCompactionState>>(node->replicas[shard]->maintenance().auto_compaction(selection));
     };
     auto shards = co_await gather<std::vector<AutoCompactionState>>(*node->runtime, context->here(), ask);
     for (const AutoCompactionState& table : shards[0]) {

@@ -219,7 +219,7 @@ Task<Answer> sstables(AdminContextPtr context, Parameters parameters) {
   auto* node = &context->node;
   const std::vector<unsigned> owner{shard_of(murmur3_token(*key), node->runtime->shard_count())};
   std::function<Task<Found>(unsigned)> ask = [node, id = table->id, key = *key](unsigned shard) {
-    return Task<Found>(node->replicas[shard]->engine().maintenance().sstables_with_key(id, key));
+    return Task<Found>(node->replicas[shard]->maintenance().sstables_with_key(id, key));
   };
   Task<std::vector<Found>> task = gather<Found>(*node->runtime, context->here(), owner, std::move(ask));
   std::vector<Found> found = co_await task;
@@ -395,7 +395,7 @@ Task<Answer> import_sstables(AdminContextPtr context, Parameters parameters) {
   if (!parameters.is_true("no_tokens")) order.owned = owned_tokens(*context);
   using Imported = Result<std::vector<std::string>>;
   Replica* first = context->node.replicas[0];
-  auto work = [first, table, order] { return first->engine().maintenance().import_sstables(table, order); };
+  auto work = [first, table, order] { return first->maintenance().import_sstables(table, order); };
   Task<Imported> task = run_on<Imported>(context->here(), context->node.runtime->shard(0).executor, work);
   Imported failed = co_await task;
   if (!failed.ok()) co_return failure(failed.error(), 400);

@@ -93,7 +93,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
         context_(runtime, replica, peers.messenger, peers.hints, options_, statistics_),
         batchlog_(runtime, replica, replica.schema(), batchlog_options(options)),
         replicated_writes_(ReplicatedWrites::create(context_, batchlog_)),
-        replicated_reads_(ReplicatedReads::create(context_)),
+        replicated_reads_(context_),
         writes_(runtime, options_.write_timeout),
         counter_writes_(runtime, options_.counter_write_timeout) {
     if (peers.messenger != nullptr) peers.messenger->trace_with(&tracing_);
@@ -196,7 +196,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   RequestContext context_;
   Batchlog batchlog_;
   std::unique_ptr<ReplicatedWrites> replicated_writes_;
-  std::unique_ptr<ReplicatedReads> replicated_reads_;
+  ReplicatedReads replicated_reads_;
   PendingWrites writes_, counter_writes_;
   std::unique_ptr<Denylist> denylist_;  // null: it is not enabled
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
@@ -577,7 +577,7 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& 
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
   if (!is_local(command, consistency)) {
-    return finish_replicated(replicated_reads_->read(command, consistency, sink, trace, warnings), &command, began);
+    return finish_replicated(replicated_reads_.read(command, consistency, sink, trace, warnings), &command, began);
   }
   if (Status status = check_readable(command, consistency); !status.ok()) {
     return Result<ReadStatistics>(std::move(status.error()));

@@ -11,13 +11,14 @@
 #include "gossip/snitch.h"
 #include "node/admin_wiring.h"
 #include "node/options.h"
-#include "peers/peer_requests.h"
+#include "replica/sharded_replica.h"
 #include "replica/size_estimates.h"
 #include "ring/token_allocator.h"
 #include "runtime/gather.h"
 #include "storage/table/directory_check.h"
 
 namespace cassandra_like {
+
 namespace {
 
 constexpr Duration kSnapshotCleanupPeriod = std::chrono::seconds(60);
@@ -28,16 +29,6 @@ constexpr Duration kSizeEstimatesPeriod = std::chrono::minutes(5);
 constexpr Duration kLoadPeriod = std::chrono::seconds(60);
 // Cassandra's superuser setup delay.
 constexpr Duration kRoleSetupDelay = std::chrono::seconds(10);
-
-// The parts that one shard owns above its replica. Made, used and destroyed there.
-struct ShardParts {
-  std::unique_ptr<Messenger> messenger;
-  std::unique_ptr<Hints> hints;
-  std::shared_ptr<PeerRequests> requests;
-  std::unique_ptr<Coordinator> coordinator;
-  std::unique_ptr<QueryProcessor> processor;
-  std::unique_ptr<Server> server;
-};
 
 // Whether a peer is in this node's datacenter. One that gossip has not told of is taken to be elsewhere, unless the snitch
 // knows better.
@@ -56,103 +47,33 @@ std::function<bool(const InetAddressAndPort&)> is_near(const Config& config, Rep
   };
 }
 
-class ClusterNodeImpl : public ClusterNode {
- public:
-  ClusterNodeImpl(Runtime& runtime, Config config, ClusterNodeHooks hooks)
-      : runtime_(runtime), config_(std::move(config)), hooks_(std::move(hooks)), parts_(runtime.shard_count()) {}
+}  // namespace
 
-  Task<Status> open();
+ClusterNode::ClusterNode(Runtime& runtime, Config config, ClusterNodeHooks hooks)
+    : runtime_(runtime),
+      config_(std::move(config)),
+      cql_options_(cql_options(config_)),
+      hooks_(std::move(hooks)),
+      parts_(runtime.shard_count()) {}
 
-  uint16_t native_port() const override { return parts_[0].server->port(); }
-  uint16_t admin_port() const override { return admin_ == nullptr ? 0 : admin_->port(); }
-  const Config& config() const override { return config_; }
-  Server& server(unsigned shard) override { return *parts_[shard].server; }
-  Replica& replica(unsigned shard) override { return replicas_->shard(shard); }
-  QueryProcessor& processor(unsigned shard) override { return *parts_[shard].processor; }
-  Coordinator& coordinator(unsigned shard) override { return *parts_[shard].coordinator; }
-  Messenger* messenger(unsigned shard) override { return parts_[shard].messenger.get(); }
-  Hints* hints(unsigned shard) override { return parts_[shard].hints.get(); }
-  PeerRequests* peer_requests(unsigned shard) override { return parts_[shard].requests.get(); }
-  std::shared_ptr<HintsControl> hints_control() override { return hints_control_; }
-  std::shared_ptr<TraceSettings> trace_settings() override { return trace_settings_; }
-  MembershipService* membership() override { return membership_.get(); }
-  SchemaSync* schema_sync() override { return schema_sync_.get(); }
+ClusterNode::~ClusterNode() = default;
 
-  Result<std::vector<InetAddressAndPort>> read_seeds() override;
-  Task<Status> refresh_size_estimates() override;
-  Task<Status> replay_batchlog() override;
-  Task<Status> enable_binary() override;
-  Task<Status> disable_binary() override;
-  bool binary_running() const override { return parts_[0].server->running(); }
-  const char* operation_mode() const override;
-  Task<Status> drain() override;
-  Task<Status> stop() override;
-  Task<void> halt() override;
+uint16_t ClusterNode::admin_port() const { return admin_ == nullptr ? 0 : admin_->port(); }
+Replica& ClusterNode::replica(unsigned shard) { return replicas_->shard(shard); }
 
-  Status make_parts(unsigned shard);
-  void connect_parts(unsigned shard);
-  Task<Status> open_peers(unsigned shard);
-  Status listen_to_peers(unsigned shard);
-  void destroy_parts(unsigned shard);
-
- private:
-  Executor& home() { return runtime_.shard(0).executor; }
-  Disk& disk() { return runtime_.shard(0).disk; }
-  Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
-  Status prepare_directories();
-  Status prepare(const std::string& directory, const char* key);
-  Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
-  Task<Status> sync_parents(std::vector<std::string> made);
-  LocalNode local_node() const;
-  Task<Result<std::vector<Token>>> take_tokens(std::shared_ptr<const TokenRing> ring);
-  Task<Status> join_cluster();
-  MembershipListener membership_listener();
-  void tell_hints(const NodeChange& change);
-  void tell_drivers(const DriverEvent& event);
-  Task<void> make_default_role();
-  Task<void> load_denylist();
-  Task<void> stop_coordinators();
-  Task<void> stop_peers(bool announces);
-  Task<void> close();
-  void schedule_snapshot_cleanup();
-  void schedule_size_estimates(Duration delay);
-  void schedule_load();
-  Task<void> tell_load();
-  Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
-
-  Runtime& runtime_;
-  Config config_;
-  const CqlOptions cql_options_ = cql_options(config_);  // all shards share the memory of answers
-  ClusterNodeHooks hooks_;
-  std::vector<std::string> made_directories_;
-  std::vector<std::unique_ptr<DirectoryLock>> locks_;
-  std::unique_ptr<ShardedReplica> replicas_;
-  std::unique_ptr<MessengerGroup> messengers_;  // null: the node is alone
-  std::shared_ptr<HintsControl> hints_control_;
-  const std::shared_ptr<TraceSettings> trace_settings_ = std::make_shared<TraceSettings>();
-  std::vector<ShardParts> parts_;
-  std::unique_ptr<MembershipService> membership_;
-  std::unique_ptr<SchemaSync> schema_sync_;
-  std::unique_ptr<AdminServer> admin_;
-  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0, denylist_ = 0;
-  Gate background_;
-  bool started_ = false, draining_ = false, drained_ = false;
-  bool peers_stopped_ = false;
-};
-
-const char* ClusterNodeImpl::operation_mode() const {
+const char* ClusterNode::operation_mode() const {
   if (drained_) return "DRAINED";
   if (draining_) return "DRAINING";
   if (!started_) return "STARTING";
   return membership_ == nullptr || membership_->has_joined() ? "NORMAL" : "STARTING";
 }
 
-Task<Status> ClusterNodeImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
+Task<Status> ClusterNode::on_every_shard(std::function<Task<Status>(unsigned)> work) {
   auto statuses = co_await gather<Status>(runtime_, home(), std::move(work));
   co_return first_error(std::move(statuses));
 }
 
-Status ClusterNodeImpl::prepare_directories() {
+Status ClusterNode::prepare_directories() {
   for (const std::string& directory : config_.data_file_directories) TRY(prepare(directory, "data_file_directories"));
   TRY(prepare(config_.commitlog_directory, "commitlog_directory"));
   TRY(prepare(config_.hints_directory, "hints_directory"));
@@ -160,7 +81,7 @@ Status ClusterNodeImpl::prepare_directories() {
 }
 
 // Nobody else may use it while this node does.
-Status ClusterNodeImpl::prepare(const std::string& directory, const char* key) {
+Status ClusterNode::prepare(const std::string& directory, const char* key) {
   if (directory.empty()) return {};
   if (!disk().exists(directory)) made_directories_.push_back(directory);
   Status made = disk().make_directories(directory);
@@ -176,7 +97,7 @@ Status ClusterNodeImpl::prepare(const std::string& directory, const char* key) {
 }
 
 // At the one that the file has.
-Error ClusterNodeImpl::listen_error(const Error& error, const char* address_key, const char* port_key) const {
+Error ClusterNode::listen_error(const Error& error, const char* address_key, const char* port_key) const {
   if (error.code() == ErrorCode::kOverloaded) return error;  // of descriptors, whatever the address is
   const bool has_only_address = config_.lines.contains(address_key) && !config_.lines.contains(port_key);
   return config_.error_at(
@@ -185,7 +106,7 @@ Error ClusterNodeImpl::listen_error(const Error& error, const char* address_key,
 }
 
 // A directory is on the disk when the one that holds it was synced, and so on up to the root.
-Task<Status> ClusterNodeImpl::sync_parents(std::vector<std::string> made) {
+Task<Status> ClusterNode::sync_parents(std::vector<std::string> made) {
   std::set<std::string> parents;
   for (std::string path : made) {
     for (size_t slash = path.rfind('/'); slash != std::string::npos && !path.empty(); slash = path.rfind('/')) {
@@ -197,7 +118,7 @@ Task<Status> ClusterNodeImpl::sync_parents(std::vector<std::string> made) {
   co_return Status();
 }
 
-LocalNode ClusterNodeImpl::local_node() const {
+LocalNode ClusterNode::local_node() const {
   LocalNode node;
   node.cluster_name = config_.cluster_name;
   node.data_center = config_.data_center;
@@ -216,7 +137,7 @@ LocalNode ClusterNodeImpl::local_node() const {
   return node;
 }
 
-Status ClusterNodeImpl::make_parts(unsigned shard) {
+Status ClusterNode::make_parts(unsigned shard) {
   ShardRuntime& runtime = runtime_.shard(shard);
   ShardParts& parts = parts_[shard];
   Replica& replica = replicas_->shard(shard);
@@ -231,12 +152,12 @@ Status ClusterNodeImpl::make_parts(unsigned shard) {
   TransportOptions options = transport_options(config_);
   options.shards = runtime_.shard_count();
   options.trace_settings = trace_settings_;
-  parts.server = Server::create(runtime, *parts.processor, replica.schema(), std::move(options));
+  parts.server = std::make_unique<Server>(runtime, *parts.processor, replica.schema(), std::move(options));
   return {};
 }
 
 // Each refers to those above it.
-void ClusterNodeImpl::destroy_parts(unsigned shard) {
+void ClusterNode::destroy_parts(unsigned shard) {
   ShardParts& parts = parts_[shard];
   parts.server.reset();
   parts.processor.reset();
@@ -246,7 +167,7 @@ void ClusterNodeImpl::destroy_parts(unsigned shard) {
   parts.messenger.reset();
 }
 
-void ClusterNodeImpl::connect_parts(unsigned shard) {
+Task<Status> ClusterNode::connect_parts(unsigned shard) {
   std::vector<QueryProcessor*> processors;
   std::vector<Server*> servers;
   for (ShardParts& parts : parts_) {
@@ -256,16 +177,17 @@ void ClusterNodeImpl::connect_parts(unsigned shard) {
   parts_[shard].processor->set_peers(std::move(processors));
   parts_[shard].server->set_peers(std::move(servers));
   add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
+  return parts_[shard].processor->load_prepared();
 }
 
-Result<std::vector<InetAddressAndPort>> ClusterNodeImpl::read_seeds() {
+Result<std::vector<InetAddressAndPort>> ClusterNode::read_seeds() {
   if (!hooks_.read_config) return invalid("The node has no configuration file");
   ASSIGN_OR_RETURN(const Config config, hooks_.read_config(runtime_.shard(0).disk));
   return seed_addresses(config);
 }
 
 // Handlers first: a peer may connect as soon as somebody listens.
-Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
+Task<Status> ClusterNode::open_peers(unsigned shard) {
   ShardParts& parts = parts_[shard];
   membership_->handle_verbs(*parts.messenger);
   schema_sync_->handle_verbs(*parts.messenger, runtime_.shard(shard), replicas_->shard(shard));
@@ -279,6 +201,8 @@ Task<Status> ClusterNodeImpl::open_peers(unsigned shard) {
   co_return co_await opening;
 }
 
+namespace {
+
 // Nothing between nodes is encrypted.
 bool is_private(const InetAddressAndPort& address) {
   const auto& b = address.bytes;
@@ -287,11 +211,13 @@ bool is_private(const InetAddressAndPort& address) {
          (b[0] == 169 && b[1] == 254);
 }
 
-Status ClusterNodeImpl::listen_to_peers(unsigned shard) {
+}  // namespace
+
+Status ClusterNode::listen_to_peers(unsigned shard) {
   return parts_[shard].messenger->listen({config_.listen_address, config_.storage_port});
 }
 
-MembershipListener ClusterNodeImpl::membership_listener() {
+MembershipListener ClusterNode::membership_listener() {
   MembershipListener listener;
   listener.on_node = [this](const NodeChange& change) { tell_hints(change); };
   listener.on_driver_event = [this](const DriverEvent& event) { tell_drivers(event); };
@@ -307,7 +233,7 @@ MembershipListener ClusterNodeImpl::membership_listener() {
   return listener;
 }
 
-void ClusterNodeImpl::tell_hints(const NodeChange& change) {
+void ClusterNode::tell_hints(const NodeChange& change) {
   if (change.kind != NodeChange::Kind::kUp) schema_sync_->on_gone(change.address);
   if (change.host_id.is_nil()) return;
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
@@ -320,7 +246,7 @@ void ClusterNodeImpl::tell_hints(const NodeChange& change) {
   }
 }
 
-void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
+void ClusterNode::tell_drivers(const DriverEvent& event) {
   const SocketAddress node{event.node.host(), event.node.port};
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
     Server* server = parts_[shard].server.get();
@@ -333,6 +259,8 @@ void ClusterNodeImpl::tell_drivers(const DriverEvent& event) {
     });
   }
 }
+
+namespace {
 
 // initial_token's, if nobody has one of them (BootStrapper.getSpecifiedTokens): the other node would lose it to this one, and its
 // data would not be found any more.
@@ -349,9 +277,11 @@ Result<std::vector<Token>> specified_tokens(const Config& config, const TokenRin
   return tokens;
 }
 
+}  // namespace
+
 // Takes initial_token's, or num_tokens tokens that nobody has: a first node's are spread evenly, others are chosen for the
 // replication factor if the configuration names one, or else random.
-Task<Result<std::vector<Token>>> ClusterNodeImpl::take_tokens(std::shared_ptr<const TokenRing> ring) {
+Task<Result<std::vector<Token>>> ClusterNode::take_tokens(std::shared_ptr<const TokenRing> ring) {
   const size_t count = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
   Random& random = runtime_.shard(0).random;
   std::vector<Token> tokens;
@@ -378,7 +308,7 @@ Task<Result<std::vector<Token>>> ClusterNodeImpl::take_tokens(std::shared_ptr<co
 }
 
 // The schema of this node: its version is told to others, theirs is pulled.
-Task<Status> ClusterNodeImpl::join_cluster() {
+Task<Status> ClusterNode::join_cluster() {
   SchemaStore& schema = replicas_->shard(0).schema();
   CO_ASSIGN_OR_RETURN(MembershipOptions options,
                       membership_options(config_, replicas_->shard(0).local_node(), schema.current()->version()));
@@ -418,14 +348,11 @@ Task<Status> ClusterNodeImpl::join_cluster() {
   co_return co_await agreeing;
 }
 
+namespace {
+
 // A keyspace's event has no name: all its tables go.
 bool is_drop_of_tables(const SchemaEvent& event) {
   return event.change == "DROPPED" && (event.target == "TABLE" || event.target == "KEYSPACE");
-}
-
-Task<Status> connect_on(ClusterNodeImpl* node, unsigned shard) {
-  node->connect_parts(shard);
-  co_return co_await node->processor(shard).load_prepared();
 }
 
 // Cassandra with the same configuration has to take the directory back: without uuids, it refuses them.
@@ -445,7 +372,9 @@ bool writes_sequence_ids(const Config& config, const FoundIds& found) {
   return !config.uuid_sstable_identifiers_enabled;
 }
 
-Task<Status> ClusterNodeImpl::open() {
+}  // namespace
+
+Task<Status> ClusterNode::open() {
   DirectoryCheck check;
   check.data_directories = config_.data_file_directories;
   check.local_system_directory = config_.local_system_data_file_directory;
@@ -471,7 +400,7 @@ Task<Status> ClusterNodeImpl::open() {
     hints_control_ = make_hints_control(hints_options(config_), runtime_.shard_count());
   }
   auto make = [self](unsigned shard) { return Task<Status>(self->make_parts(shard)); };
-  auto connect = [self](unsigned shard) { return connect_on(self, shard); };
+  auto connect = [self](unsigned shard) { return self->connect_parts(shard); };
   CO_TRY(co_await on_every_shard(make));
   CO_TRY(co_await on_every_shard(connect));
   if (messengers_ != nullptr) CO_TRY(co_await join_cluster());
@@ -498,7 +427,7 @@ Task<Status> ClusterNodeImpl::open() {
   };
   CO_TRY(co_await on_every_shard(start_batchlog));
   auto relocate = [self](unsigned shard) {
-    self->replicas_->shard(shard).engine().maintenance().relocate_in_background();
+    self->replicas_->shard(shard).maintenance().relocate_in_background();
     return Task<Status>(Status());
   };
   CO_TRY(co_await on_every_shard(relocate));
@@ -515,7 +444,7 @@ Task<Status> ClusterNodeImpl::open() {
   co_return Status();
 }
 
-Task<Status> ClusterNodeImpl::refresh_size_estimates() {
+Task<Status> ClusterNode::refresh_size_estimates() {
   if (drained_ || !background_.enter()) co_return Error(ErrorCode::kInvalid, "The node is stopping");
   std::vector<Replica*> replicas;
   for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) replicas.push_back(&replicas_->shard(shard));
@@ -525,7 +454,7 @@ Task<Status> ClusterNodeImpl::refresh_size_estimates() {
   co_return status;
 }
 
-Task<Status> ClusterNodeImpl::replay_batchlog() {
+Task<Status> ClusterNode::replay_batchlog() {
   if (drained_ || !background_.enter()) co_return Error(ErrorCode::kInvalid, "The node is stopping");
   auto* self = this;
   auto replay = [self](unsigned shard) { return self->coordinator(shard).batchlog().force_replay(); };
@@ -534,20 +463,24 @@ Task<Status> ClusterNodeImpl::replay_batchlog() {
   co_return status;
 }
 
-Task<void> refresh_in_background(ClusterNodeImpl* node) {
+namespace {
+
+Task<void> refresh_in_background(ClusterNode* node) {
   Task<Status> task = node->refresh_size_estimates();
   Status status = co_await task;
   if (!status.ok()) LOG_WARN("The estimates of tables' sizes were not refreshed: {}", status.error().message());
 }
 
-void ClusterNodeImpl::schedule_load() {
+}  // namespace
+
+void ClusterNode::schedule_load() {
   load_ = home().schedule(kLoadPeriod, [this] {
     if (!draining_) spawn(tell_load());
     schedule_load();
   });
 }
 
-Task<void> ClusterNodeImpl::tell_load() {
+Task<void> ClusterNode::tell_load() {
   if (!background_.enter()) co_return;
   uint64_t bytes = 0;
   const SchemaPtr schema = replicas_->shard(0).schema().current();
@@ -564,7 +497,7 @@ Task<void> ClusterNodeImpl::tell_load() {
 }
 
 // The replicas of system_auth may be other nodes, which may not be there yet.
-Task<void> ClusterNodeImpl::make_default_role() {
+Task<void> ClusterNode::make_default_role() {
   if (!background_.enter()) co_return;
   Task<Status> creating = create_default_role(parts_[0].processor.get());
   Status created = co_await creating;
@@ -579,7 +512,7 @@ Task<void> ClusterNodeImpl::make_default_role() {
 }
 
 // One shard reads for all of them (StorageProxy.initialLoadPartitionDenylist).
-Task<void> ClusterNodeImpl::load_denylist() {
+Task<void> ClusterNode::load_denylist() {
   if (!background_.enter()) co_return;
   Task<std::optional<Denylist::KeysByTable>> loading = coordinator(0).denylist()->load();
   const std::optional<Denylist::KeysByTable> keys = co_await loading;
@@ -601,14 +534,14 @@ Task<void> ClusterNodeImpl::load_denylist() {
   background_.leave();
 }
 
-void ClusterNodeImpl::schedule_size_estimates(Duration delay) {
+void ClusterNode::schedule_size_estimates(Duration delay) {
   size_estimates_ = home().schedule(delay, [this] {
     if (!draining_) spawn(refresh_in_background(this));
     schedule_size_estimates(kSizeEstimatesPeriod);
   });
 }
 
-Task<void> ClusterNodeImpl::forget_dropped_sizes(std::vector<SchemaEvent> events) {
+Task<void> ClusterNode::forget_dropped_sizes(std::vector<SchemaEvent> events) {
   if (!background_.enter()) co_return;
   for (const SchemaEvent& event : events) {
     if (!is_drop_of_tables(event)) continue;
@@ -620,7 +553,7 @@ Task<void> ClusterNodeImpl::forget_dropped_sizes(std::vector<SchemaEvent> events
   background_.leave();
 }
 
-void ClusterNodeImpl::schedule_snapshot_cleanup() {
+void ClusterNode::schedule_snapshot_cleanup() {
   snapshot_cleanup_ = home().schedule(kSnapshotCleanupPeriod, [this] {
     Status done = clear_expired_snapshots(disk(), engine_options(config_), runtime_.shard(0).clock.wall_millis());
     if (!done.ok()) LOG_WARN("Removing expired snapshots: {}", done.error().message());
@@ -628,7 +561,7 @@ void ClusterNodeImpl::schedule_snapshot_cleanup() {
   });
 }
 
-Task<Status> ClusterNodeImpl::enable_binary() {
+Task<Status> ClusterNode::enable_binary() {
   if (drained_) co_return Error(ErrorCode::kInvalid, "The node is drained; restart it to serve clients again");
   // First here, so that all shards listen on the port that this one was given where the configuration says 0.
   CO_TRY(server(0).start());
@@ -642,6 +575,8 @@ Task<Status> ClusterNodeImpl::enable_binary() {
   co_return Status();
 }
 
+namespace {
+
 Task<Status> stop_listening(Server* server) {
   server->stop_listening();
   co_return Status();
@@ -652,7 +587,9 @@ Task<Status> stop_server(Server* server) {
   co_return Status();
 }
 
-Task<Status> ClusterNodeImpl::disable_binary() {
+}  // namespace
+
+Task<Status> ClusterNode::disable_binary() {
   auto* self = this;
   if (membership_ != nullptr && !peers_stopped_) membership_->set_rpc_ready(false);
   auto stop_to_listen = [self](unsigned shard) { return stop_listening(&self->server(shard)); };
@@ -662,13 +599,17 @@ Task<Status> ClusterNodeImpl::disable_binary() {
   co_return Status();
 }
 
-Task<Status> stop_coordinator(ClusterNodeImpl* node, unsigned shard) {
+namespace {
+
+Task<Status> stop_coordinator(ClusterNode* node, unsigned shard) {
   co_await node->coordinator(shard).stop();
   co_return Status();
 }
 
+}  // namespace
+
 // The writes whose clients are gone end before the engines do, too.
-Task<void> ClusterNodeImpl::stop_coordinators() {
+Task<void> ClusterNode::stop_coordinators() {
   if (parts_[0].coordinator == nullptr) co_return;
   auto* self = this;
   auto stop = [self](unsigned shard) { return stop_coordinator(self, shard); };
@@ -676,7 +617,9 @@ Task<void> ClusterNodeImpl::stop_coordinators() {
   CHECK(stopped.ok());
 }
 
-Task<Status> close_peers_on(ClusterNodeImpl* node, unsigned shard) {
+namespace {
+
+Task<Status> close_peers_on(ClusterNode* node, unsigned shard) {
   if (node->messenger(shard) == nullptr) co_return Status();
   if (PeerRequests* requests = node->peer_requests(shard)) requests->stop();
   Task<Status> stopping = node->hints(shard)->stop();
@@ -686,8 +629,10 @@ Task<Status> close_peers_on(ClusterNodeImpl* node, unsigned shard) {
   co_return Status();
 }
 
+}  // namespace
+
 // Behind it no message comes or goes.
-Task<void> ClusterNodeImpl::stop_peers(bool announces) {
+Task<void> ClusterNode::stop_peers(bool announces) {
   if (messengers_ == nullptr || std::exchange(peers_stopped_, true)) co_return;
   if (schema_sync_ != nullptr) co_await schema_sync_->stop();
   if (membership_ != nullptr) {
@@ -702,7 +647,7 @@ Task<void> ClusterNodeImpl::stop_peers(bool announces) {
   CHECK(closed.ok());
 }
 
-Task<Status> ClusterNodeImpl::drain() {
+Task<Status> ClusterNode::drain() {
   if (drained_) co_return Status();
   draining_ = true;
   LOG_INFO("DRAINING: starting drain process");
@@ -715,12 +660,7 @@ Task<Status> ClusterNodeImpl::drain() {
   co_return status;
 }
 
-Task<Status> destroy_on(ClusterNodeImpl* node, unsigned shard) {
-  node->destroy_parts(shard);
-  co_return Status();
-}
-
-Task<void> ClusterNodeImpl::close() {
+Task<void> ClusterNode::close() {
   if (snapshot_cleanup_ != 0) home().cancel(std::exchange(snapshot_cleanup_, 0));
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
@@ -731,7 +671,10 @@ Task<void> ClusterNodeImpl::close() {
   if (denylist_ != 0) home().cancel(std::exchange(denylist_, 0));
   co_await stop_coordinators();
   auto* self = this;
-  auto destroy = [self](unsigned shard) { return destroy_on(self, shard); };
+  auto destroy = [self](unsigned shard) {
+    self->destroy_parts(shard);
+    return Task<Status>(Status());
+  };
   Status destroyed = co_await on_every_shard(destroy);
   CHECK(destroyed.ok());
   schema_sync_.reset();
@@ -742,13 +685,13 @@ Task<void> ClusterNodeImpl::close() {
   locks_.clear();
 }
 
-Task<Status> ClusterNodeImpl::stop() {
+Task<Status> ClusterNode::stop() {
   Status status = co_await drain();
   co_await close();
   co_return status;
 }
 
-Task<void> ClusterNodeImpl::halt() {
+Task<void> ClusterNode::halt() {
   if (parts_[0].server != nullptr) {
     Status stopped = co_await disable_binary();
     if (!stopped.ok()) LOG_WARN("{}", stopped.error().message());
@@ -756,16 +699,14 @@ Task<void> ClusterNodeImpl::halt() {
   co_await close();
 }
 
-}  // namespace
-
 Task<Result<std::unique_ptr<ClusterNode>>> ClusterNode::start(Runtime* runtime, Config config, ClusterNodeHooks hooks) {
-  auto node = std::make_unique<ClusterNodeImpl>(*runtime, std::move(config), std::move(hooks));
+  std::unique_ptr<ClusterNode> node(new ClusterNode(*runtime, std::move(config), std::move(hooks)));
   Status status = co_await node->open();
   if (!status.ok()) {
     co_await node->halt();
     co_return std::move(status.error());
   }
-  co_return std::unique_ptr<ClusterNode>(std::move(node));
+  co_return std::move(node);
 }
 
 }  // namespace cassandra_like

@@ -22,6 +22,9 @@
 
 namespace cassandra_like {
 
+class AdminServer;
+class ShardedReplica;
+
 struct ClusterNodeHooks {
   // Somebody asked the node to end: stopdaemon, or a failure policy (then with its error).
   std::function<void(const Status& reason)> on_stop_requested;
@@ -36,42 +39,105 @@ class ClusterNode {
  public:
   // Runs on shard 0, as do all calls.
   static Task<Result<std::unique_ptr<ClusterNode>>> start(Runtime* runtime, Config config, ClusterNodeHooks hooks);
-  virtual ~ClusterNode() = default;
+  ClusterNode(const ClusterNode&) = delete;
+  ClusterNode& operator=(const ClusterNode&) = delete;
+  ~ClusterNode();
 
-  virtual uint16_t native_port() const = 0;
-  virtual uint16_t admin_port() const = 0;  // 0: none
-  virtual const Config& config() const = 0;
-  virtual Server& server(unsigned shard) = 0;
-  virtual Replica& replica(unsigned shard) = 0;
-  virtual Coordinator& coordinator(unsigned shard) = 0;
-  virtual QueryProcessor& processor(unsigned shard) = 0;
+  uint16_t native_port() const { return parts_[0].server->port(); }
+  uint16_t admin_port() const;  // 0: none
+  const Config& config() const { return config_; }
+  Server& server(unsigned shard) { return *parts_[shard].server; }
+  Replica& replica(unsigned shard);
+  Coordinator& coordinator(unsigned shard) { return *parts_[shard].coordinator; }
+  QueryProcessor& processor(unsigned shard) { return *parts_[shard].processor; }
   // Null in a node that is alone. Messenger and hints only on that shard, the rest on shard 0.
-  virtual Messenger* messenger(unsigned shard) = 0;
-  virtual Hints* hints(unsigned shard) = 0;
-  virtual PeerRequests* peer_requests(unsigned shard) = 0;
-  virtual std::shared_ptr<HintsControl> hints_control() = 0;
-  virtual std::shared_ptr<TraceSettings> trace_settings() = 0;
-  virtual MembershipService* membership() = 0;
-  virtual SchemaSync* schema_sync() = 0;
+  Messenger* messenger(unsigned shard) { return parts_[shard].messenger.get(); }
+  Hints* hints(unsigned shard) { return parts_[shard].hints.get(); }
+  PeerRequests* peer_requests(unsigned shard) { return parts_[shard].requests.get(); }
+  std::shared_ptr<HintsControl> hints_control() { return hints_control_; }
+  std::shared_ptr<TraceSettings> trace_settings() { return trace_settings_; }
+  MembershipService* membership() { return membership_.get(); }
+  SchemaSync* schema_sync() { return schema_sync_.get(); }
 
   // The seeds of the configuration file as it is now.
-  virtual Result<std::vector<InetAddressAndPort>> read_seeds() = 0;
+  Result<std::vector<InetAddressAndPort>> read_seeds();
   // system.size_estimates and table_estimates, now. They are kept up to date by themselves every five minutes.
-  virtual Task<Status> refresh_size_estimates() = 0;
+  Task<Status> refresh_size_estimates();
   // Logged batches that should have ended are finished, on every shard.
-  virtual Task<Status> replay_batchlog() = 0;
+  Task<Status> replay_batchlog();
   // Starts and stops serving CQL on every shard.
-  virtual Task<Status> enable_binary() = 0;
-  virtual Task<Status> disable_binary() = 0;
-  virtual bool binary_running() const = 0;
+  Task<Status> enable_binary();
+  Task<Status> disable_binary();
+  bool binary_running() const { return parts_[0].server->running(); }
   // Cassandra's StorageService.Mode: STARTING, NORMAL, JOINING, DRAINING, DRAINED.
-  virtual const char* operation_mode() const = 0;
+  const char* operation_mode() const;
   // Stops clients, flushes, syncs. The node answers nothing but the admin port afterwards.
-  virtual Task<Status> drain() = 0;
+  Task<Status> drain();
   // drain() unless that was done, then everything ends and the object may be destroyed.
-  virtual Task<Status> stop() = 0;
+  Task<Status> stop();
   // Ends without flushing, for tests of recovery.
-  virtual Task<void> halt() = 0;
+  Task<void> halt();
+
+ private:
+  // The parts that one shard owns above its replica. Made, used and destroyed there.
+  struct ShardParts {
+    std::unique_ptr<Messenger> messenger;
+    std::unique_ptr<Hints> hints;
+    std::shared_ptr<PeerRequests> requests;
+    std::unique_ptr<Coordinator> coordinator;
+    std::unique_ptr<QueryProcessor> processor;
+    std::unique_ptr<Server> server;
+  };
+
+  ClusterNode(Runtime& runtime, Config config, ClusterNodeHooks hooks);
+  Task<Status> open();
+  Status make_parts(unsigned shard);
+  Task<Status> connect_parts(unsigned shard);
+  Task<Status> open_peers(unsigned shard);
+  Status listen_to_peers(unsigned shard);
+  void destroy_parts(unsigned shard);
+  Executor& home() { return runtime_.shard(0).executor; }
+  Disk& disk() { return runtime_.shard(0).disk; }
+  Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
+  Status prepare_directories();
+  Status prepare(const std::string& directory, const char* key);
+  Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
+  Task<Status> sync_parents(std::vector<std::string> made);
+  LocalNode local_node() const;
+  Task<Result<std::vector<Token>>> take_tokens(std::shared_ptr<const TokenRing> ring);
+  Task<Status> join_cluster();
+  MembershipListener membership_listener();
+  void tell_hints(const NodeChange& change);
+  void tell_drivers(const DriverEvent& event);
+  Task<void> make_default_role();
+  Task<void> load_denylist();
+  Task<void> stop_coordinators();
+  Task<void> stop_peers(bool announces);
+  Task<void> close();
+  void schedule_snapshot_cleanup();
+  void schedule_size_estimates(Duration delay);
+  void schedule_load();
+  Task<void> tell_load();
+  Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
+
+  Runtime& runtime_;
+  Config config_;
+  const CqlOptions cql_options_;  // all shards share the memory of answers
+  ClusterNodeHooks hooks_;
+  std::vector<std::string> made_directories_;
+  std::vector<std::unique_ptr<DirectoryLock>> locks_;
+  std::unique_ptr<ShardedReplica> replicas_;
+  std::unique_ptr<MessengerGroup> messengers_;  // null: the node is alone
+  std::shared_ptr<HintsControl> hints_control_;
+  const std::shared_ptr<TraceSettings> trace_settings_ = std::make_shared<TraceSettings>();
+  std::vector<ShardParts> parts_;
+  std::unique_ptr<MembershipService> membership_;
+  std::unique_ptr<SchemaSync> schema_sync_;
+  std::unique_ptr<AdminServer> admin_;
+  TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0, denylist_ = 0;
+  Gate background_;
+  bool started_ = false, draining_ = false, drained_ = false;
+  bool peers_stopped_ = false;
 };
 
 }  // namespace cassandra_like

@@ -9,6 +9,7 @@
 #include "base/log_quota.h"
 #include "peers/peer_rows.h"
 #include "schema/system_timestamps.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 namespace {

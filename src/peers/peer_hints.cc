@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "hints/hints_file.h"
-#include "peers/peer_requests_impl.h"
+#include "peers/peer_requests.h"
 #include "schema/internal_table.h"
 #include "schema/local_state.h"
 
@@ -23,7 +23,7 @@ bool is_live(const Mutation& mutation, int64_t created_millis, int32_t gc_grace_
 
 }  // namespace
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::hint(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::hint(InboundMessage& message) {
   auto hint = decode_hint_message(message.payload);
   if (!hint.ok()) return Task<VerbResult>(refuse(message, hint.error().message()));
   arena_.reset();
@@ -61,13 +61,13 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::hint(InboundMessage& message) 
   return apply_hint(shared_from_this(), std::move(message), hint->created_millis, hint->mutation.size());
 }
 
-bool PeerRequestsImpl::is_in_ring(const Uuid& host_id) {
+bool PeerRequests::is_in_ring(const Uuid& host_id) {
   const std::span<const Endpoint> endpoints = replica_.topology().current()->ring()->endpoints();
   return std::ranges::any_of(endpoints, [&host_id](const Endpoint& endpoint) { return endpoint.host_id == host_id; });
 }
 
-Task<VerbResult> PeerRequestsImpl::keep_hint(std::vector<Uuid> host_ids, const HintMessage& hint,
-                                             const Mutation& mutation, const InboundMessage& message) {
+Task<VerbResult> PeerRequests::keep_hint(std::vector<Uuid> host_ids, const HintMessage& hint, const Mutation& mutation,
+                                         const InboundMessage& message) {
   if (hints_ == nullptr) return refuse(message, "this node keeps no hints for others");
   if (host_ids.empty()) return VerbResult::answer();
   SerializedMutation serialized(mutation.key.token, hint.mutation);
@@ -77,8 +77,8 @@ Task<VerbResult> PeerRequestsImpl::keep_hint(std::vector<Uuid> host_ids, const H
 }
 
 // Without what was truncated since the hint was made. The mutation is the message's last bytes.
-Task<VerbResult> PeerRequestsImpl::apply_hint(std::shared_ptr<PeerRequestsImpl> self, InboundMessage message,
-                                              int64_t created_millis, size_t mutation_size) {
+Task<VerbResult> PeerRequests::apply_hint(std::shared_ptr<PeerRequests> self, InboundMessage message,
+                                          int64_t created_millis, size_t mutation_size) {
   message.keep();
   const BytesView bytes = message.payload.substr(message.payload.size() - mutation_size);
   Task<Result<TruncationRecords>> reading = self->truncations();
@@ -103,7 +103,7 @@ Task<VerbResult> PeerRequestsImpl::apply_hint(std::shared_ptr<PeerRequestsImpl> 
   co_return self->written(status, message.from, Verb::kHintReq);
 }
 
-Task<Result<TruncationRecords>> PeerRequestsImpl::truncations() {
+Task<Result<TruncationRecords>> PeerRequests::truncations() {
   ReadCommand command;
   command.table = schema().table("system", "local");
   command.keys.push_back(DecoratedKey::of("local"));

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "messaging/read_response.h"
-#include "peers/peer_requests_impl.h"
+#include "peers/peer_requests.h"
 #include "read/read_digest.h"
 #include "read/response_writer.h"
 
@@ -51,7 +51,7 @@ void warn(VerbResult& answer, ParamType type, uint64_t number) {
 }  // namespace
 
 // A read that is under way: what it is of, and what it has found.
-struct PeerRequestsImpl::Reading {
+struct PeerRequests::Reading {
   Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes)
       : received(std::move(r)),
         from(message.from),
@@ -94,7 +94,7 @@ struct PeerRequestsImpl::Reading {
   std::optional<BoundedWriter> writer;
 };
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::read(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::read(InboundMessage& message) {
   auto received = decode_read_request(message.payload, message.version, find_shared_table_);
   if (!received.ok()) return not_decoded(message, received.error());
   ++statistics_.reads;
@@ -115,21 +115,21 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::read(InboundMessage& message) 
   return finish_read(shared_from_this(), std::move(reading), std::move(task));
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_read(std::shared_ptr<PeerRequestsImpl> self, std::unique_ptr<Reading> reading,
-                                               Task<Result<ReadStatistics>> task) {
+Task<VerbResult> PeerRequests::finish_read(std::shared_ptr<PeerRequests> self, std::unique_ptr<Reading> reading,
+                                           Task<Result<ReadStatistics>> task) {
   Result<ReadStatistics> result = co_await task;
   co_return self->answer(*reading, result);
 }
 
 // Who asked for warnings gets an empty answer that says why (db.ReadCommandVerbHandler, RejectException).
-VerbResult PeerRequestsImpl::aborted(Reading& reading) {
+VerbResult PeerRequests::aborted(Reading& reading) {
   reading.begin(options_.max_answer_bytes);
   VerbResult answer = reading.finish();
   warn(answer, ParamType::kTombstoneFail, options_.tombstone_failure_threshold + 1);
   return answer;
 }
 
-VerbResult PeerRequestsImpl::answer(Reading& reading, const Result<ReadStatistics>& result) {
+VerbResult PeerRequests::answer(Reading& reading, const Result<ReadStatistics>& result) {
   if (result.ok() && reading.trace != nullptr) {
     trace_rows(*reading.trace, *result);
     reading.trace->event("Enqueuing response to " + reading.from.to_string());

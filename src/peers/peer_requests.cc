@@ -7,13 +7,12 @@
 
 #include "base/log.h"
 #include "messaging/wire/control_codec.h"
-#include "peers/peer_requests_impl.h"
 #include "storage/commitlog/segment_format.h"
 
 namespace cassandra_like {
 
-PeerRequestsImpl::PeerRequestsImpl(Messenger& messenger, ShardRuntime& runtime, Coordinator& coordinator, Hints* hints,
-                                   PeerRequestsOptions options)
+PeerRequests::PeerRequests(Messenger& messenger, ShardRuntime& runtime, Coordinator& coordinator, Hints* hints,
+                           PeerRequestsOptions options)
     : messenger_(messenger),
       runtime_(runtime),
       coordinator_(coordinator),
@@ -24,8 +23,8 @@ PeerRequestsImpl::PeerRequestsImpl(Messenger& messenger, ShardRuntime& runtime, 
       find_table_([this](const Uuid& id) { return schema().table(id).get(); }),
       find_shared_table_([this](const Uuid& id) { return schema().table(id); }) {}
 
-void PeerRequestsImpl::handle_verbs() {
-  std::weak_ptr<PeerRequestsImpl> weak = weak_from_this();
+void PeerRequests::handle_verbs() {
+  std::weak_ptr<PeerRequests> weak = weak_from_this();
   replica_.schema().add_listener([weak](const SchemaDiff&) {
     const auto self = weak.lock();
     if (self == nullptr) return;
@@ -44,16 +43,16 @@ void PeerRequestsImpl::handle_verbs() {
       return Task<VerbResult>(self->refuse(message, why));
     }
     if (!message.header.params.empty()) self->pass_on(message);
-    return self->begin(message, &PeerRequestsImpl::mutation);
+    return self->begin(message, &PeerRequests::mutation);
   });
-  serve(Verb::kReadRepairReq, &PeerRequestsImpl::mutation);
-  serve(Verb::kCounterMutationReq, &PeerRequestsImpl::counter_mutation);
-  serve(Verb::kHintReq, &PeerRequestsImpl::hint);
-  serve(Verb::kTruncateReq, &PeerRequestsImpl::truncate);
-  serve(Verb::kBatchStoreReq, &PeerRequestsImpl::batch_store);
-  serve(Verb::kBatchRemoveReq, &PeerRequestsImpl::batch_remove);
-  serve(Verb::kReadReq, &PeerRequestsImpl::read);
-  serve(Verb::kRangeReq, &PeerRequestsImpl::read);
+  serve(Verb::kReadRepairReq, &PeerRequests::mutation);
+  serve(Verb::kCounterMutationReq, &PeerRequests::counter_mutation);
+  serve(Verb::kHintReq, &PeerRequests::hint);
+  serve(Verb::kTruncateReq, &PeerRequests::truncate);
+  serve(Verb::kBatchStoreReq, &PeerRequests::batch_store);
+  serve(Verb::kBatchRemoveReq, &PeerRequests::batch_remove);
+  serve(Verb::kReadReq, &PeerRequests::read);
+  serve(Verb::kRangeReq, &PeerRequests::read);
   messenger_.handle(Verb::kPingReq, [self](InboundMessage message) { return self->ping(message); });
   messenger_.handle(Verb::kReplicationDoneReq, [](InboundMessage message) -> Task<VerbResult> {
     LOG_INFO("Received unexpected REPLICATION_DONE_REQ from {}. Was this node recently a removal coordinator?",
@@ -62,19 +61,19 @@ void PeerRequestsImpl::handle_verbs() {
   });
 }
 
-void PeerRequestsImpl::serve(Verb verb, Attempt attempt) {
+void PeerRequests::serve(Verb verb, Attempt attempt) {
   auto self = shared_from_this();
   messenger_.handle(verb, [self, attempt](InboundMessage message) { return self->begin(message, attempt); });
 }
 
-Task<VerbResult> PeerRequestsImpl::begin(InboundMessage& message, Attempt attempt) {
+Task<VerbResult> PeerRequests::begin(InboundMessage& message, Attempt attempt) {
   if (auto begun = (this->*attempt)(message)) return std::move(*begun);
   if (options_.on_unknown_schema) options_.on_unknown_schema();
   return begin_later(shared_from_this(), std::move(message), attempt);
 }
 
-Task<VerbResult> PeerRequestsImpl::begin_later(std::shared_ptr<PeerRequestsImpl> self, InboundMessage message,
-                                               Attempt attempt) {
+Task<VerbResult> PeerRequests::begin_later(std::shared_ptr<PeerRequests> self, InboundMessage message,
+                                           Attempt attempt) {
   message.keep();
   ++self->statistics_.waited_for_schema;
   const int64_t now = self->runtime_.clock.monotonic_nanos();
@@ -97,12 +96,12 @@ Task<VerbResult> PeerRequestsImpl::begin_later(std::shared_ptr<PeerRequestsImpl>
   co_return VerbResult::failure(RequestFailureReason::kIncompatibleSchema);
 }
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::not_decoded(const InboundMessage& message, const Error& error) {
+std::optional<Task<VerbResult>> PeerRequests::not_decoded(const InboundMessage& message, const Error& error) {
   if (is_unknown_schema(error)) return std::nullopt;
   return Task<VerbResult>(refuse(message, error.message()));
 }
 
-VerbResult PeerRequestsImpl::refuse(const InboundMessage& message, std::string_view why) {
+VerbResult PeerRequests::refuse(const InboundMessage& message, std::string_view why) {
   ++statistics_.malformed;
   if (auto more = quota(bad_body_log_)) {
     LOG_WARN("{} of {} is refused: {}{}", verb_name(message.header.verb), message.from.to_string(), why, *more);
@@ -112,13 +111,13 @@ VerbResult PeerRequestsImpl::refuse(const InboundMessage& message, std::string_v
 
 // ---- Who has a token
 
-void PeerRequestsImpl::forget_replicas() {
+void PeerRequests::forget_replicas() {
   replicas_.clear();
   replica_maps_.clear();
   endpoints_.clear();
 }
 
-const KeyspaceReplicas* PeerRequestsImpl::replicas_of(const std::string& keyspace) {
+const KeyspaceReplicas* PeerRequests::replicas_of(const std::string& keyspace) {
   auto found = replicas_.find(keyspace);
   if (found == replicas_.end()) {
     const KeyspacePtr metadata = schema().keyspace(keyspace);
@@ -129,7 +128,7 @@ const KeyspaceReplicas* PeerRequestsImpl::replicas_of(const std::string& keyspac
   return found->second.get();
 }
 
-bool PeerRequestsImpl::is_replica(const TableMetadata& table, Token token, bool with_pending) {
+bool PeerRequests::is_replica(const TableMetadata& table, Token token, bool with_pending) {
   const TokenRing& ring = *replica_.topology().current()->ring();
   if (ring.endpoints().size() == 1) return true;
   const KeyspaceReplicas* replicas = replicas_of(table.keyspace);
@@ -145,8 +144,8 @@ bool PeerRequestsImpl::is_replica(const TableMetadata& table, Token token, bool 
   return false;
 }
 
-bool PeerRequestsImpl::is_rejected(const InetAddressAndPort& from, const char* what, const TableMetadata& table,
-                                   Token token, uint64_t& counter) {
+bool PeerRequests::is_rejected(const InetAddressAndPort& from, const char* what, const TableMetadata& table,
+                               Token token, uint64_t& counter) {
   ++counter;
   if (options_.log_out_of_token_range) {
     if (auto more = quota(range_log_)) {
@@ -160,7 +159,7 @@ bool PeerRequestsImpl::is_rejected(const InetAddressAndPort& from, const char* w
 // ---- Small verbs
 
 // The answer goes back on a connection of the type that is asked for.
-Task<VerbResult> PeerRequestsImpl::ping(const InboundMessage& message) {
+Task<VerbResult> PeerRequests::ping(const InboundMessage& message) {
   auto type = decode_ping_request(message.payload);
   if (!type.ok()) return refuse(message, type.error().message());
   SendOptions options;
@@ -173,7 +172,7 @@ Task<VerbResult> PeerRequestsImpl::ping(const InboundMessage& message) {
 std::shared_ptr<PeerRequests> handle_peer_requests(Messenger& messenger, ShardRuntime& runtime,
                                                    Coordinator& coordinator, Hints* hints,
                                                    PeerRequestsOptions options) {
-  auto requests = std::make_shared<PeerRequestsImpl>(messenger, runtime, coordinator, hints, std::move(options));
+  auto requests = std::make_shared<PeerRequests>(messenger, runtime, coordinator, hints, std::move(options));
   requests->handle_verbs();
   return requests;
 }

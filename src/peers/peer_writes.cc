@@ -7,12 +7,12 @@
 #include "coordinator/write/replicated_writes.h"
 #include "messaging/wire/batch_codec.h"
 #include "messaging/wire/control_codec.h"
-#include "peers/peer_requests_impl.h"
+#include "peers/peer_requests.h"
 
 namespace cassandra_like {
 
 // The message goes on to nodes of the ring, under the ids that its sender chose. They answer the sender.
-void PeerRequestsImpl::pass_on(const InboundMessage& message) {
+void PeerRequests::pass_on(const InboundMessage& message) {
   if (!message.header.params.find(ParamType::kForwardTo)) return;
   ParamsBuilder params;
   params.respond_to(message.from).copy_without(message.header.params, ParamType::kForwardTo);
@@ -40,7 +40,7 @@ void PeerRequestsImpl::pass_on(const InboundMessage& message) {
   });
 }
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::mutation(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::mutation(InboundMessage& message) {
   arena_.reset();
   auto mutation = decode_mutation(message.payload, find_table_, arena_);
   if (!mutation.ok()) return not_decoded(message, mutation.error());
@@ -58,25 +58,25 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::mutation(InboundMessage& messa
   return finish_write(std::move(applied), message);
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_write(Task<Status> task, const InboundMessage& message) {
+Task<VerbResult> PeerRequests::finish_write(Task<Status> task, const InboundMessage& message) {
   if (message.trace != nullptr) task = trace_answer(std::move(task), message.trace, message.respond_to());
   if (task.ready()) return written(task.value(), message.from, message.header.verb);
   return finish_later(shared_from_this(), std::move(task), message.from, message.header.verb);
 }
 
-Task<Status> PeerRequestsImpl::trace_answer(Task<Status> task, TracePtr trace, InetAddressAndPort to) {
+Task<Status> PeerRequests::trace_answer(Task<Status> task, TracePtr trace, InetAddressAndPort to) {
   Status status = co_await task;
   if (status.ok()) trace->event("Enqueuing response to " + to.to_string());
   co_return status;
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_later(std::shared_ptr<PeerRequestsImpl> self, Task<Status> task,
-                                                InetAddressAndPort from, Verb verb) {
+Task<VerbResult> PeerRequests::finish_later(std::shared_ptr<PeerRequests> self, Task<Status> task,
+                                            InetAddressAndPort from, Verb verb) {
   Status status = co_await task;
   co_return self->written(status, from, verb);
 }
 
-VerbResult PeerRequestsImpl::written(const Status& status, const InetAddressAndPort& from, Verb verb) {
+VerbResult PeerRequests::written(const Status& status, const InetAddressAndPort& from, Verb verb) {
   if (status.ok()) return VerbResult::answer();
   const Error& error = status.error();
   // Its sender has given up by now.
@@ -88,7 +88,7 @@ VerbResult PeerRequestsImpl::written(const Status& status, const InetAddressAndP
                                                      : RequestFailureReason::kUnknown);
 }
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::counter_mutation(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::counter_mutation(InboundMessage& message) {
   arena_.reset();
   auto counter = decode_counter_mutation(message.payload, find_table_, arena_);
   if (!counter.ok()) return not_decoded(message, counter.error());
@@ -113,7 +113,7 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::counter_mutation(InboundMessag
   return finish_write(std::move(led), message);
 }
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::truncate(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::truncate(InboundMessage& message) {
   auto request = decode_truncate_request(message.payload);
   if (!request.ok()) return not_decoded(message, request.error());
   TablePtr table = schema().table(request->keyspace, request->table);
@@ -125,8 +125,8 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::truncate(InboundMessage& messa
   return finish_truncate(shared_from_this(), std::move(table), message.from);
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_truncate(std::shared_ptr<PeerRequestsImpl> self, TablePtr table,
-                                                   InetAddressAndPort from) {
+Task<VerbResult> PeerRequests::finish_truncate(std::shared_ptr<PeerRequests> self, TablePtr table,
+                                               InetAddressAndPort from) {
   Task<Status> truncating = self->replica_.truncate(table);
   Status status = co_await truncating;
   if (!status.ok()) co_return self->written(status, from, Verb::kTruncateReq);
@@ -136,7 +136,7 @@ Task<VerbResult> PeerRequestsImpl::finish_truncate(std::shared_ptr<PeerRequestsI
   co_return VerbResult::answer(SharedBytes::copy_of(body));
 }
 
-std::optional<Task<VerbResult>> PeerRequestsImpl::batch_store(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::batch_store(InboundMessage& message) {
   auto batch = decode_batch(message.payload);
   if (!batch.ok()) return not_decoded(message, batch.error());
   Task<Status> stored = coordinator_.batchlog().store_for_peer(batch->id, batch->created_micros, batch->mutations);
@@ -144,15 +144,14 @@ std::optional<Task<VerbResult>> PeerRequestsImpl::batch_store(InboundMessage& me
 }
 
 // Nobody waits for an answer, and Cassandra sends none.
-std::optional<Task<VerbResult>> PeerRequestsImpl::batch_remove(InboundMessage& message) {
+std::optional<Task<VerbResult>> PeerRequests::batch_remove(InboundMessage& message) {
   auto id = decode_batch_id(message.payload);
   if (!id.ok()) return not_decoded(message, id.error());
   if (id->version() != 1) return Task<VerbResult>(refuse(message, "the id of its batch is no time uuid"));
   return finish_removal(shared_from_this(), *id, message.from);
 }
 
-Task<VerbResult> PeerRequestsImpl::finish_removal(std::shared_ptr<PeerRequestsImpl> self, Uuid id,
-                                                  InetAddressAndPort from) {
+Task<VerbResult> PeerRequests::finish_removal(std::shared_ptr<PeerRequests> self, Uuid id, InetAddressAndPort from) {
   Task<Status> removing = self->coordinator_.batchlog().remove(id);
   Status status = co_await removing;
   if (!status.ok()) self->written(status, from, Verb::kBatchRemoveReq);

@@ -23,6 +23,8 @@ void add(ReadStatistics& total, const ReadStatistics& part) {
 
 }  // namespace
 
+Maintenance& Replica::maintenance() { return engine().maintenance(); }
+
 ReplicaImpl::ReplicaImpl(NodeShared& shared, unsigned shard)
     : shared_(shared),
       shard_(shard),

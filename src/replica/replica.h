@@ -12,9 +12,12 @@
 #include "schema/local_state.h"
 #include "schema/schema_store.h"
 #include "schema/virtual_table.h"
-#include "storage/engine/engine.h"
+#include "storage/engine/maintenance.h"
+#include "storage/engine/prefetch_key.h"
 
 namespace cassandra_like {
+
+class Engine;
 
 // Reads and writes by key that this shard was asked for: whether it owned the keys or had to ask the shard that does.
 struct ReplicaStatistics {
@@ -29,6 +32,7 @@ class Replica : public Verbs {
   virtual void prefetch(std::span<const PrefetchKey> partitions) = 0;
   virtual VirtualTables& virtual_tables() = 0;
   virtual Engine& engine() = 0;  // of this shard
+  Maintenance& maintenance();    // of that engine
   virtual const LocalNode& local_node() const = 0;
   virtual TopologyStore& topology() = 0;  // of this shard
   virtual const ReplicaStatistics& statistics() const = 0;
@@ -39,23 +43,6 @@ class Replica : public Verbs {
   virtual Task<std::vector<EngineStatistics>> engine_statistics() = 0;
   // Rebuilds an index on every shard and marks it built in system."IndexInfo".
   virtual Task<Status> build_index(TablePtr table, std::string index) = 0;
-};
-
-// The replicas of all shards of one node.
-class ShardedReplica {
- public:
-  // Loads the schema and the local node's identity (or makes them at the first start), replays the commit log, opens all
-  // tables. Runs on shard 0; engines are one per shard, not yet started.
-  static Task<Result<std::unique_ptr<ShardedReplica>>> open(Runtime* runtime, EngineOptions options, LocalNode node,
-                                                            size_t num_tokens);
-  virtual ~ShardedReplica() = default;
-  virtual Replica& shard(unsigned i) = 0;
-  // A node that was opened without tokens keeps these from now on.
-  virtual Task<Status> take_tokens(std::vector<Token> tokens) = 0;
-  // Flushes and closes everything.
-  virtual Task<Status> drain() = 0;
-  // Stops without flushing.
-  virtual Task<void> stop() = 0;
 };
 
 }  // namespace cassandra_like

@@ -7,6 +7,7 @@
 #include "read/row_buffer.h"
 #include "replica/replica.h"
 #include "schema/schema_update_handler.h"
+#include "storage/engine/engine.h"
 
 namespace cassandra_like {
 
@@ -23,15 +24,6 @@ struct NodeShared {
   SchemaUpdateHandler schema_updates;
   std::vector<std::unique_ptr<Engine>> engines;        // by shard; made, used and destroyed there
   std::vector<std::unique_ptr<ReplicaImpl>> replicas;  // by shard
-};
-
-class VirtualTablesImpl : public VirtualTables {
- public:
-  void add(std::unique_ptr<VirtualTable> table) override;
-  VirtualTable* find(const Uuid& table) const override;
-
- private:
-  std::map<Uuid, std::unique_ptr<VirtualTable>> tables_;
 };
 
 class ReplicaImpl : public Replica {
@@ -78,7 +70,7 @@ class ReplicaImpl : public Replica {
   unsigned shard_count_;
   ReplicaStatistics statistics_;
   SchemaStore store_;
-  VirtualTablesImpl virtual_tables_;
+  VirtualTables virtual_tables_;
   TopologyStore topology_;
 };
 

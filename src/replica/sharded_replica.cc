@@ -1,10 +1,11 @@
 // Opening a node: engines on their shards, the node's own tables first, then everything they describe.
+#include "replica/sharded_replica.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/log.h"
-#include "replica/replica_impl.h"
 #include "runtime/gather.h"
 #include "schema/internal_table.h"
 #include "schema/system_tables.h"
@@ -13,49 +14,6 @@
 
 namespace cassandra_like {
 namespace {
-
-class ShardedReplicaImpl : public ShardedReplica {
- public:
-  ShardedReplicaImpl(Runtime& runtime, EngineOptions options, LocalNode node) : shared_(runtime) {
-    shared_.engine_options = std::move(options);
-    const EngineOptions& given = shared_.engine_options;
-    shared_.engine_options.memtables = std::make_shared<MemtableBudget>(given.memtable_bytes, runtime.shard_count());
-    shared_.node = std::move(node);
-    shared_.engines.resize(runtime.shard_count());
-    std::vector<SchemaStore*> stores;
-    for (unsigned i = 0; i < runtime.shard_count(); ++i) {
-      shared_.replicas.push_back(std::make_unique<ReplicaImpl>(shared_, i));
-      stores.push_back(&shared_.replicas[i]->schema());
-    }
-    shared_.schema_updates.attach(schema_node(), std::move(stores), shared_.node.cdc_enabled);
-  }
-
-  Task<Status> open(size_t num_tokens);
-  Replica& shard(unsigned i) override { return *shared_.replicas[i]; }
-  Task<Status> take_tokens(std::vector<Token> tokens) override;
-  Task<Status> drain() override;
-  Task<void> stop() override;
-
- private:
-  SchemaNode schema_node();
-  Executor& home() { return shared_.runtime.shard(0).executor; }
-  Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
-  Task<Status> create_engines();
-  Task<Status> use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated);
-  Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
-  Task<Status> note_timestamps();
-  Task<Status> adopt_identity(const SavedLocalState* saved, size_t num_tokens);
-  Task<Status> save_local();
-  Task<Status> write(std::vector<PartitionUpdate> updates);
-  Task<Status> save_version(Uuid version);
-  Task<Status> save_built_indexes(bool built);
-  Task<Status> retire_foreign_segments();
-  const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
-  int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
-  int64_t next_timestamp() { return shared_.timestamps.next(now_micros()); }
-
-  NodeShared shared_;
-};
 
 Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema, bool system_only,
                            TruncationRecords truncated) {
@@ -118,7 +76,22 @@ Task<Status> stop_on(NodeShared* shared, unsigned shard) {
   co_return Status();
 }
 
-SchemaNode ShardedReplicaImpl::schema_node() {
+}  // namespace
+
+ShardedReplica::ShardedReplica(Runtime& runtime, EngineOptions options, LocalNode node) : shared_(runtime) {
+  options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, runtime.shard_count());
+  shared_.engine_options = std::move(options);
+  shared_.node = std::move(node);
+  shared_.engines.resize(runtime.shard_count());
+  std::vector<SchemaStore*> stores;
+  for (unsigned i = 0; i < runtime.shard_count(); ++i) {
+    shared_.replicas.push_back(std::make_unique<ReplicaImpl>(shared_, i));
+    stores.push_back(&shared_.replicas[i]->schema());
+  }
+  shared_.schema_updates.attach(schema_node(), std::move(stores), shared_.node.cdc_enabled);
+}
+
+SchemaNode ShardedReplica::schema_node() {
   auto* shared = &shared_;
   SchemaNode node;
   node.write = [shared](const Mutation& mutation) { return shared->replicas[0]->mutate(mutation); };
@@ -136,6 +109,8 @@ SchemaNode ShardedReplicaImpl::schema_node() {
   };
   return node;
 }
+
+namespace {
 
 Task<Status> use_topology_on(NodeShared* shared, unsigned shard, TopologyPtr topology) {
   shared->replicas[shard]->topology().set(std::move(topology));
@@ -156,31 +131,33 @@ Endpoint endpoint_of(const LocalNode& node) {
   return endpoint;
 }
 
-Task<Status> ShardedReplicaImpl::on_every_shard(std::function<Task<Status>(unsigned)> work) {
+}  // namespace
+
+Task<Status> ShardedReplica::on_every_shard(std::function<Task<Status>(unsigned)> work) {
   auto statuses = co_await gather<Status>(shared_.runtime, home(), std::move(work));
   co_return first_error(std::move(statuses));
 }
 
-Task<Status> ShardedReplicaImpl::create_engines() {
+Task<Status> ShardedReplica::create_engines() {
   auto* shared = &shared_;
   return on_every_shard([shared](unsigned shard) { return create_engine_on(shared, shard); });
 }
 
-Task<Status> ShardedReplicaImpl::use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated) {
+Task<Status> ShardedReplica::use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated) {
   auto* shared = &shared_;
   return on_every_shard([shared, schema, system_only, truncated](unsigned shard) {
     return use_schema_on(shared, shard, schema, system_only, truncated);
   });
 }
 
-Task<void> ShardedReplicaImpl::stop() {
+Task<void> ShardedReplica::stop() {
   auto* shared = &shared_;
   auto stop = [shared](unsigned shard) { return stop_on(shared, shard); };
   Status ignored = co_await on_every_shard(stop);
   if (!ignored.ok()) LOG_WARN("Stopping: {}", ignored.error().message());
 }
 
-Task<Result<std::vector<InternalRow>>> ShardedReplicaImpl::read_table(std::string keyspace, std::string table) {
+Task<Result<std::vector<InternalRow>>> ShardedReplica::read_table(std::string keyspace, std::string table) {
   ReadCommand command;
   command.table = schema()->table(keyspace, table);
   command.range = KeyRange{};
@@ -190,24 +167,28 @@ Task<Result<std::vector<InternalRow>>> ShardedReplicaImpl::read_table(std::strin
   co_return std::move(rows.rows);
 }
 
+namespace {
+
 // The latest write times that this shard has in the tables whose rows have the node's own times.
 Task<Status> note_timestamps_on(NodeShared* shared, unsigned shard) {
   const SchemaPtr schema = shared->replicas[shard]->schema().current();
   std::vector<TablePtr> tables{schema->table("system", "local"), schema->table("system", "IndexInfo")};
   for (const auto& [name, table] : schema->keyspace("system_schema")->tables) tables.push_back(table);
   for (const TablePtr& table : tables) {
-    CO_ASSIGN_OR_RETURN(int64_t latest, shared->engines[shard]->maintenance().max_timestamp(table->id));
+    CO_ASSIGN_OR_RETURN(int64_t latest, shared->replicas[shard]->maintenance().max_timestamp(table->id));
     shared->timestamps.note(latest);
   }
   co_return Status();
 }
 
-Task<Status> ShardedReplicaImpl::note_timestamps() {
+}  // namespace
+
+Task<Status> ShardedReplica::note_timestamps() {
   auto* shared = &shared_;
   return on_every_shard([shared](unsigned shard) { return note_timestamps_on(shared, shard); });
 }
 
-Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState* saved, size_t num_tokens) {
+Task<Status> ShardedReplica::adopt_identity(const SavedLocalState* saved, size_t num_tokens) {
   LocalNode& node = shared_.node;
   if (saved->found && saved->cluster_name != node.cluster_name) {
     co_return Error(ErrorCode::kConfigError,
@@ -228,27 +209,27 @@ Task<Status> ShardedReplicaImpl::adopt_identity(const SavedLocalState* saved, si
   co_return co_await save_local();
 }
 
-Task<Status> ShardedReplicaImpl::save_local() {
+Task<Status> ShardedReplica::save_local() {
   Arena arena;
   co_return co_await write(local_update(*schema(), shared_.node, schema()->version(), next_timestamp(), arena));
 }
 
-Task<Status> ShardedReplicaImpl::take_tokens(std::vector<Token> tokens) {
+Task<Status> ShardedReplica::take_tokens(std::vector<Token> tokens) {
   shared_.node.tokens = std::move(tokens);
   std::sort(shared_.node.tokens.begin(), shared_.node.tokens.end());
   CO_TRY(co_await save_local());
   co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
 }
 
-Task<Status> ShardedReplicaImpl::write(std::vector<PartitionUpdate> updates) {
+Task<Status> ShardedReplica::write(std::vector<PartitionUpdate> updates) {
   Mutation mutation{updates[0].table->keyspace, updates[0].key, updates};
   co_return co_await shared_.replicas[0]->mutate(mutation);
 }
 
-Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
+Task<Status> ShardedReplica::retire_foreign_segments() {
   auto* shared = &shared_;
   if (shared->engines[0]->foreign_segments().empty()) co_return Status();
-  auto flush = [shared](unsigned shard) { return shared->engines[shard]->maintenance().flush(TableSelection()); };
+  auto flush = [shared](unsigned shard) { return shared->replicas[shard]->maintenance().flush(TableSelection()); };
   auto remove = [shared](unsigned shard) { return Task<Status>(shared->engines[shard]->remove_foreign_segments()); };
   CO_TRY(co_await on_every_shard(flush));
   CO_TRY(co_await on_every_shard(remove));
@@ -256,14 +237,14 @@ Task<Status> ShardedReplicaImpl::retire_foreign_segments() {
   co_return co_await shared_.runtime.shard(0).disk.sync_directory(shared_.engine_options.commitlog_directory);
 }
 
-Task<Status> ShardedReplicaImpl::save_version(Uuid version) {
+Task<Status> ShardedReplica::save_version(Uuid version) {
   Arena arena;
   co_return co_await write(schema_version_update(*schema(), version, next_timestamp(), arena));
 }
 
 // While the node runs, system."IndexInfo" has all indexes. In the files of a drained node it has none: Cassandra cannot
 // read the form of our indexes, and builds anew those that are not there.
-Task<Status> ShardedReplicaImpl::save_built_indexes(bool built) {
+Task<Status> ShardedReplica::save_built_indexes(bool built) {
   SchemaPtr snapshot = schema();
   for (const auto& [name, keyspace] : snapshot->keyspaces()) {
     for (const auto& [table_name, table] : keyspace->tables) {
@@ -280,12 +261,12 @@ Task<Status> ShardedReplicaImpl::save_built_indexes(bool built) {
   co_return Status();
 }
 
-Task<Status> ShardedReplicaImpl::drain() {
+Task<Status> ShardedReplica::drain() {
   CO_TRY(co_await save_built_indexes(false));
   co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.drain(); });
 }
 
-Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
+Task<Status> ShardedReplica::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
   TruncationRecords none;
   SchemaPtr builtin = builtin_schema(shared_.node.system_keyspaces);
@@ -312,17 +293,15 @@ Task<Status> ShardedReplicaImpl::open(size_t num_tokens) {
   co_return co_await save_built_indexes(true);
 }
 
-}  // namespace
-
 Task<Result<std::unique_ptr<ShardedReplica>>> ShardedReplica::open(Runtime* runtime, EngineOptions options,
                                                                    LocalNode node, size_t num_tokens) {
-  auto set = std::make_unique<ShardedReplicaImpl>(*runtime, std::move(options), std::move(node));
+  std::unique_ptr<ShardedReplica> set(new ShardedReplica(*runtime, std::move(options), std::move(node)));
   Status status = co_await set->open(num_tokens);
   if (!status.ok()) {
     co_await set->stop();
     co_return std::move(status.error());
   }
-  co_return std::unique_ptr<ShardedReplica>(std::move(set));
+  co_return std::move(set);
 }
 
 }  // namespace cassandra_like

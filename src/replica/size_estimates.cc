@@ -52,7 +52,7 @@ Task<Result<Estimates>> estimate_on(Executor* executor, Replica* replica, Uuid t
                                     const std::vector<UnwrappedRange>* ranges) {
   Estimates out;
   for (const UnwrappedRange& range : *ranges) {
-    CO_ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->engine().maintenance().estimate_size(table, range.keys));
+    CO_ASSIGN_OR_RETURN(const SizeEstimate estimate, replica->maintenance().estimate_size(table, range.keys));
     out.push_back(estimate);
     co_await executor->yield();
   }

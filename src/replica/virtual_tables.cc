@@ -127,16 +127,6 @@ class PartitionFeeder {
 
 }  // namespace
 
-void VirtualTablesImpl::add(std::unique_ptr<VirtualTable> table) {
-  Uuid id = table->metadata()->id;
-  tables_[id] = std::move(table);
-}
-
-VirtualTable* VirtualTablesImpl::find(const Uuid& table) const {
-  auto it = tables_.find(table);
-  return it == tables_.end() ? nullptr : it->second.get();
-}
-
 Task<Result<ReadStatistics>> ReplicaImpl::read_virtual(VirtualTable* table, const ReadCommand* command, RowSink* sink) {
   VirtualRows rows = co_await table->rows();
   Partitions partitions = group(*command->table, std::move(rows));

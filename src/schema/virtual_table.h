@@ -1,12 +1,13 @@
 // Tables that are computed when they are read: system_views and system_virtual_schema.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/uuid.h"
 #include "model/schema.h"
 #include "runtime/task.h"
 
@@ -26,11 +27,20 @@ class VirtualTable {
   virtual Status truncate() { return invalid("Truncation is not supported by table " + metadata()->qualified_name()); }
 };
 
+// The virtual tables of one shard.
 class VirtualTables {
  public:
-  virtual ~VirtualTables() = default;
-  virtual void add(std::unique_ptr<VirtualTable> table) = 0;
-  virtual VirtualTable* find(const Uuid& table) const = 0;
+  void add(std::unique_ptr<VirtualTable> table) {
+    const Uuid id = table->metadata()->id;
+    tables_[id] = std::move(table);
+  }
+  VirtualTable* find(const Uuid& table) const {
+    auto found = tables_.find(table);
+    return found == tables_.end() ? nullptr : found->second.get();
+  }
+
+ private:
+  std::map<Uuid, std::unique_ptr<VirtualTable>> tables_;
 };
 
 }  // namespace cassandra_like

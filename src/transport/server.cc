@@ -19,89 +19,6 @@ constexpr Duration kMaxSweepInterval = std::chrono::seconds(15);
 constexpr Duration kMinSweepInterval = std::chrono::milliseconds(10);
 constexpr Duration kCloseTimeout = std::chrono::seconds(1);
 
-class ServerImpl : public Server {
- public:
-  ServerImpl(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema, TransportOptions options,
-             TraceFactory begin_trace)
-      : core_(std::make_shared<ServerShard>(runtime, processor, std::move(options), begin_trace)) {
-    core_->on_connection_closed = [this](const std::string& host) { tell_peers(host, -1); };
-    schema.add_listener([weak = std::weak_ptr<ServerShard>(core_)](const SchemaDiff& diff) {
-      if (auto core = weak.lock()) send_schema_events(*core, diff);
-    });
-  }
-
-  ~ServerImpl() override {
-    // The connections that remain know only the core.
-    core_->on_connection_closed = nullptr;
-    core_->on_progress = nullptr;
-    if (sweep_ != 0) core_->runtime.executor.cancel(sweep_);
-  }
-
-  Status start(uint16_t port, uint16_t shard_aware_port) override;
-  void stop_listening() override;
-  Task<void> stop() override;
-  bool running() const override { return listener_ != nullptr; }
-  uint16_t port() const override { return listener_ ? listener_->port() : 0; }
-  uint16_t shard_aware_port() const override { return core_->shard_aware_port; }
-
-  void set_peers(std::vector<Server*> peers) override {
-    for (Server* peer : peers) {
-      if (peer == this) continue;
-      const std::shared_ptr<ServerShard>& core = static_cast<ServerImpl*>(peer)->core_;
-      peers_.push_back({&core->runtime.executor, core});
-    }
-  }
-
-  void node_up(const SocketAddress& node) override { node_event(kStatusChange, "UP", node); }
-  void node_down(const SocketAddress& node) override { node_event(kStatusChange, "DOWN", node); }
-  void node_added(const SocketAddress& node) override { node_event(kTopologyChange, "NEW_NODE", node); }
-  void node_removed(const SocketAddress& node) override { node_event(kTopologyChange, "REMOVED_NODE", node); }
-  void node_moved(const SocketAddress& node) override { node_event(kTopologyChange, "MOVED_NODE", node); }
-
-  bool allows_older_protocols() const override { return core_->options.allow_older_protocols; }
-  void allow_older_protocols(bool allow) override { core_->options.allow_older_protocols = allow; }
-  Duration credentials_validity() const override { return core_->options.credentials_validity; }
-  void set_credentials_validity(Duration validity) override {
-    core_->options.credentials_validity = validity;
-    if (core_->authenticator) core_->authenticator->set_credentials_validity(validity);
-  }
-  void invalidate_credentials(const std::vector<std::string>& roles) override {
-    if (core_->authenticator) core_->authenticator->invalidate_credentials(roles);
-  }
-
-  std::vector<ClientInfo> clients() const override;
-  std::vector<ClientHistory> client_history() const override;
-  void clear_client_history() override { core_->history.clear(); }
-  TransportMetrics metrics() const override;
-
- private:
-  struct Peer {
-    Executor* executor;
-    std::weak_ptr<ServerShard> core;
-  };
-  struct LatestEvents {
-    std::string status, topology;
-  };
-
-  static void send_schema_events(ServerShard& core, const SchemaDiff& diff);
-  static Status make_authenticator(ServerShard& core);
-  std::shared_ptr<ConnectionHandler> accept(Connection& connection);
-  void tell_peers(const std::string& host, int64_t delta);
-  void node_event(EventMask kind, const char* change, const SocketAddress& node);
-  void schedule_sweep();
-  // Waits until done() or until the timeout has passed.
-  Task<void> wait_until(bool (*done)(const ServerShard&), Duration timeout);
-  template <class F>
-  void for_each_connection(F f);
-
-  std::shared_ptr<ServerShard> core_;
-  std::unique_ptr<Listener> listener_;
-  std::unique_ptr<Listener> shard_aware_listener_;
-  std::vector<Peer> peers_;
-  std::map<SocketAddress, LatestEvents> latest_events_;
-  TimerId sweep_ = 0;
-};
-
 }  // namespace
 
 const char* connection_stage_name(ConnectionStage stage) {
@@ -116,9 +33,29 @@ const char* connection_stage_name(ConnectionStage stage) {
   return "";
 }
 
-std::unique_ptr<Server> Server::create(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema,
-                                       TransportOptions options, TraceFactory begin_trace) {
-  return std::make_unique<ServerImpl>(runtime, processor, schema, std::move(options), begin_trace);
+Server::Server(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema, TransportOptions options,
+               TraceFactory begin_trace)
+    : core_(std::make_shared<ServerShard>(runtime, processor, std::move(options), begin_trace)) {
+  core_->on_connection_closed = [this](const std::string& host) { tell_peers(host, -1); };
+  schema.add_listener([weak = std::weak_ptr<ServerShard>(core_)](const SchemaDiff& diff) {
+    if (auto core = weak.lock()) send_schema_events(*core, diff);
+  });
+}
+
+Server::~Server() {
+  // The connections that remain know only the core.
+  core_->on_connection_closed = nullptr;
+  core_->on_progress = nullptr;
+  if (sweep_ != 0) core_->runtime.executor.cancel(sweep_);
+}
+
+uint16_t Server::port() const { return listener_ ? listener_->port() : 0; }
+uint16_t Server::shard_aware_port() const { return core_->shard_aware_port; }
+
+void Server::set_peers(const std::vector<Server*>& peers) {
+  for (Server* peer : peers) {
+    if (peer != this) peers_.push_back({&peer->core_->runtime.executor, peer->core_});
+  }
 }
 
 void ServerShard::release_bytes(HostUsage& host, size_t size) {
@@ -135,25 +72,23 @@ void ServerShard::note_client(int version, const std::string& host) {
   history.erase(std::min_element(first, last, [](const auto& a, const auto& b) { return a.second < b.second; }));
 }
 
-namespace {
-
 // Connections may close, or open, while they are told something.
 template <class F>
-void ServerImpl::for_each_connection(F f) {
+void Server::for_each_connection(F f) {
   std::vector<std::shared_ptr<ServerConnection>> all;
   all.reserve(core_->connections.size());
   for (auto& [id, connection] : core_->connections) all.push_back(connection->shared_from_this());
   for (auto& connection : all) f(*connection);
 }
 
-Status ServerImpl::make_authenticator(ServerShard& core) {
+Status Server::make_authenticator(ServerShard& core) {
   if (core.authenticator) return {};
   ASSIGN_OR_RETURN(core.authenticator, Authenticator::create(core.options.authenticator, core.runtime, core.processor,
                                                              core.options.credentials_validity));
   return {};
 }
 
-Status ServerImpl::start(uint16_t port, uint16_t shard_aware_port) {
+Status Server::start(uint16_t port, uint16_t shard_aware_port) {
   if (listener_) return {};
   TRY(make_authenticator(*core_));
   SocketAddress address = core_->options.address;
@@ -173,7 +108,7 @@ Status ServerImpl::start(uint16_t port, uint16_t shard_aware_port) {
   return {};
 }
 
-std::shared_ptr<ConnectionHandler> ServerImpl::accept(Connection& connection) {
+std::shared_ptr<ConnectionHandler> Server::accept(Connection& connection) {
   const std::string host = connection.remote_address().host;
   if (!core_->connection_limits.admits(host)) {
     ++core_->metrics.connections_refused;
@@ -195,7 +130,7 @@ std::shared_ptr<ConnectionHandler> ServerImpl::accept(Connection& connection) {
   return handler;
 }
 
-void ServerImpl::tell_peers(const std::string& host, int64_t delta) {
+void Server::tell_peers(const std::string& host, int64_t delta) {
   if (!core_->connection_limits.enabled()) return;
   for (const Peer& peer : peers_) {
     peer.executor->post([weak = peer.core, host, delta] {
@@ -205,7 +140,7 @@ void ServerImpl::tell_peers(const std::string& host, int64_t delta) {
 }
 
 // Runs only while there is somebody to look at.
-void ServerImpl::schedule_sweep() {
+void Server::schedule_sweep() {
   const Duration idle = core_->options.idle_timeout;
   const Duration stall = core_->options.stall_timeout;
   if (sweep_ != 0 || (idle.count() <= 0 && stall.count() <= 0)) return;
@@ -220,7 +155,7 @@ void ServerImpl::schedule_sweep() {
   });
 }
 
-Task<void> ServerImpl::wait_until(bool (*done)(const ServerShard&), Duration timeout) {
+Task<void> Server::wait_until(bool (*done)(const ServerShard&), Duration timeout) {
   if (done(*core_)) co_return;
   Promise<bool> finished;
   bool set = false;
@@ -237,7 +172,7 @@ Task<void> ServerImpl::wait_until(bool (*done)(const ServerShard&), Duration tim
   core_->on_progress = nullptr;
 }
 
-void ServerImpl::stop_listening() {
+void Server::stop_listening() {
   if (listener_ == nullptr) return;
   listener_.reset();
   shard_aware_listener_.reset();
@@ -245,7 +180,7 @@ void ServerImpl::stop_listening() {
   if (core_->runtime.executor.shard() == 0) LOG_INFO("Stop listening for CQL clients");
 }
 
-Task<void> ServerImpl::stop() {
+Task<void> Server::stop() {
   stop_listening();
   for_each_connection([](ServerConnection& connection) { connection.stop_reading(); });
   auto idle = [](const ServerShard& core) { return core.metrics.requests_in_flight == 0; };
@@ -262,14 +197,20 @@ Task<void> ServerImpl::stop() {
 
 // ---- events
 
-void ServerImpl::send_schema_events(ServerShard& core, const SchemaDiff& diff) {
+void Server::send_schema_events(ServerShard& core, const SchemaDiff& diff) {
   for (auto& [id, connection] : core.connections) {
     if (!connection->wants(kSchemaChange)) continue;
     for (const SchemaEvent& event : diff.events) connection->send_schema_event(event);
   }
 }
 
-void ServerImpl::node_event(EventMask kind, const char* change, const SocketAddress& node) {
+void Server::node_up(const SocketAddress& node) { node_event(kStatusChange, "UP", node); }
+void Server::node_down(const SocketAddress& node) { node_event(kStatusChange, "DOWN", node); }
+void Server::node_added(const SocketAddress& node) { node_event(kTopologyChange, "NEW_NODE", node); }
+void Server::node_removed(const SocketAddress& node) { node_event(kTopologyChange, "REMOVED_NODE", node); }
+void Server::node_moved(const SocketAddress& node) { node_event(kTopologyChange, "MOVED_NODE", node); }
+
+void Server::node_event(EventMask kind, const char* change, const SocketAddress& node) {
   LatestEvents& latest = latest_events_[node];
   std::string& last = kind == kStatusChange ? latest.status : latest.topology;
   if (last == change) return;
@@ -281,27 +222,42 @@ void ServerImpl::node_event(EventMask kind, const char* change, const SocketAddr
   }
 }
 
+// ---- settings
+
+bool Server::allows_older_protocols() const { return core_->options.allow_older_protocols; }
+void Server::allow_older_protocols(bool allow) { core_->options.allow_older_protocols = allow; }
+Duration Server::credentials_validity() const { return core_->options.credentials_validity; }
+
+void Server::set_credentials_validity(Duration validity) {
+  core_->options.credentials_validity = validity;
+  if (core_->authenticator) core_->authenticator->set_credentials_validity(validity);
+}
+
+void Server::invalidate_credentials(const std::vector<std::string>& roles) {
+  if (core_->authenticator) core_->authenticator->invalidate_credentials(roles);
+}
+
 // ---- what others ask
 
-std::vector<ClientInfo> ServerImpl::clients() const {
+std::vector<ClientInfo> Server::clients() const {
   std::vector<ClientInfo> out;
   out.reserve(core_->connections.size());
   for (const auto& [id, connection] : core_->connections) out.push_back(connection->info());
   return out;
 }
 
-std::vector<ClientHistory> ServerImpl::client_history() const {
+std::vector<ClientHistory> Server::client_history() const {
   std::vector<ClientHistory> out;
   for (const auto& [key, seen] : core_->history) out.push_back({key.first, key.second, seen});
   return out;
 }
 
-TransportMetrics ServerImpl::metrics() const {
+void Server::clear_client_history() { core_->history.clear(); }
+
+TransportMetrics Server::metrics() const {
   TransportMetrics out = core_->metrics;
   out.connected_clients = core_->connections.size();
   return out;
 }
-
-}  // namespace
 
 }  // namespace cassandra_like

@@ -97,48 +97,81 @@ using TraceFactory = std::unique_ptr<TraceSession> (*)(QueryServices& services, 
                                                        std::string request,
                                                        std::map<std::string, std::string> parameters);
 
+enum EventMask : uint8_t;
+class ServerConnection;
+struct ServerShard;
+
 class Server {
  public:
   // `schema` is this shard's; its changes are sent to the clients that registered. All must outlive the server.
-  static std::unique_ptr<Server> create(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema,
-                                        TransportOptions options, TraceFactory begin_trace = &TraceSession::begin);
-  virtual ~Server() = default;
+  Server(ShardRuntime& runtime, QueryProcessor& processor, SchemaStore& schema, TransportOptions options,
+         TraceFactory begin_trace = &TraceSession::begin);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
 
   // Listens; kIo naming the address when that is impossible. Idempotent. Where the options say port 0, this is the one
   // that another shard was given; likewise the shard-aware port.
-  virtual Status start(uint16_t port = 0, uint16_t shard_aware_port = 0) = 0;
+  Status start(uint16_t port = 0, uint16_t shard_aware_port = 0);
   // Accepts nobody from here on. To be called on every shard before the first one's stop(): clients connect anew as soon
   // as they lose a connection, and some wait forever for the answer to a STARTUP that another shard just accepted.
-  virtual void stop_listening() = 0;
+  void stop_listening();
   // Stops listening, answers what was received (for at most drain_timeout), closes every connection. start() may follow.
   // The server may be destroyed when this has completed.
-  virtual Task<void> stop() = 0;
-  virtual bool running() const = 0;
-  virtual uint16_t port() const = 0;              // of the listener, when running
-  virtual uint16_t shard_aware_port() const = 0;  // 0: none
+  Task<void> stop();
+  bool running() const { return listener_ != nullptr; }
+  uint16_t port() const;              // of the listener, when running
+  uint16_t shard_aware_port() const;  // 0: none
 
   // The servers of all shards in order, once, before start().
-  virtual void set_peers(std::vector<Server*> peers) = 0;
+  void set_peers(const std::vector<Server*>& peers);
 
   // Events about other nodes, named by their native address; repeated ones are sent once. To be called on every shard.
-  virtual void node_up(const SocketAddress& node) = 0;
-  virtual void node_down(const SocketAddress& node) = 0;
-  virtual void node_added(const SocketAddress& node) = 0;
-  virtual void node_removed(const SocketAddress& node) = 0;
-  virtual void node_moved(const SocketAddress& node) = 0;
+  void node_up(const SocketAddress& node);
+  void node_down(const SocketAddress& node);
+  void node_added(const SocketAddress& node);
+  void node_removed(const SocketAddress& node);
+  void node_moved(const SocketAddress& node);
 
   // The settings that an operator may change: with the next frame, or the next password.
-  virtual bool allows_older_protocols() const = 0;
-  virtual void allow_older_protocols(bool allow) = 0;
-  virtual Duration credentials_validity() const = 0;
-  virtual void set_credentials_validity(Duration validity) = 0;
+  bool allows_older_protocols() const;
+  void allow_older_protocols(bool allow);
+  Duration credentials_validity() const;
+  void set_credentials_validity(Duration validity);
   // See Authenticator.
-  virtual void invalidate_credentials(const std::vector<std::string>& roles) = 0;
+  void invalidate_credentials(const std::vector<std::string>& roles);
 
-  virtual std::vector<ClientInfo> clients() const = 0;  // in order of their arrival
-  virtual std::vector<ClientHistory> client_history() const = 0;
-  virtual void clear_client_history() = 0;
-  virtual TransportMetrics metrics() const = 0;
+  std::vector<ClientInfo> clients() const;  // in order of their arrival
+  std::vector<ClientHistory> client_history() const;
+  void clear_client_history();
+  TransportMetrics metrics() const;
+
+ private:
+  struct Peer {
+    Executor* executor;
+    std::weak_ptr<ServerShard> core;
+  };
+  struct LatestEvents {
+    std::string status, topology;
+  };
+
+  static void send_schema_events(ServerShard& core, const SchemaDiff& diff);
+  static Status make_authenticator(ServerShard& core);
+  std::shared_ptr<ConnectionHandler> accept(Connection& connection);
+  void tell_peers(const std::string& host, int64_t delta);
+  void node_event(EventMask kind, const char* change, const SocketAddress& node);
+  void schedule_sweep();
+  // Waits until done() or until the timeout has passed.
+  Task<void> wait_until(bool (*done)(const ServerShard&), Duration timeout);
+  template <class F>
+  void for_each_connection(F f);
+
+  std::shared_ptr<ServerShard> core_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<Listener> shard_aware_listener_;
+  std::vector<Peer> peers_;
+  std::map<SocketAddress, LatestEvents> latest_events_;
+  TimerId sweep_ = 0;
 };
 
 }  // namespace cassandra_like

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "admin/api.h"
+#include "replica/sharded_replica.h"
 #include "runtime/sim/sim_runtime.h"
 
 namespace cassandra_like {

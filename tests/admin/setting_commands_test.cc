@@ -81,7 +81,7 @@ TEST_F(SettingCommands, SettingsChangeOnEveryShard) {
       "allow_older_protocols": false})"));
   for (unsigned shard = 0; shard < 2; ++shard) {
     EXPECT_EQ(context_->node.coordinators[shard]->batchlog().replay_throttle(), 3072u);
-    const EngineSettings engine = context_->node.replicas[shard]->engine().maintenance().settings();
+    const EngineSettings engine = context_->node.replicas[shard]->maintenance().settings();
     EXPECT_EQ(engine.column_index_bytes, 16384u);
     EXPECT_TRUE(engine.incremental_backups);
     EXPECT_EQ(context_->node.processors[shard]->options().default_keyspace_rf, 2);
@@ -116,7 +116,7 @@ TEST_F(SettingCommands, CompactionThresholds) {
   EXPECT_EQ(get("/v1/compaction_threshold", "keyspace=shop&table=orders").json, Json({{"min", 4}, {"max", 32}}));
   EXPECT_EQ(post("/v1/compaction_threshold", "keyspace=shop&table=orders&min=2&max=6").status, 200);
   EXPECT_EQ(get("/v1/compaction_threshold", "keyspace=shop&table=orders").json, Json({{"min", 2}, {"max", 6}}));
-  EXPECT_EQ(context_->node.replicas[1]->engine().maintenance().auto_compaction({"shop", "orders"})[0].max_threshold, 6);
+  EXPECT_EQ(context_->node.replicas[1]->maintenance().auto_compaction({"shop", "orders"})[0].max_threshold, 6);
   EXPECT_EQ(get("/v1/compaction_threshold", "keyspace=shop&table=orders.by_item").json["min"], 4);
   EXPECT_EQ(post("/v1/compaction_threshold", "keyspace=shop&table=orders.by_item&min=3&max=6").status, 200);
   EXPECT_EQ(get("/v1/compaction_threshold", "keyspace=shop&table=orders.by_item").json["min"], 3);

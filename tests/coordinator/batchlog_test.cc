@@ -86,8 +86,8 @@ TEST_F(LoggedBatches, LeaveNoRecordBehind) {
   EXPECT_EQ(found(), both());
   EXPECT_EQ(batches_left(), 0u);
   // It was there: its partition's deletion is.
-  EXPECT_GT(node.on(0).engine().maintenance().table_statistics(node.table("batches", "system")->id)->writes +
-                node.on(1).engine().maintenance().table_statistics(node.table("batches", "system")->id)->writes,
+  EXPECT_GT(node.on(0).maintenance().table_statistics(node.table("batches", "system")->id)->writes +
+                node.on(1).maintenance().table_statistics(node.table("batches", "system")->id)->writes,
             1u);
 }
 
@@ -95,7 +95,7 @@ TEST_F(LoggedBatches, UnloggedOnesAndSingleMutationsNeedNoRecord) {
   EXPECT_TRUE(write({row("a", "x"), row("b", "y")}, Consistency::kOne, WriteType::kUnloggedBatch).ok());
   EXPECT_TRUE(write({row("c", "x")}, Consistency::kOne, WriteType::kBatch).ok());
   for (unsigned shard : {0u, 1u}) {
-    EXPECT_EQ(node.on(shard).engine().maintenance().table_statistics(node.table("batches", "system")->id)->writes, 0u);
+    EXPECT_EQ(node.on(shard).maintenance().table_statistics(node.table("batches", "system")->id)->writes, 0u);
   }
 }
 

@@ -9,6 +9,19 @@
 #include "messaging/wire/mutation_codec.h"
 
 namespace cassandra_like::test {
+
+Task<VerbResult> apply_mutation(Replica* replica, InboundMessage message) {
+  message.keep();
+  const SchemaPtr schema = replica->schema().current();
+  Arena arena;
+  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
+  auto mutation = decode_mutation(message.payload, find, arena);
+  if (!mutation.ok()) co_return VerbResult::failure(RequestFailureReason::kIncompatibleSchema);
+  Task<Status> applying = replica->mutate(*mutation);
+  const Status applied = co_await applying;
+  co_return applied.ok() ? VerbResult::answer() : VerbResult::failure(RequestFailureReason::kUnknown);
+}
+
 namespace {
 
 Task<VerbResult> answer_nothing() { co_return VerbResult::nothing(); }
@@ -28,15 +41,7 @@ void forward(Messenger& messenger, const InboundMessage& message) {
 
 Task<VerbResult> mutate(CoordinatorNode* node, unsigned shard, InboundMessage message) {
   forward(node->messenger(shard), message);
-  Replica& replica = node->replica(shard);
-  const SchemaPtr schema = replica.schema().current();
-  Arena arena;
-  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
-  auto mutation = decode_mutation(message.payload, find, arena);
-  if (!mutation.ok()) co_return VerbResult::failure(RequestFailureReason::kIncompatibleSchema);
-  Task<Status> applying = replica.mutate(*mutation);
-  const Status applied = co_await applying;
-  co_return applied.ok() ? VerbResult::answer() : VerbResult::failure(RequestFailureReason::kUnknown);
+  return apply_mutation(&node->replica(shard), std::move(message));
 }
 
 VerbResult result_of(const Status& status) {

@@ -66,6 +66,9 @@ class RecordedHints final : public Hints {
   HintsStatistics statistics_;
 };
 
+// A MUTATION_REQ or a READ_REPAIR_REQ, done by this replica.
+Task<VerbResult> apply_mutation(Replica* replica, InboundMessage message);
+
 // One machine.
 class CoordinatorNode {
  public:

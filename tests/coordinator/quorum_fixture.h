@@ -153,4 +153,14 @@ inline std::string whole_text(const Error& error) {
   return out;
 }
 
+// Where a request stands, and what its client is told when it has failed.
+template <class Quorum>
+std::string outcome(const Quorum& quorum, const TokenRing& ring) {
+  std::string out = text(quorum.state());
+  if (quorum.state() == QuorumState::kFailed || quorum.state() == QuorumState::kTimedOut) {
+    out += ": " + whole_text(quorum.error(ring));
+  }
+  return out;
+}
+
 }  // namespace cassandra_like::test

@@ -51,14 +51,6 @@ QuorumState apply(ReadQuorum& quorum, const Event& event) {
   return quorum.state();
 }
 
-std::string outcome(const ReadQuorum& quorum, const TokenRing& ring) {
-  std::string out = text(quorum.state());
-  if (quorum.state() == QuorumState::kFailed || quorum.state() == QuorumState::kTimedOut) {
-    out += ": " + whole_text(quorum.error(ring));
-  }
-  return out;
-}
-
 // "0=data 1=digest".
 template <class Targets>
 std::string text_of(const Targets& targets) {

@@ -39,14 +39,6 @@ QuorumState apply(WriteQuorum& quorum, const Event& event) {
   return quorum.state();
 }
 
-std::string outcome(const WriteQuorum& quorum, const TokenRing& ring) {
-  std::string out = text(quorum.state());
-  if (quorum.state() == QuorumState::kFailed || quorum.state() == QuorumState::kTimedOut) {
-    out += ": " + whole_text(quorum.error(ring));
-  }
-  return out;
-}
-
 std::string write(const PlannedCluster& cluster, Consistency level, const std::vector<Event>& events,
                   WriteType type = WriteType::kSimple) {
   Result<WritePlan> plan = plan_write(cluster.placement(), kToken, level);

@@ -46,19 +46,6 @@ Task<VerbResult> answer_later(CoordinatorNode* node, InboundMessage message, Dur
   co_return co_await answering;
 }
 
-Task<VerbResult> apply_repair(CoordinatorNode* node, unsigned shard, InboundMessage message) {
-  message.keep();
-  Replica& replica = node->replica(shard);
-  const SchemaPtr schema = replica.schema().current();
-  Arena arena;
-  auto find = [&schema](const Uuid& id) { return schema->table(id).get(); };
-  auto mutation = decode_mutation(message.payload, find, arena);
-  if (!mutation.ok()) co_return VerbResult::failure(RequestFailureReason::kIncompatibleSchema);
-  Task<Status> applying = replica.mutate(*mutation);
-  const Status applied = co_await applying;
-  co_return applied.ok() ? VerbResult::answer() : VerbResult::failure(RequestFailureReason::kUnknown);
-}
-
 }  // namespace
 
 ReadCluster::ReadCluster(size_t nodes, int factor, unsigned shards) : CoordinatorCluster(nodes, factor, shards) {
@@ -77,7 +64,7 @@ void ReadCluster::handle_reads() {
       n->answers(Verb::kReadReq, shard, answering(i, shard));
       n->answers(Verb::kRangeReq, shard, answering(i, shard));
       n->answers(Verb::kReadRepairReq, shard,
-                 [n, shard](InboundMessage m) { return apply_repair(n, shard, std::move(m)); });
+                 [n, shard](InboundMessage m) { return apply_mutation(&n->replica(shard), std::move(m)); });
     }
   }
 }

@@ -412,7 +412,7 @@ TEST(ReplicatedRead, OfARangeAsksForAsManyPartsAtOnceAsItExpectsToNeed) {
     return after - before;
   };
   EXPECT_EQ(asked_at_once(50), 1);  // nothing is known
-  auto flush = [&] { return cluster.node(0).replica().engine().maintenance().flush({}); };
+  auto flush = [&] { return cluster.node(0).replica().maintenance().flush({}); };
   ASSERT_TRUE(cluster.run<Status>(0, flush).ok());
   cluster.world().run_for(6s);
   EXPECT_EQ(asked_at_once(10), 1);

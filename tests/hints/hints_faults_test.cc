@@ -1,6 +1,7 @@
 // Peers that fail in the middle, files that are damaged, machines that lose power: no hint is lost that need not be.
 #include "gmock/gmock.h"
 #include "tests/hints/hints_rig.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like::hints_test::hints_faults_test {
 namespace {
@@ -306,9 +307,9 @@ class CountingFile final : public WriteFile {
   std::unique_ptr<WriteFile> file_;
   int* appends_;
 };
-class CountingDisk final : public Disk {
+class CountingDisk final : public test::ForwardingDisk {
  public:
-  explicit CountingDisk(Disk& disk) : disk_(disk) {}
+  using ForwardingDisk::ForwardingDisk;
   int appends = 0;
 
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override {
@@ -316,23 +317,6 @@ class CountingDisk final : public Disk {
     if (!file.ok()) return file;
     return std::unique_ptr<WriteFile>(std::make_unique<CountingFile>(std::move(*file), &appends));
   }
-  Result<std::unique_ptr<ReadFile>> open(const std::string& path) override { return disk_.open(path); }
-  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
-    return disk_.create_mapped(path, size);
-  }
-  Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
-  bool exists(const std::string& path) override { return disk_.exists(path); }
-  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
-  Status remove(const std::string& path) override { return disk_.remove(path); }
-  Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
-  Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
-  Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(path); }
-  Task<Status> sync_file(std::string path) override { return disk_.sync_file(path); }
-  Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
-  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
-
- private:
-  Disk& disk_;
 };
 
 TEST(HintsCost, HintsOfOneTurnAreOneWrite) {

@@ -17,21 +17,7 @@ using storage_test::make_table;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Lines tables(PeersCluster& cluster, size_t node) {
-  Lines names;
-  KeyspacePtr found = cluster.node(node).replica().schema().current()->keyspace("ks");
-  if (found == nullptr) return {"no keyspace"};
-  for (const auto& [name, table] : found->tables) names.push_back(name);
-  return names;
-}
-
-SchemaTransformation comment(const std::string& name, const std::string& text) {
-  return [name, text](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
-    auto table = std::make_shared<TableMetadata>(*schema->table("ks", name));
-    table->params.comment = text;
-    return SchemaPtr(schema->with_keyspace(with_table(*schema->keyspace("ks"), std::move(table))));
-  };
-}
+Lines tables(PeersCluster& cluster, size_t node) { return table_names(cluster.node(node).replica()); }
 
 // Nodes that have started long ago.
 void grow_old(PeersCluster& cluster) { cluster.world().run_for(minutes(2)); }

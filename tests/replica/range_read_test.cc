@@ -140,7 +140,7 @@ class RangeReadTest : public testing::TestWithParam<unsigned> {
   uint64_t rows_read() {
     uint64_t rows = 0;
     for (unsigned shard = 0; shard < node.shards(); ++shard) {
-      rows += node.on(shard).engine().maintenance().table_statistics(table->id)->live_rows_per_read.sum();
+      rows += node.on(shard).maintenance().table_statistics(table->id)->live_rows_per_read.sum();
     }
     return rows;
   }

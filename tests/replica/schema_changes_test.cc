@@ -24,7 +24,7 @@ TEST(SchemaChanges, ReachEveryShardWithTheirListeners) {
   EXPECT_NE(version(node, 0), before);
   for (unsigned shard : {0u, 1u, 2u}) {
     EXPECT_EQ(node.on(shard).schema().current(), diff->schema);
-    EXPECT_TRUE(node.on(shard).engine().maintenance().table_statistics(node.table("t")->id).ok());
+    EXPECT_TRUE(node.on(shard).maintenance().table_statistics(node.table("t")->id).ok());
   }
   std::sort(told.begin(), told.end());
   EXPECT_EQ(told, (std::vector<std::string>{"0 CREATED KEYSPACE", "1 CREATED KEYSPACE", "2 CREATED KEYSPACE"}));

@@ -14,22 +14,7 @@ using storage_test::make_table;
 
 std::string version(ReplicaNode& node) { return node.on(0).schema().current()->version().to_string(); }
 
-Lines tables(ReplicaNode& node, const std::string& keyspace = "ks") {
-  Lines names;
-  KeyspacePtr found = node.on(0).schema().current()->keyspace(keyspace);
-  if (found == nullptr) return {"no keyspace"};
-  for (const auto& [name, table] : found->tables) names.push_back(name);
-  return names;
-}
-
-// The same table with another comment.
-SchemaTransformation comment(const std::string& name, const std::string& text) {
-  return [name, text](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
-    auto table = std::make_shared<TableMetadata>(*schema->table("ks", name));
-    table->params.comment = text;
-    return SchemaPtr(schema->with_keyspace(with_table(*schema->keyspace("ks"), std::move(table))));
-  };
-}
+Lines tables(ReplicaNode& node, const std::string& keyspace = "ks") { return table_names(node.on(0), keyspace); }
 
 std::vector<InternalRow> rows_of(ReplicaNode& node, const std::string& keyspace, const std::string& table) {
   ReadCommand command;

@@ -84,7 +84,7 @@ TEST_F(SizeEstimates, AreWrittenAgainOnlyWhereTheyChanged) {
   const Uuid id = node.table("size_estimates", "system")->id;
   auto writes = [&] {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < node.shards(); ++i) sum += node.on(i).engine().maintenance().table_statistics(id)->writes;
+    for (unsigned i = 0; i < node.shards(); ++i) sum += node.on(i).maintenance().table_statistics(id)->writes;
     return sum;
   };
   const uint64_t before = writes();

@@ -16,7 +16,7 @@ class Verbs : public testing::Test {
     CHECK(node.change(0, make_keyspace({make_table("t"), make_table("n")})).ok());
     table = node.table("t");
   }
-  uint64_t writes(unsigned shard) { return node.on(shard).engine().maintenance().table_statistics(table->id)->writes; }
+  uint64_t writes(unsigned shard) { return node.on(shard).maintenance().table_statistics(table->id)->writes; }
   Update row(const std::string& key, int c, const std::string& value) {
     return std::move(Update(table, key).at(10).row(c).cell("v", value));
   }

@@ -312,17 +312,16 @@ class Simulation {
   // Flushes or compacts the table on one shard, beside the load.
   void issue_maintenance() {
     const auto shard = static_cast<unsigned>(random(runtime_->shard_count()));
-    Engine* engine = &node_->replica(shard).engine();
+    Maintenance* maintenance = &node_->replica(shard).maintenance();
     // Mostly flushes, so that the strategy has something to choose from.
     const bool compacts = compacts_ && chance(compaction_.empty() ? 60 : 20);
-    runtime_->shard(shard).executor.post([engine, compacts] { spawn(maintain(engine, compacts)); });
+    runtime_->shard(shard).executor.post([maintenance, compacts] { spawn(maintain(maintenance, compacts)); });
   }
 
-  static Task<void> maintain(Engine* engine, bool compacts) {
+  static Task<void> maintain(Maintenance* maintenance, bool compacts) {
     const TableSelection table("s", "t");
-    Maintenance& maintenance = engine->maintenance();
     // A full or failing disk ends it, and that is all.
-    Task<Status> task = compacts ? maintenance.compact(table) : maintenance.flush(table);
+    Task<Status> task = compacts ? maintenance->compact(table) : maintenance->flush(table);
     Status ignored = co_await task;
   }
 

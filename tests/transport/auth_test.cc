@@ -228,7 +228,7 @@ TEST(Authenticators, ThatAreUnknownAreNamedAtStart) {
   ShardRuntime runtime{executor, executor, network, no_disk(), random, blocking};
   TransportOptions options;
   options.authenticator = "org.apache.cassandra.auth.MutualTlsAuthenticator";
-  std::unique_ptr<Server> server = Server::create(runtime, processor, schema, options, &FakeTrace::begin);
+  std::unique_ptr<Server> server = std::make_unique<Server>(runtime, processor, schema, options, &FakeTrace::begin);
   Status status = server->start();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message(),

@@ -285,7 +285,7 @@ class FakeTrace : public TraceSession {
 
 struct TestServer {
   explicit TestServer(TransportOptions options = {})
-      : server(Server::create(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
+      : server(std::make_unique<Server>(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
     CHECK(server->start().ok());
   }
   ~TestServer() {

@@ -22,7 +22,7 @@ Task<Result<QueryResult>> echo_later(Executor* executor, Duration delay, std::st
 // One shard of a server, with its processor.
 struct Shard {
   Shard(ShardRuntime& runtime, TransportOptions options)
-      : server(Server::create(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
+      : server(std::make_unique<Server>(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
     processor.on_request = [&runtime](const std::string& asked) -> Task<Result<QueryResult>> {
       if (runtime.random.below(3) == 0) {
         return echo_later(&runtime.executor, Duration(runtime.random.below(2'000'000)), asked);

@@ -15,6 +15,7 @@
 #include "coordinator/read/resolver.h"
 
 namespace cassandra_like {
+
 namespace {
 
 // Keys of one statement that are read at once.
@@ -24,62 +25,31 @@ constexpr int kPartsAtOnce = 10;
 // All the parts that are asked at once should bring no more.
 constexpr size_t kBytesAtOnce = size_t{16} << 20;
 
-class ReplicatedReadsImpl final : public ReplicatedReads {
- public:
-  explicit ReplicatedReadsImpl(RequestContext& context) : context_(context), pool_(context) {
-    context.replica.schema().add_listener([this](const SchemaDiff& diff) {
-      tables_.clear();
-      for (const Uuid& id : diff.changed_tables) {
-        if (diff.schema->table(id) == nullptr) by_id_.erase(id);
-      }
-    });
-  }
+}  // namespace
 
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, Consistency consistency, RowSink& sink,
-                                    const TracePtr& trace, std::vector<std::string>* warnings) override {
-    return run(&command, consistency, &sink, trace, warnings);
-  }
-
- private:
-  const std::shared_ptr<ReadTable>& table_of(const TablePtr& table);
-  void compute_thresholds(ReadTable& table, int64_t now) const;
-  Task<Result<ReadStatistics>> run(const ReadCommand* command, Consistency consistency, RowSink* sink, TracePtr trace,
-                                   std::vector<std::string>* warnings);
-  Task<Status> read_key(ReadOperation* operation);
-  Task<Status> read_keys(ReadOperation* operation);
-  Task<Status> read_range(ReadOperation* operation);
-  Task<Status> finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch);
-  Task<Status> finish_part(ReadOperation* operation, FetchRef fetch);
-  Task<Status> read_differences(ReadOperation* operation, FetchRef digests);
-  Task<Status> finish_repairs(ReadOperation* operation);
-  Result<std::optional<Bytes>> deliver(ReadOperation& operation, Fetch& fetch);
-  FetchRef begin_key(ReadOperation& operation, ReadPlan plan, const ReadCommand& part, DecoratedKey key);
-  FetchRef begin_part(ReadOperation& operation, RangePlan plan);
-  Result<ReadPlan> plan_key(ReadOperation& operation, Token token);
-  void renew_deadline(ReadOperation& operation) const;
-  Task<void> estimate_rows(std::shared_ptr<ReadTable> known);
-  auto order_of(const ReadOperation& operation) {
-    return [this, cluster = operation.cluster.get()](std::span<EndpointIndex> endpoints) {
-      context_.proximity.sort(*cluster->topology, cluster->addresses, endpoints);
-    };
-  }
-
-  RequestContext& context_;
-  FetchPool pool_;
-  absl::flat_hash_map<const TableMetadata*, std::shared_ptr<ReadTable>> tables_;
-  std::map<Uuid, std::shared_ptr<ReadTable>> by_id_;  // the newest that was asked for
-};
+ReplicatedReads::ReplicatedReads(RequestContext& context) : context_(context), pool_(context) {
+  context.replica.schema().add_listener([this](const SchemaDiff& diff) {
+    tables_.clear();
+    for (const Uuid& id : diff.changed_tables) {
+      if (diff.schema->table(id) == nullptr) by_id_.erase(id);
+    }
+  });
+}
 
 // ---- Tables
+
+namespace {
 
 SpeculativeRetry retry_policy(const std::string& text) {
   Result<SpeculativeRetry> parsed = SpeculativeRetry::parse(text);
   return parsed.ok() ? *parsed : SpeculativeRetry();
 }
 
+}  // namespace
+
 // Latencies stay when the table's definition changes. Thresholds are computed anew as often as a read may take
 // (CassandraDaemon.SPECULATION_THRESHOLD_UPDATER).
-const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& table) {
+const std::shared_ptr<ReadTable>& ReplicatedReads::table_of(const TablePtr& table) {
   std::shared_ptr<ReadTable>& known = tables_[table.get()];
   const int64_t now = context_.now();
   if (known != nullptr) {
@@ -104,7 +74,7 @@ const std::shared_ptr<ReadTable>& ReplicatedReadsImpl::table_of(const TablePtr& 
   return known;
 }
 
-void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) const {
+void ReplicatedReads::compute_thresholds(ReadTable& table, int64_t now) const {
   table.computed_at = now;
   const Histogram reads = table.reads.update(table.requests->read_micros, now);
   const Histogram writes = table.writes.update(table.requests->write_micros, now);
@@ -113,6 +83,8 @@ void ReplicatedReadsImpl::compute_thresholds(ReadTable& table, int64_t now) cons
 }
 
 // ---- Questions
+
+namespace {
 
 // service.reads.thresholds.CoordinatorWarnings
 void tell_warnings(ReadOperation& operation, std::vector<std::string>* warnings) {
@@ -126,25 +98,31 @@ std::string mismatch_text(const DecoratedKey& key) {
   return fmt::format("Digest mismatch: Mismatch for key DecoratedKey({}, {})", key.token, to_hex(key.key));
 }
 
-void ReplicatedReadsImpl::renew_deadline(ReadOperation& operation) const {
+}  // namespace
+
+void ReplicatedReads::renew_deadline(ReadOperation& operation) const {
   const CoordinatorOptions& options = context_.options;
   operation.deadline =
       context_.now() + (operation.command.range ? options.range_timeout : options.read_timeout).count();
 }
 
+namespace {
+
 SentConditions conditions_for(const ReadPlan& plan) {
   return plan.block_for <= 1 && plan.contacts <= 1 ? SentConditions::kAll : SentConditions::kOnOne;
 }
 
-Result<ReadPlan> ReplicatedReadsImpl::plan_key(ReadOperation& operation, Token token) {
+}  // namespace
+
+Result<ReadPlan> ReplicatedReads::plan_key(ReadOperation& operation, Token token) {
   const bool always = operation.table->speculative_retry.kind() == SpeculativeRetry::Kind::kAlways &&
                       operation.consistency != Consistency::kEachQuorum;
   const auto order = order_of(operation);
   return plan_read(operation.placement(), token, operation.consistency, order, always);
 }
 
-FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan, const ReadCommand& part,
-                                        DecoratedKey key) {
+FetchRef ReplicatedReads::begin_key(ReadOperation& operation, ReadPlan plan, const ReadCommand& part,
+                                    DecoratedKey key) {
   const ReadTable& table = *operation.table;
   FetchRef fetch = pool_.take();
   prepare_request(operation, part, conditions_for(plan), *fetch);
@@ -168,7 +146,7 @@ FetchRef ReplicatedReadsImpl::begin_key(ReadOperation& operation, ReadPlan plan,
   return fetch;
 }
 
-FetchRef ReplicatedReadsImpl::begin_part(ReadOperation& operation, RangePlan plan) {
+FetchRef ReplicatedReads::begin_part(ReadOperation& operation, RangePlan plan) {
   FetchRef fetch = pool_.take();
   const SentConditions conditions = conditions_for(plan.replicas);
   prepare_request(operation, operation.command, conditions, *fetch);
@@ -185,9 +163,8 @@ FetchRef ReplicatedReadsImpl::begin_part(ReadOperation& operation, RangePlan pla
 
 // ---- Single keys
 
-Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command, Consistency consistency,
-                                                      RowSink* sink, TracePtr trace,
-                                                      std::vector<std::string>* warnings) {
+Task<Result<ReadStatistics>> ReplicatedReads::run(const ReadCommand* command, Consistency consistency, RowSink* sink,
+                                                  TracePtr trace, std::vector<std::string>* warnings) {
   ReadOperation operation(pool_, *command, consistency, *sink);
   operation.trace = std::move(trace);
   operation.replicas = context_.replicas_of(command->table->keyspace);
@@ -211,7 +188,7 @@ Task<Result<ReadStatistics>> ReplicatedReadsImpl::run(const ReadCommand* command
   co_return statistics;
 }
 
-Task<Status> ReplicatedReadsImpl::read_key(ReadOperation* operation) {
+Task<Status> ReplicatedReads::read_key(ReadOperation* operation) {
   const DecoratedKey key = operation->command.keys[0];
   Result<ReadPlan> plan = plan_key(*operation, key.token);
   if (!plan.ok()) co_return std::move(plan.error());
@@ -224,7 +201,7 @@ Task<Status> ReplicatedReadsImpl::read_key(ReadOperation* operation) {
 }
 
 // All are planned before one is asked for.
-Task<Status> ReplicatedReadsImpl::read_keys(ReadOperation* operation) {
+Task<Status> ReplicatedReads::read_keys(ReadOperation* operation) {
   const ReadCommand& command = operation->command;
   absl::InlinedVector<ReadPlan, 1> plans;
   for (const DecoratedKey& key : command.keys) {
@@ -251,7 +228,7 @@ Task<Status> ReplicatedReadsImpl::read_keys(ReadOperation* operation) {
 }
 
 // To the client, when the answers are the same: the rows of one of them. Returns the place of its end when there may be more.
-Result<std::optional<Bytes>> ReplicatedReadsImpl::deliver(ReadOperation& operation, Fetch& fetch) {
+Result<std::optional<Bytes>> ReplicatedReads::deliver(ReadOperation& operation, Fetch& fetch) {
   ReplicaData& data = fetch.data()[0];
   RowFeeder& feeder = operation.feeder;
   std::optional<ResponseReader> response;
@@ -289,7 +266,7 @@ Result<std::optional<Bytes>> ReplicatedReadsImpl::deliver(ReadOperation& operati
   return end;
 }
 
-Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch) {
+Task<Status> ReplicatedReads::finish_key(ReadOperation* operation, DecoratedKey key, FetchRef fetch) {
   ReadCommand rest;
   while (true) {
     Task<void> decided = operation->wait_for(fetch);
@@ -326,7 +303,7 @@ Task<Status> ReplicatedReadsImpl::finish_key(ReadOperation* operation, Decorated
 
 // The digests were not the same: all replicas that were asked are asked for data, unless theirs is here
 // (repair.AbstractReadRepair.startRepair).
-Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, FetchRef digests) {
+Task<Status> ReplicatedReads::read_differences(ReadOperation* operation, FetchRef digests) {
   if (operation->repairs()) ++context_.statistics.read_repairs_blocking;
   FetchRef fetch = pool_.take();
   fetch->request = digests->request;
@@ -358,7 +335,7 @@ Task<Status> ReplicatedReadsImpl::read_differences(ReadOperation* operation, Fet
 }
 
 // Data of all that were asked.
-Task<Status> ReplicatedReadsImpl::finish_part(ReadOperation* operation, FetchRef fetch) {
+Task<Status> ReplicatedReads::finish_part(ReadOperation* operation, FetchRef fetch) {
   Task<void> decided = operation->wait_for(fetch);
   co_await decided;
   CO_TRY(operation->outcome());
@@ -371,7 +348,7 @@ Task<Status> ReplicatedReadsImpl::finish_part(ReadOperation* operation, FetchRef
   co_return status;
 }
 
-Task<Status> ReplicatedReadsImpl::finish_repairs(ReadOperation* operation) {
+Task<Status> ReplicatedReads::finish_repairs(ReadOperation* operation) {
   Status status;
   for (std::shared_ptr<RepairWrites>& repair : operation->unfinished) {
     Task<Status> finishing = RepairWrites::finished(repair);
@@ -384,14 +361,18 @@ Task<Status> ReplicatedReadsImpl::finish_repairs(ReadOperation* operation) {
 
 // ---- Ranges
 
+namespace {
+
 size_t bytes_of(std::span<const ReplicaData> answers) {
   size_t bytes = 0;
   for (const ReplicaData& answer : answers) bytes += answer.buffer ? answer.buffer->bytes() : answer.message.size();
   return bytes;
 }
 
+}  // namespace
+
 // By all SSTables of this node (DataLimits.CQLLimits.estimateTotalResults). Computed as seldom as thresholds.
-Task<void> ReplicatedReadsImpl::estimate_rows(std::shared_ptr<ReadTable> known) {
+Task<void> ReplicatedReads::estimate_rows(std::shared_ptr<ReadTable> known) {
   if (context_.now() - known->estimated_at < context_.options.read_timeout.count()) co_return;
   known->estimated_at = context_.now();
   Task<std::vector<TableStatistics>> asking = context_.replica.table_statistics(known->table->id);
@@ -404,6 +385,8 @@ Task<void> ReplicatedReadsImpl::estimate_rows(std::shared_ptr<ReadTable> known) 
   known->estimated_rows = std::floor(cells.mean()) / static_cast<double>(columns) * static_cast<double>(cells.count());
 }
 
+namespace {
+
 // RangeCommands.estimateResultsPerRange
 double rows_per_part(const ReadOperation& operation) {
   const size_t tokens = std::max<size_t>(operation.cluster->endpoint(operation.cluster->local()).tokens.size(), 1);
@@ -411,8 +394,10 @@ double rows_per_part(const ReadOperation& operation) {
   return operation.table->estimated_rows / static_cast<double>(tokens) / factor;
 }
 
+}  // namespace
+
 // Parts of the ring in token order, several at once (RangeCommandIterator).
-Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
+Task<Status> ReplicatedReads::read_range(ReadOperation* operation) {
   const ReadCommand& command = operation->command;
   if (operation->trace != nullptr) operation->trace->event("Computing ranges to query");
   const auto order = order_of(*operation);
@@ -457,12 +442,6 @@ Task<Status> ReplicatedReadsImpl::read_range(ReadOperation* operation) {
     if (command.rows_of_deadline != DataLimits::kNone) renew_deadline(*operation);
   }
   co_return Status();
-}
-
-}  // namespace
-
-std::unique_ptr<ReplicatedReads> ReplicatedReads::create(RequestContext& context) {
-  return std::make_unique<ReplicatedReadsImpl>(context);
 }
 
 }  // namespace cassandra_like

@@ -12,22 +12,6 @@ namespace {
 
 using State = AggregateFunction::State;
 
-class NativeAggregate : public AggregateFunction {
- public:
-  using Start = std::function<std::unique_ptr<State>()>;
-  NativeAggregate(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, bool takes_any_order,
-                  Start start)
-      : AggregateFunction(std::move(name), std::move(arguments), std::move(return_type)),
-        takes_any_order_(takes_any_order),
-        start_(std::move(start)) {}
-  std::unique_ptr<State> start() const override { return start_(); }
-  bool takes_any_order() const override { return takes_any_order_; }
-
- private:
-  bool takes_any_order_;
-  Start start_;
-};
-
 // The sums of other types are rounded at each step, or equal values have several forms.
 bool is_integer(const TypePtr& type) {
   switch (type->base().kind()) {
@@ -234,13 +218,13 @@ std::unique_ptr<State> start_sum(TypeKind kind, bool average) {
 }
 
 FunctionPtr extreme(const char* name, const TypePtr& type, int sign) {
-  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type, is_integer(type),
-                                           [type, sign] { return std::make_unique<ExtremeState>(type, sign); });
+  return std::make_shared<AggregateFunction>(name, std::vector<TypePtr>{type}, type, is_integer(type),
+                                             [type, sign] { return std::make_unique<ExtremeState>(type, sign); });
 }
 
 FunctionPtr sum_or_average(const char* name, const TypePtr& type, bool average) {
-  return std::make_shared<NativeAggregate>(name, std::vector<TypePtr>{type}, type, is_integer(type),
-                                           [kind = type->kind(), average] { return start_sum(kind, average); });
+  return std::make_shared<AggregateFunction>(name, std::vector<TypePtr>{type}, type, is_integer(type),
+                                             [kind = type->kind(), average] { return start_sum(kind, average); });
 }
 
 }  // namespace
@@ -251,16 +235,16 @@ FunctionPtr sum_aggregate(const TypePtr& type) { return sum_or_average("sum", ty
 FunctionPtr avg_aggregate(const TypePtr& type) { return sum_or_average("avg", type, true); }
 
 FunctionPtr count_rows_aggregate(std::string name, std::vector<TypePtr> arguments) {
-  return std::make_shared<NativeAggregate>(std::move(name), std::move(arguments), types::bigint(), true,
-                                           [] { return std::make_unique<CountState>(true); });
+  return std::make_shared<AggregateFunction>(std::move(name), std::move(arguments), types::bigint(), true,
+                                             [] { return std::make_unique<CountState>(true); });
 }
 
 void add_aggregates(Registry& registry) {
   using Types = std::vector<TypePtr>;
   registry.add(count_rows_aggregate("count_rows", {}));
   registry.add(count_rows_aggregate("countRows", {}));
-  registry.add(std::make_shared<NativeAggregate>("count", Types{types::blob()}, types::bigint(), true,
-                                                 [] { return std::make_unique<CountState>(false); }));
+  registry.add(std::make_shared<AggregateFunction>("count", Types{types::blob()}, types::bigint(), true,
+                                                   [] { return std::make_unique<CountState>(false); }));
   for (const TypePtr& type : numeric_types()) {
     registry.add(sum_aggregate(type));
     registry.add(avg_aggregate(type));

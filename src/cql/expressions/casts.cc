@@ -106,11 +106,10 @@ void add_casts(Registry& registry) {
 }  // namespace functions
 
 Result<FunctionPtr> resolve_cast(const TypePtr& from, const TypePtr& to) {
-  using functions::NativeFunction;
   TypePtr source = functions::value_type(from);
   const std::string name = "cast_as_" + to->cql_name();
   if (source->equals(*to)) {
-    return FunctionPtr(std::make_shared<NativeFunction>(
+    return FunctionPtr(std::make_shared<ScalarFunction>(
         name, std::vector<TypePtr>{source}, to,
         [](ExecutionContext&, functions::Arguments arguments) -> Result<BytesView> { return arguments[0]; },
         functions::Nulls::kPass));

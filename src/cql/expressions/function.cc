@@ -15,29 +15,29 @@ std::string argument_type_name(const Type& type) {
   return type.cql_name(type.kind() != TypeKind::kTuple || type.is_reversed());
 }
 
-namespace functions {
-
-Result<BytesView> NativeFunction::execute(ExecutionContext& context, Arguments arguments) const {
+Result<BytesView> ScalarFunction::execute(ExecutionContext& context, std::span<const BytesView> arguments) const {
   if (nulls_ == Nulls::kReturnNull) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (is_null(arguments[i]) || (arguments[i].empty() && arguments_[i]->is_empty_meaningless())) return kNull;
     }
   }
   Result<BytesView> result = body_(context, arguments);
-  if (result.ok() && (result->size() > kMaxResult || context.arena.reserved() > kMaxResults)) {
-    return result_too_large(qualified_name());
+  if (result.ok() && (result->size() > functions::kMaxResult || context.arena.reserved() > functions::kMaxResults)) {
+    return functions::result_too_large(qualified_name());
   }
   return result;
 }
+
+namespace functions {
 
 void Registry::add(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, Body body, Nulls nulls,
                    OldName old_name, bool pure) {
   if (old_name == OldName::kWithoutUnderscores) {
     std::string old = name;
     std::erase(old, '_');
-    add(std::make_shared<NativeFunction>(std::move(old), arguments, return_type, body, nulls, pure));
+    add(std::make_shared<ScalarFunction>(std::move(old), arguments, return_type, body, nulls, pure));
   }
-  add(std::make_shared<NativeFunction>(std::move(name), std::move(arguments), std::move(return_type), std::move(body),
+  add(std::make_shared<ScalarFunction>(std::move(name), std::move(arguments), std::move(return_type), std::move(body),
                                        nulls, pure));
 }
 
@@ -334,7 +334,7 @@ FunctionPtr token_function(const TableMetadata& table) {
     }
     return in_arena(context, encode_bigint(murmur3_token(serialize_partition_key(arguments))));
   };
-  return std::make_shared<NativeFunction>("token", std::move(types), types::bigint(), std::move(body), Nulls::kPass);
+  return std::make_shared<ScalarFunction>("token", std::move(types), types::bigint(), std::move(body), Nulls::kPass);
 }
 
 }  // namespace

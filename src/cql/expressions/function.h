@@ -32,30 +32,51 @@ class Function {
   TypePtr return_type_;
 };
 
-class ScalarFunction : public Function {
+class ScalarFunction final : public Function {
  public:
+  using Body = std::function<Result<BytesView>(ExecutionContext&, std::span<const BytesView>)>;
+  enum class Nulls : uint8_t {
+    kReturnNull,  // a null argument, or an empty one of a type for which that means nothing, makes the result null
+    kPass,        // the body sees them
+  };
+  ScalarFunction(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, Body body,
+                 Nulls nulls = Nulls::kReturnNull, bool pure = true)
+      : Function(std::move(name), std::move(arguments), std::move(return_type)),
+        body_(std::move(body)),
+        nulls_(nulls),
+        pure_(pure) {}
   // The result is allocated in the context's arena or borrowed from the arguments; kNull is possible.
-  virtual Result<BytesView> execute(ExecutionContext& context, std::span<const BytesView> arguments) const = 0;
+  Result<BytesView> execute(ExecutionContext& context, std::span<const BytesView> arguments) const;
+  bool is_pure() const override { return pure_; }
 
- protected:
-  using Function::Function;
+ private:
+  Body body_;
+  Nulls nulls_;
+  bool pure_;
 };
 
-class AggregateFunction : public Function {
+class AggregateFunction final : public Function {
  public:
-  bool is_aggregate() const override { return true; }
   class State {
    public:
     virtual ~State() = default;
     virtual Status add(std::span<const BytesView> arguments) = 0;
     virtual Result<Bytes> result(bool* is_null) const = 0;
   };
-  virtual std::unique_ptr<State> start() const = 0;
+  using Start = std::function<std::unique_ptr<State>()>;
+  AggregateFunction(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, bool takes_any_order,
+                    Start start)
+      : Function(std::move(name), std::move(arguments), std::move(return_type)),
+        takes_any_order_(takes_any_order),
+        start_(std::move(start)) {}
+  bool is_aggregate() const override { return true; }
+  std::unique_ptr<State> start() const { return start_(); }
   // The result does not depend on the order of the values.
-  virtual bool takes_any_order() const { return false; }
+  bool takes_any_order() const { return takes_any_order_; }
 
- protected:
-  using Function::Function;
+ private:
+  bool takes_any_order_;
+  Start start_;
 };
 using FunctionPtr = std::shared_ptr<const Function>;
 

@@ -21,7 +21,7 @@ Body map_part(int first) {
 }
 
 FunctionPtr make(const std::string& name, const std::vector<TypePtr>& arguments, TypePtr result, Body body) {
-  return std::make_shared<NativeFunction>(name, arguments, std::move(result), std::move(body));
+  return std::make_shared<ScalarFunction>(name, arguments, std::move(result), std::move(body));
 }
 
 // The aggregate of the same kind, applied to the elements.

@@ -14,29 +14,8 @@
 namespace cassandra_like::functions {
 
 using Arguments = std::span<const BytesView>;
-using Body = std::function<Result<BytesView>(ExecutionContext&, Arguments)>;
-
-enum class Nulls : uint8_t {
-  kReturnNull,  // a null argument, or an empty one of a type for which that means nothing, makes the result null
-  kPass,        // the body sees them
-};
-
-class NativeFunction : public ScalarFunction {
- public:
-  NativeFunction(std::string name, std::vector<TypePtr> arguments, TypePtr return_type, Body body,
-                 Nulls nulls = Nulls::kReturnNull, bool pure = true)
-      : ScalarFunction(std::move(name), std::move(arguments), std::move(return_type)),
-        body_(std::move(body)),
-        nulls_(nulls),
-        pure_(pure) {}
-  Result<BytesView> execute(ExecutionContext& context, Arguments arguments) const override;
-  bool is_pure() const override { return pure_; }
-
- private:
-  Body body_;
-  Nulls nulls_;
-  bool pure_;
-};
+using Body = ScalarFunction::Body;
+using Nulls = ScalarFunction::Nulls;
 
 // The kinds of a factory's argument (FunctionParameter).
 struct Parameter {

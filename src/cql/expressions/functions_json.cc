@@ -40,7 +40,7 @@ void add_json_functions(Registry& registry) {
             return in_arena(context, null ? "null" : type->to_json(values[0]));
           };
           return FunctionPtr(
-              std::make_shared<NativeFunction>(function, arguments, types::text(), std::move(body), Nulls::kPass));
+              std::make_shared<ScalarFunction>(function, arguments, types::text(), std::move(body), Nulls::kPass));
         });
   }
   for (const char* name : {"from_json", "fromjson"}) {
@@ -54,7 +54,7 @@ void add_json_functions(Registry& registry) {
             return from_json(context, function, *receiver, values[0]);
           };
           return FunctionPtr(
-              std::make_shared<NativeFunction>(function, Types{types::text()}, receiver, std::move(body)));
+              std::make_shared<ScalarFunction>(function, Types{types::text()}, receiver, std::move(body)));
         });
   }
 }

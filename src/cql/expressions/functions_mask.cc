@@ -71,7 +71,7 @@ Result<Bytes> masked_vector(const std::string& name, const VectorType& type) {
 }
 
 FunctionPtr make_mask(const std::string& name, Types arguments, TypePtr result, Body body) {
-  return std::make_shared<NativeFunction>(name, std::move(arguments), std::move(result), std::move(body), Nulls::kPass);
+  return std::make_shared<ScalarFunction>(name, std::move(arguments), std::move(result), std::move(body), Nulls::kPass);
 }
 
 // In UTF-16 code units, as java.lang.String counts them.

@@ -44,7 +44,7 @@ Factory::Make similarity(float (*measure)(const Products&), bool zero_allowed) {
       }
       return in_arena(context, encode_float(measure(p)));
     };
-    return FunctionPtr(std::make_shared<NativeFunction>(name, types, types::float_(), std::move(body)));
+    return FunctionPtr(std::make_shared<ScalarFunction>(name, types, types::float_(), std::move(body)));
   };
 }
 

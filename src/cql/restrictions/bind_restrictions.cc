@@ -1,7 +1,7 @@
 // Restrictions with their values: keys, ranges of keys, slices and bounds, conditions.
 #include <algorithm>
 
-#include "cql/restrictions/restrictions_impl.h"
+#include "cql/restrictions/restrictions.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -52,11 +52,11 @@ BoundPairs intersect(const BoundPairs& a, const BoundPairs& b) {
 
 }  // namespace
 
-bool RestrictionsImpl::key_has_in() const {
+bool Restrictions::key_has_in() const {
   return std::any_of(key_.begin(), key_.end(), [](const auto& r) { return r && r->kind == Restriction::Kind::kIn; });
 }
 
-bool RestrictionsImpl::is_restricted_by_equality(const Column* column) const {
+bool Restrictions::is_restricted_by_equality(const Column* column) const {
   auto equal = [column](const Restriction& r) { return r.kind == Restriction::Kind::kEq && r.covers(column); };
   return std::any_of(key_.begin(), key_.end(), [&](const auto& r) { return r && equal(*r); }) ||
          std::any_of(clustering_.begin(), clustering_.end(), equal) ||
@@ -92,7 +92,7 @@ Result<Token> bind_token(const TermPtr& term, ExecutionContext& context) {
 }  // namespace
 
 // The given keys that the relations on the token allow. A range may go around the ring's end.
-Result<std::span<BytesView>> RestrictionsImpl::keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const {
+Result<std::span<BytesView>> Restrictions::keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const {
   if (token_.empty()) return keys;
   Token start = 0, end = 0;
   if (token_.equal != nullptr || token_.start) {
@@ -112,7 +112,7 @@ Result<std::span<BytesView>> RestrictionsImpl::keep_tokens(ExecutionContext& con
   return keys.first(static_cast<size_t>(kept - keys.begin()));
 }
 
-Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionContext& context) const {
+Result<std::span<const BytesView>> Restrictions::partition_keys(ExecutionContext& context) const {
   Tuples keys(1);
   for (const auto& restriction : key_) {
     ASSIGN_OR_RETURN(auto tuples, restriction->bind_tuples(context));
@@ -147,7 +147,7 @@ Result<std::span<const BytesView>> RestrictionsImpl::partition_keys(ExecutionCon
   return std::span<const BytesView>(sorted);
 }
 
-Result<KeyRange> RestrictionsImpl::key_range(ExecutionContext& context) const {
+Result<KeyRange> Restrictions::key_range(ExecutionContext& context) const {
   KeyRange range;
   if (token_.equal != nullptr) {
     ASSIGN_OR_RETURN(Token token, bind_token(token_.equal, context));
@@ -171,7 +171,7 @@ Result<KeyRange> RestrictionsImpl::key_range(ExecutionContext& context) const {
 
 // --- Rows ---
 
-bool RestrictionsImpl::clustering_needs_filtering() const {
+bool Restrictions::clustering_needs_filtering() const {
   size_t position = 0;
   for (const Restriction& restriction : clustering_) {
     if (in_filter(restriction, position)) return true;
@@ -180,7 +180,7 @@ bool RestrictionsImpl::clustering_needs_filtering() const {
   return false;
 }
 
-bool RestrictionsImpl::has_full_clusterings() const {
+bool Restrictions::has_full_clusterings() const {
   size_t position = 0;
   for (const Restriction& restriction : clustering_) {
     if (restriction.is_slice() || in_filter(restriction, position)) return false;
@@ -189,13 +189,13 @@ bool RestrictionsImpl::has_full_clusterings() const {
   return position == table_->clustering.size();
 }
 
-bool RestrictionsImpl::clustering_has_in() const {
+bool Restrictions::clustering_has_in() const {
   return std::any_of(clustering_.begin(), clustering_.end(),
                      [](const Restriction& r) { return r.kind == Restriction::Kind::kIn; });
 }
 
 // The values that = and IN give the first clustering columns; *slice is the slice that continues them, if one does.
-Result<Tuples> RestrictionsImpl::clustering_prefixes(ExecutionContext& context, const Restriction** slice) const {
+Result<Tuples> Restrictions::clustering_prefixes(ExecutionContext& context, const Restriction** slice) const {
   Tuples prefixes(1);
   size_t position = 0;
   *slice = nullptr;
@@ -212,7 +212,7 @@ Result<Tuples> RestrictionsImpl::clustering_prefixes(ExecutionContext& context, 
   return prefixes;
 }
 
-Result<std::vector<std::span<const BytesView>>> RestrictionsImpl::clusterings(ExecutionContext& context) const {
+Result<std::vector<std::span<const BytesView>>> Restrictions::clusterings(ExecutionContext& context) const {
   const Restriction* slice = nullptr;
   ASSIGN_OR_RETURN(auto prefixes, clustering_prefixes(context, &slice));
   std::vector<std::pair<Bytes, std::span<const BytesView>>> rows;
@@ -231,8 +231,8 @@ Result<std::vector<std::span<const BytesView>>> RestrictionsImpl::clusterings(Ex
 
 // One side of a slice, over columns whose directions may differ: (a, b) > (1, 2) with b descending is a > 1, or a = 1
 // and b before 2. Each run of the same direction is one pair of bounds.
-Result<BoundPairs> RestrictionsImpl::slice_bounds(ExecutionContext& context, const Values& prefix,
-                                                  const Restriction& slice) const {
+Result<BoundPairs> Restrictions::slice_bounds(ExecutionContext& context, const Values& prefix,
+                                              const Restriction& slice) const {
   auto make = [&](const Values& values, ClusteringKind kind) {
     return make_clustering(*table_, copy(values, context.arena), kind, context.arena);
   };
@@ -269,7 +269,7 @@ Result<BoundPairs> RestrictionsImpl::slice_bounds(ExecutionContext& context, con
   return result;
 }
 
-Result<BoundPairs> RestrictionsImpl::bounds(ExecutionContext& context) const {
+Result<BoundPairs> Restrictions::bounds(ExecutionContext& context) const {
   const Restriction* slice = nullptr;
   ASSIGN_OR_RETURN(auto prefixes, clustering_prefixes(context, &slice));
   BoundPairs result;
@@ -290,7 +290,7 @@ Result<BoundPairs> RestrictionsImpl::bounds(ExecutionContext& context) const {
   return result;
 }
 
-Result<Slices> RestrictionsImpl::slices(ExecutionContext& context) const {
+Result<Slices> Restrictions::slices(ExecutionContext& context) const {
   if (clustering_.empty()) return Slices(1);
   ASSIGN_OR_RETURN(auto pairs, bounds(context));
   Slices slices;
@@ -305,8 +305,8 @@ Result<Slices> RestrictionsImpl::slices(ExecutionContext& context) const {
 
 // --- The rest ---
 
-// The indexed condition first, where index_expression() says it is.
-Result<RowFilter> RestrictionsImpl::filter(ExecutionContext& context) const {
+// The condition that the index answers comes first.
+Result<RowFilter> Restrictions::filter(ExecutionContext& context) const {
   RowFilter filter;
   if (index_ != nullptr) {
     TRY(indexed_->add_to_filter(filter, context));

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "cql/expressions/term_internal.h"
-#include "cql/restrictions/restrictions_impl.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -31,7 +30,7 @@ std::string join(const std::vector<std::string>& names) {
 class RestrictionsBuilder {
  public:
   RestrictionsBuilder(const TablePtr& table, const Restrictions::Options& options, PrepareContext& context)
-      : table_(*table), options_(options), context_(context), result_(std::make_unique<RestrictionsImpl>(table)) {
+      : table_(*table), options_(options), context_(context), result_(new Restrictions(table)) {
     result_->use_ = options.use;
   }
 
@@ -329,14 +328,14 @@ class RestrictionsBuilder {
   const TableMetadata& table_;
   const Restrictions::Options& options_;
   PrepareContext& context_;
-  std::unique_ptr<RestrictionsImpl> result_;
+  std::unique_ptr<Restrictions> result_;
   const IndexMetadata* index_ = nullptr;
   bool has_clustering_index_ = false;
   bool uses_index_ = false;
   std::vector<const Restriction*> filtered_;
 };
 
-Status RestrictionsImpl::check_filtering() const {
+Status Restrictions::check_filtering() const {
   return lacks_allow_filtering_ ? Status(invalid(kNeedsFiltering)) : Status();
 }
 

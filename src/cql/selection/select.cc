@@ -211,7 +211,7 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
     ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
   }
   command.index = restrictions_->index();
-  command.index_expression = restrictions_->index_expression();
+  command.index_expression = 0;
   if (command.index != nullptr && checks) TRY(check_indexed_value(command.filter[command.index_expression]));
   return {};
 }

@@ -2,6 +2,8 @@
 //
 // Every callback that becomes ready is an event (time, sequence number drawn with the seed's jitter); step() runs the
 // next one. Each event is folded into trace_hash(), so that two runs of one seed can be compared to the step.
+//
+// SimWorld and SimMachine are interfaces so that a test sees what it may do to a world, and not the parts that move it.
 #pragma once
 
 #include <cstdint>
