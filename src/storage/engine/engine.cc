@@ -398,6 +398,12 @@ uint32_t EngineImpl::column_index_bytes() const {
   return options_.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
 }
 
+SSTableGuardrails EngineImpl::sstable_guardrails() const {
+  SSTableGuardrails guardrails = options_.guardrails;
+  guardrails.now_seconds = runtime_.clock.wall_seconds();
+  return guardrails;
+}
+
 std::vector<TablePaths> EngineImpl::paths() const {
   std::vector<TablePaths> out;
   for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {

@@ -71,6 +71,7 @@ struct SSTableScrubOrder {
 // Settings that an operator may change while the engine runs, as EngineOptions has them at the start.
 struct EngineSettings {
   std::optional<uint32_t> column_index_bytes;
+  SSTableGuardrails guardrails;
   bool incremental_backups = false;
 };
 
@@ -106,9 +107,12 @@ class Maintenance {
   // Writes what can be read of SSTables anew, of those too that are not used because they are damaged. kClosed when one that several
   // shards share had to stay as it is.
   virtual Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) = 0;
-  // By one shard for all of them. Gives the directories of which something could not be verified or imported; the log says why.
+  // By one shard for all of them. All SSTables of a directory become the table's in one step. Gives the directories of which
+  // something could not be verified or imported; the log says why.
   // Indexes of the table are to be built afterwards. kServerError: a directory is not there; kInvalid: it is a table's own.
   virtual Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) = 0;
+  // The same with SSTables that somebody has put into the table's own directories: they go when their parts come.
+  virtual Task<Status> load_new_sstables(TablePtr table) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
   virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;

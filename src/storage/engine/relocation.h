@@ -21,7 +21,8 @@ struct SharedSSTable {
   std::string index;  // whose hidden table has it; empty: the table itself
   SSTableDescriptor descriptor;
   std::string directory;     // of the parts
-  bool is_imported = false;  // from another directory: no shard reads it before
+  bool is_imported = false;  // no shard reads it before
+  bool is_placed = false;    // imported from the table's own directory: it goes when its parts come
 };
 
 class Relocations {
@@ -33,6 +34,8 @@ class Relocations {
   virtual Status prepare(const SharedSSTable& shared, const std::string& output_id) = 0;
   // Committed: reads go to the part from now on.
   virtual void end(const SharedSSTable& shared, bool committed) = 0;
+  // Whether the files are the table's on this shard, or are about to be.
+  virtual bool knows(const Uuid& table, const SSTableDescriptor& descriptor) const = 0;
 };
 
 }  // namespace cassandra_like

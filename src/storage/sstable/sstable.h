@@ -20,6 +20,7 @@
 #include "storage/cache/chunk_cache.h"
 #include "storage/commit_log_position.h"
 #include "storage/sstable/sstable_ids.h"
+#include "storage/sstable_guardrails.h"
 
 namespace cassandra_like {
 
@@ -94,6 +95,7 @@ struct SSTableWriterOptions {
   std::optional<Uuid> pending_repair;
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
   SSTableOwner owner;                                                      // recorded where the id does not tell
+  SSTableGuardrails guardrails;
 };
 
 // Writes one SSTable. Files are written under their final names except TOC.txt, which is TOC.txt.tmp until all others are

@@ -98,6 +98,7 @@ class TableStore {
   // On the disk, but not read from: of a flush that failed at its end, or of a removal that failed. The next start would
   // find them, so what voids the table voids them.
   std::vector<SSTableDescriptor> leftovers;
+  std::vector<SSTableDescriptor> being_flushed;
   // Compactions whose files could not all be removed.
   std::vector<std::unique_ptr<SSTableTransaction>> unfinished;
   std::vector<std::unique_ptr<IndexStore>> indexes;
