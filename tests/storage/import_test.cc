@@ -23,8 +23,8 @@ EngineOptions without_policy() {
 // A node whose table is empty, and a directory with two SSTables of each shard, which another node has written.
 class Importing {
  public:
-  explicit Importing(unsigned shards = 2, uint64_t seed = 1)
-      : node(seed, shards, without_policy()), t(node.table("t")) {
+  explicit Importing(unsigned shards = 2, uint64_t seed = 1, EngineOptions options = without_policy())
+      : node(seed, shards, std::move(options)), t(node.table("t")) {
     for (int64_t timestamp : {10, 20}) {
       for (char key = 'a'; key <= 'z'; ++key) {
         Update rows(t, std::string(1, key));
@@ -215,6 +215,21 @@ TEST(Import, NewSSTablesInTheTablesOwnDirectoryAreLoaded) {
     m.node.restart();
     EXPECT_EQ(m.rows(), all);
   }
+}
+
+TEST(Import, NewSSTablesAreLoadedFromEachDataDirectory) {
+  EngineOptions options = without_policy();
+  options.data_directories = {"/data", "/more"};
+  Importing m(2, 1, options);
+  const std::string more = "/more/ks/" + m.t->directory_name();
+  const std::vector<SSTableDescriptor> sources = list_sstables(m.node.disk(), kSource).value();
+  m.move_sources(more, [&](const SSTableDescriptor& source) { return source == sources[0]; });
+  m.move_sources(m.table_directory());
+  ASSERT_TRUE(m.load_new().ok());
+  EXPECT_EQ(m.rows(), m.expected);
+  EXPECT_FALSE(list_sstables(m.node.disk(), more).value().empty());
+  m.node.restart();
+  EXPECT_EQ(m.rows(), m.expected);
 }
 
 TEST(Import, DamageAmongNewSSTablesLeavesThemAll) {

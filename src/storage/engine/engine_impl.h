@@ -86,6 +86,8 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
     options_.incremental_backups = settings.incremental_backups;
   }
   std::vector<TablePaths> paths() const override;
+  Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) override;
+  std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;

@@ -14,6 +14,7 @@
 #include "storage/engine/truncation.h"
 #include "storage/owned_tokens.h"
 #include "storage/sstable/sstable.h"
+#include "storage/table/table_samplers.h"
 
 namespace cassandra_like {
 
@@ -42,7 +43,8 @@ struct CompactionScope {
 struct SSTableRewrite {
   SSTableRewrite() = default;  // see above
   CompactionOperation operation = CompactionOperation::kUpgrade;
-  bool include_all = false;  // also those of the latest version of their format
+  bool include_all = false;   // also those of the latest version of their format
+  bool recompresses = false;  // those whose compression is not the table's, whatever their version
   int64_t created_until_millis = std::numeric_limits<int64_t>::max();
   // Garbage collection takes all SSTables of a table, but not of its indexes. Whether overwritten cells go, too.
   bool skips_cells = false;
@@ -135,6 +137,11 @@ class Maintenance {
   virtual void use(const EngineSettings& settings) = 0;
   // In the order of the tables' directories.
   virtual std::vector<TablePaths> paths() const = 0;
+  // Samples what the tables are asked for, until finish_sampling() gives it. kInvalid, and nothing begins, where a table's
+  // sampling is under way.
+  virtual Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) = 0;
+  // By table.
+  virtual std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) = 0;
   // Removes everything written until now; the returned position is for TruncationRecords.
   virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
