@@ -405,6 +405,7 @@ void Membership::handle_value(const InetAddressAndPort& endpoint, ApplicationSta
       notify_down(endpoint);
     }
   }
+  if (key == ApplicationState::kDiskUsage) liveness_is_stale_ = changes_.liveness = true;
   if (!is_shown_to_drivers(key)) return;
   changes_.peers_updated.insert(endpoint);
   if (key != ApplicationState::kSchema && key != ApplicationState::kReleaseVersion) {

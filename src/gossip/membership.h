@@ -137,6 +137,7 @@ class Membership : public GossipSubscriber {
   Endpoint make_endpoint(const InetAddressAndPort& endpoint) const;
   std::vector<bool> liveness() const;
   std::vector<bool> readiness() const;  // for clients
+  std::vector<DiskUsage> disk_usages() const;
 
   Config config_;
   Gossiper* gossiper_ = nullptr;

@@ -149,6 +149,21 @@ std::vector<bool> Membership::readiness() const {
   return out;
 }
 
+// DiskUsageBroadcaster
+std::vector<DiskUsage> Membership::disk_usages() const {
+  std::vector<DiskUsage> out;
+  for (const InetAddressAndPort& endpoint : snapshot_endpoints_) {
+    const EndpointState* known = state(endpoint);
+    const std::string_view text = known == nullptr ? std::string_view() : known->text(ApplicationState::kDiskUsage);
+    const std::optional<DiskUsage> usage = state_values::parse_disk_usage(text);
+    if (!usage && !text.empty()) {
+      LOG_WARN("Found unknown DiskUsageState: {}. Using default state Not Available instead.", text);
+    }
+    out.push_back(usage.value_or(DiskUsage::kNotAvailable));
+  }
+  return out;
+}
+
 const TopologyPtr& Membership::topology() {
   if (topology_ && !ring_is_stale_ && !liveness_is_stale_) return topology_;
   if (!topology_ || ring_is_stale_) {
@@ -165,9 +180,9 @@ const TopologyPtr& Membership::topology() {
     auto local = std::find(snapshot_endpoints_.begin(), snapshot_endpoints_.end(), config_.local);
     auto ring = std::make_shared<TokenRing>(std::move(endpoints),
                                             static_cast<EndpointIndex>(local - snapshot_endpoints_.begin()));
-    topology_ = std::make_shared<Topology>(std::move(ring), liveness(), readiness());
+    topology_ = std::make_shared<Topology>(std::move(ring), liveness(), readiness(), disk_usages());
   } else {
-    topology_ = topology_->with_liveness(liveness(), readiness());
+    topology_ = topology_->with_liveness(liveness(), readiness(), disk_usages());
   }
   ring_is_stale_ = liveness_is_stale_ = false;
   return topology_;

@@ -1,6 +1,7 @@
 #include "gossip/state_values.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -122,6 +123,20 @@ std::string tokens(std::span<const Token> tokens) {
 std::string removal_coordinator(const Uuid& host_id) { return join(kRemover, host_id.to_string()); }
 std::string boolean(bool value) { return value ? "true" : "false"; }
 std::string number(double value) { return double_to_text(value); }
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kDiskUsages{"NOT_AVAILABLE", "SPACIOUS", "STUFFED", "FULL"};
+
+}  // namespace
+
+std::string disk_usage(DiskUsage usage) { return std::string(kDiskUsages[static_cast<size_t>(usage)]); }
+std::optional<DiskUsage> parse_disk_usage(std::string_view text) {
+  const auto found = std::find(kDiskUsages.begin(), kDiskUsages.end(), text);
+  if (found == kDiskUsages.end()) return std::nullopt;
+  return static_cast<DiskUsage>(found - kDiskUsages.begin());
+}
+
 std::string address(const InetAddressAndPort& endpoint) { return endpoint.host(); }
 std::string address_and_port(const InetAddressAndPort& endpoint) { return endpoint.host_and_port(); }
 

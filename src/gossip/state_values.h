@@ -11,7 +11,8 @@
 //   INTERNAL_IP, RPC_ADDRESS   an address; BOOT_REPLACE in STATUS, too
 //   INTERNAL_ADDRESS_AND_PORT, NATIVE_ADDRESS_AND_PORT, BOOT_REPLACE in STATUS_WITH_PORT: address:port
 //   SSTABLE_VERSIONS           big-nb,bti-da
-//   DC, RACK, RELEASE_VERSION, NET_VERSION, DISK_USAGE, INDEX_STATUS: as they are
+//   DISK_USAGE                 NOT_AVAILABLE, SPACIOUS, STUFFED, FULL
+//   DC, RACK, RELEASE_VERSION, NET_VERSION, INDEX_STATUS: as they are
 //
 // A token in a STATUS is the node's first one; TOKENS has all. Expire times are milliseconds since 1970.
 #pragma once
@@ -26,6 +27,7 @@
 #include "base/uuid.h"
 #include "messaging/wire/endpoint_codec.h"
 #include "model/key.h"
+#include "ring/topology.h"
 
 namespace cassandra_like::state_values {
 
@@ -59,6 +61,7 @@ std::string tokens(std::span<const Token> tokens);
 std::string removal_coordinator(const Uuid& host_id);
 std::string boolean(bool value);
 std::string number(double value);  // LOAD, SEVERITY
+std::string disk_usage(DiskUsage usage);
 std::string address(const InetAddressAndPort& endpoint);
 std::string address_and_port(const InetAddressAndPort& endpoint);
 std::string sstable_versions(std::span<const std::string> versions);
@@ -93,5 +96,7 @@ Result<ParsedStatus> parse_status(std::string_view text, uint16_t default_port =
 Result<std::vector<Token>> parse_tokens(std::string_view text);
 Result<Uuid> parse_removal_coordinator(std::string_view text);
 std::vector<std::string> parse_sstable_versions(std::string_view text);
+// nullopt: a word that nobody knows here.
+std::optional<DiskUsage> parse_disk_usage(std::string_view text);
 
 }  // namespace cassandra_like::state_values

@@ -88,6 +88,9 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   void set_load(uint64_t bytes) override {
     tell({{ApplicationState::kLoad, state_values::number(static_cast<double>(bytes))}});
   }
+  void set_disk_usage(DiskUsage usage) override {
+    tell({{ApplicationState::kDiskUsage, state_values::disk_usage(usage)}});
+  }
   void set_schema_version(const Uuid& version) override { tell({{ApplicationState::kSchema, version.to_string()}}); }
 
   bool is_gossip_running() const override { return gossiper_.is_enabled(); }

@@ -76,6 +76,7 @@ class MembershipService {
   virtual void set_schema_version(const Uuid& version) = 0;
   // Bytes of this node's data on its disks.
   virtual void set_load(uint64_t bytes) = 0;
+  virtual void set_disk_usage(DiskUsage usage) = 0;
 
   // --- Questions
   virtual bool is_gossip_running() const = 0;

@@ -16,8 +16,11 @@ bool has(std::span<const EndpointIndex> replicas, EndpointIndex endpoint) {
 
 }  // namespace
 
-Topology::Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving)
-    : ring_(std::move(ring)), alive_(std::move(alive)), serving_(std::move(serving)) {
+Topology::Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving,
+                   std::vector<DiskUsage> usage)
+    : ring_(std::move(ring)), alive_(std::move(alive)), serving_(std::move(serving)), usage_(std::move(usage)) {
+  CHECK(usage_.empty() || usage_.size() == alive_.size());
+  has_stuffed_disks_ = std::any_of(usage_.begin(), usage_.end(), [](DiskUsage u) { return u >= DiskUsage::kStuffed; });
   CHECK(alive_.size() == ring_->endpoints().size());
   CHECK(serving_.empty() || serving_.size() == alive_.size());
   CHECK(alive_[ring_->local()]);
@@ -29,8 +32,9 @@ TopologyPtr Topology::of_one(Endpoint local) {
   return std::make_shared<Topology>(std::make_shared<TokenRing>(std::move(endpoints), 0), std::vector<bool>{true});
 }
 
-TopologyPtr Topology::with_liveness(std::vector<bool> alive, std::vector<bool> serving) const {
-  return std::make_shared<Topology>(ring_, std::move(alive), std::move(serving));
+TopologyPtr Topology::with_liveness(std::vector<bool> alive, std::vector<bool> serving,
+                                    std::vector<DiskUsage> usage) const {
+  return std::make_shared<Topology>(ring_, std::move(alive), std::move(serving), std::move(usage));
 }
 
 PendingReplicas::PendingReplicas(const TokenRing& ring, const ReplicationStrategy& strategy) {

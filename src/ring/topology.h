@@ -15,27 +15,40 @@
 
 namespace cassandra_like {
 
+// How full an endpoint's disks are, as it tells (service.disk.usage.DiskUsageState): spacious, or beyond the threshold of
+// a warning, or of failure.
+enum class DiskUsage : uint8_t { kNotAvailable, kSpacious, kStuffed, kFull };
+
 class Topology;
 using TopologyPtr = std::shared_ptr<const Topology>;
 
 class Topology {
  public:
   // `alive` has one entry for each of the ring's endpoints, and so has `serving` (RPC_READY) unless it is empty: all serve.
-  // This node lives.
-  Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving = {});
+  // This node lives. `usage` is empty, too, where no endpoint tells any.
+  Topology(std::shared_ptr<const TokenRing> ring, std::vector<bool> alive, std::vector<bool> serving = {},
+           std::vector<DiskUsage> usage = {});
   // A ring of one node.
   static TopologyPtr of_one(Endpoint local);
-  TopologyPtr with_liveness(std::vector<bool> alive, std::vector<bool> serving = {}) const;
+  TopologyPtr with_liveness(std::vector<bool> alive, std::vector<bool> serving = {},
+                            std::vector<DiskUsage> usage = {}) const;
 
   const std::shared_ptr<const TokenRing>& ring() const { return ring_; }
   const Endpoint& local() const { return ring_->endpoint(ring_->local()); }
   bool is_alive(EndpointIndex endpoint) const { return alive_[endpoint]; }
   // Its native transport has started, as far as it has told.
   bool serves_clients(EndpointIndex endpoint) const { return serving_.empty() || serving_[endpoint]; }
+  DiskUsage disk_usage(EndpointIndex endpoint) const {
+    return usage_.empty() ? DiskUsage::kNotAvailable : usage_[endpoint];
+  }
+  // Some endpoint is stuffed or full.
+  bool has_stuffed_disks() const { return has_stuffed_disks_; }
 
  private:
   std::shared_ptr<const TokenRing> ring_;
   std::vector<bool> alive_, serving_;
+  std::vector<DiskUsage> usage_;
+  bool has_stuffed_disks_ = false;
 };
 
 // The endpoints that will be replicas of a token when those that join, leave or move have done so, and are not yet

@@ -11,6 +11,7 @@
 #include "base/uuid.h"
 #include "model/schema.h"
 #include "runtime/runtime.h"
+#include "storage/sstable_guardrails.h"
 
 namespace cassandra_like {
 
@@ -65,6 +66,7 @@ struct EngineOptions {
   // On average half of this is passed over before a slice begins. Unset: as the format has it, 4 KiB for BTI (Cassandra's 16
   // make a smaller row index), 64 for BIG.
   std::optional<uint32_t> column_index_bytes;
+  SSTableGuardrails guardrails;
   bool incremental_backups = false;  // what is flushed gets a second name, in the table's backups/
   bool sequence_ids = false;         // of new SSTables: numbers in place of uuids
   bool auto_snapshot = true;

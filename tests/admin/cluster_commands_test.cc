@@ -68,6 +68,7 @@ class PlayedMembership : public MembershipService {
   void set_rpc_ready(bool) override {}
   void set_schema_version(const Uuid&) override {}
   void set_load(uint64_t) override {}
+  void set_disk_usage(DiskUsage) override {}
   bool is_gossip_running() const override { return is_running_; }
   bool has_joined() const override { return has_joined_; }
   std::vector<InetAddressAndPort> live_peers() const override { return {node(2)}; }

@@ -170,6 +170,30 @@ TEST_F(MembershipTest, TheTopologyTellsWhoServesClients) {
   EXPECT_THAT(serving(), ElementsAre(testing::_, false, true));
 }
 
+// Coordinators refuse writes of replicas that are full.
+TEST_F(MembershipTest, TheTopologyTellsHowFullDisksAre) {
+  start();
+  meet(2);
+  meet(3, with(normal_states(3, {300}), ApplicationState::kDiskUsage, "FULL"));
+  auto usage = [&] {
+    std::vector<DiskUsage> out;
+    for (EndpointIndex i = 0; i < 3; ++i) out.push_back(membership.topology()->disk_usage(i));
+    return out;
+  };
+  using enum DiskUsage;
+  EXPECT_THAT(usage(), ElementsAre(kNotAvailable, kNotAvailable, kFull));
+  EXPECT_TRUE(membership.topology()->has_stuffed_disks());
+  events();
+  hear(3, {{ApplicationState::kDiskUsage, "SPACIOUS"}});
+  events();
+  EXPECT_TRUE(changes.liveness);
+  EXPECT_FALSE(membership.topology()->has_stuffed_disks());
+  hear(2, {{ApplicationState::kDiskUsage, "STUFFED"}});
+  hear(3, {{ApplicationState::kDiskUsage, "nonsense"}});
+  EXPECT_THAT(usage(), ElementsAre(kNotAvailable, kStuffed, kNotAvailable));
+  EXPECT_TRUE(membership.topology()->has_stuffed_disks());
+}
+
 // --- Joining and replacing
 
 TEST_F(MembershipTest, ABootstrappingNodeHasPendingTokens) {

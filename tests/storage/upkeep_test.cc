@@ -201,6 +201,35 @@ TEST(Upkeep, WritesOldVersionsAnew) {
   EXPECT_EQ(u.rows(), removed);
 }
 
+TEST(Upkeep, RecompressesWhatHasAnotherCompressionThanTheTable) {
+  Upkeep u;
+  u.write({"a", "b"}, 10);
+  u.write({"a"}, 20);
+  const Lines expected = u.rows();
+  SSTableRewrite order;
+  order.recompresses = true;
+  const std::vector<std::string> before = u.names();
+  ASSERT_TRUE(u.rewrite(order).ok());
+  EXPECT_EQ(u.names(), before);
+  std::vector<std::string> last = before;
+  for (const StringPairs& compression :
+       {StringPairs{{"class", "org.apache.cassandra.io.compress.ZstdCompressor"}, {"chunk_length_in_kb", "16"}},
+        StringPairs{{"class", "org.apache.cassandra.io.compress.ZstdCompressor"}, {"chunk_length_in_kb", "4"}},
+        StringPairs{{"enabled", "false"}}}) {
+    auto changed = std::make_shared<TableMetadata>(*u.t);
+    changed->params.compression = compression;
+    u.node.set_tables({changed, make_table("kv")});
+    ASSERT_TRUE(u.rewrite(order).ok());
+    const std::vector<std::string> now = u.names();
+    EXPECT_EQ(now.size(), 2u);
+    for (const std::string& name : now) EXPECT_EQ(std::count(last.begin(), last.end(), name), 0) << name;
+    EXPECT_EQ(u.rows(), expected);
+    ASSERT_TRUE(u.rewrite(order).ok());
+    EXPECT_EQ(u.names(), now);
+    last = now;
+  }
+}
+
 TEST(Upkeep, TheLatestVersionIsThatOfTheFormat) {
   EngineOptions options;
   options.sstable_version = &SSTableVersion::oa();

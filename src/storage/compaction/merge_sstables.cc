@@ -22,6 +22,7 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
   options.host_id = merge.host_id;
   options.owner = merge.owner;
   options.row_index_granularity = merge.row_index_granularity;
+  options.guardrails = merge.guardrails;
   options.commit_log_intervals = merge.commit_log_intervals;
   return options;
 }

@@ -38,6 +38,7 @@ struct SSTableMerge {
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>>
       commit_log_intervals;            // of this node's log, in the inputs
   uint32_t row_index_granularity = 0;  // column_index_size, bytes
+  SSTableGuardrails guardrails;
   // If nothing were left, the last partition is kept with its tombstones: an output that says which of the commit log is in it.
   bool must_write = false;
 };

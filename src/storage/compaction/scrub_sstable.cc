@@ -434,6 +434,7 @@ Task<Status> SSTableScrubber::begin_output(SSTableWriterOptions options, std::un
   options.host_id = scrub_.host_id;
   options.owner = scrub_.owner;
   options.row_index_granularity = scrub_.row_index_granularity;
+  options.guardrails = scrub_.guardrails;
   options.commit_log_intervals = scrub_.commit_log_intervals;
   const SSTableDescriptor descriptor = scrub_.next_output();
   Status added = co_await scrub_.transaction->add(descriptor);

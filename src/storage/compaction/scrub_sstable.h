@@ -28,6 +28,7 @@ struct SSTableScrub {
   SSTableOwner owner;
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> commit_log_intervals;
   uint32_t row_index_granularity = 0;
+  SSTableGuardrails guardrails;
   size_t memory_bytes = 16 << 20;  // of what is put in order at once
 };
 

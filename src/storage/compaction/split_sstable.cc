@@ -17,6 +17,7 @@ class SSTableSplitter {
       : runtime_(runtime), split_(split), progress_(progress), options_(rewrite_options(split.table, {{split.input}})) {
     options_.host_id = split.host_id;
     options_.row_index_granularity = split.row_index_granularity;
+    options_.guardrails = split.guardrails;
     options_.level = split.resets_level ? 0 : split.input->info().level;
     if (split.clears_repaired) {
       options_.repaired_at = 0;

@@ -24,6 +24,7 @@ struct SSTableSplit {
   std::function<Task<Status>()> pause;
   Uuid host_id;
   uint32_t row_index_granularity = 0;
+  SSTableGuardrails guardrails;
   bool resets_level = false, clears_repaired = false;  // of the outputs
 };
 

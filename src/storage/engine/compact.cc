@@ -378,6 +378,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   merge.owner = self_;
   merge.commit_log_intervals = own_intervals(*run);
   merge.row_index_granularity = column_index_bytes();
+  merge.guardrails = sstable_guardrails();
   merge.must_write = run->log_may_hold_inputs;
   merge.purge.now_seconds = runtime_.clock.wall_seconds();
   if (run->purges && may_purge(*run))

@@ -398,6 +398,33 @@ uint32_t Engine::column_index_bytes() const {
   return options_.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
 }
 
+Status Engine::begin_sampling(const TableSelection& selection, const SamplingOrder& order) {
+  const Stores stores = select(selection);
+  for (const TableStorePtr& store : stores) {
+    const auto& samplers = store->counters.samplers;
+    if (samplers && samplers->is_active(runtime_.clock.monotonic_nanos()))
+      return invalid("Sampling already in progress");
+  }
+  for (const TableStorePtr& store : stores) store->counters.samplers = std::make_unique<TableSamplers>(order);
+  return {};
+}
+
+std::vector<std::pair<TablePtr, TopSamples>> Engine::finish_sampling(const TableSelection& selection) {
+  std::vector<std::pair<TablePtr, TopSamples>> out;
+  for (const TableStorePtr& store : select(selection)) {
+    if (!store->counters.samplers) continue;
+    out.emplace_back(store->table, store->counters.samplers->finish());
+    store->counters.samplers.reset();
+  }
+  return out;
+}
+
+SSTableGuardrails Engine::sstable_guardrails() const {
+  SSTableGuardrails guardrails = options_.guardrails;
+  guardrails.now_seconds = runtime_.clock.wall_seconds();
+  return guardrails;
+}
+
 std::vector<TablePaths> Engine::paths() const {
   std::vector<TablePaths> out;
   for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {

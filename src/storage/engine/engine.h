@@ -115,6 +115,8 @@ class Engine final : private Maintenance {
   Status prepare_relocation(const SharedSSTable& shared, const std::string& id);
   // Committed: reads go to the part from now on.
   void end_relocation(const SharedSSTable& shared, bool committed);
+  // Whether the files are the table's on this shard, or are about to be.
+  bool knows(const Uuid& table, const SSTableDescriptor& descriptor) const;
 
  private:
   // Maintenance.
@@ -124,6 +126,7 @@ class Engine final : private Maintenance {
   Task<Status> verify(TableSelection selection, SSTableVerification order) override;
   Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) override;
   Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) override;
+  Task<Status> load_new_sstables(TablePtr table) override;
   Task<Status> relocate(TableSelection selection) override;
   void relocate_in_background() override;
   void set_auto_compaction(const TableSelection& selection, bool on) override;
@@ -134,13 +137,18 @@ class Engine final : private Maintenance {
   void set_concurrent_compactors(unsigned count) override;
   void set_compaction_thresholds(const TableSelection& table, int32_t min, int32_t max) override;
   EngineSettings settings() const override {
-    return {.column_index_bytes = options_.column_index_bytes, .incremental_backups = options_.incremental_backups};
+    return {.column_index_bytes = options_.column_index_bytes,
+            .guardrails = options_.guardrails,
+            .incremental_backups = options_.incremental_backups};
   }
   void use(const EngineSettings& settings) override {
     options_.column_index_bytes = settings.column_index_bytes;
+    options_.guardrails = settings.guardrails;
     options_.incremental_backups = settings.incremental_backups;
   }
   std::vector<TablePaths> paths() const override;
+  Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) override;
+  std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) override;
   Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
@@ -269,6 +277,7 @@ class Engine final : private Maintenance {
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
   uint32_t column_index_bytes() const;
+  SSTableGuardrails sstable_guardrails() const;
   Task<Status> back_up(SSTableDescriptor descriptor);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
@@ -307,7 +316,8 @@ class Engine final : private Maintenance {
     bool goes_on = false;                                // after a failure, with the next run of the order
     std::optional<OwnedTokens> owned;                    // of a cleanup: what stays
     std::shared_ptr<bool> has_cleaned;                   // of a cleanup: set when something went
-    bool is_import = false;                              // a split of an SSTable that the table does not have yet
+    bool is_import = false;                              // a split of SSTables that the table does not have yet
+    bool is_placed = false;                              // of such in the table's own directory
     bool resets_level = false, clears_repaired = false;  // of its parts
     bool stopped = false;                                // somebody wants it to end
     // While it runs.
@@ -391,7 +401,11 @@ class Engine final : private Maintenance {
                                                         std::string directory);
   bool has_already(const TableStore& store, const SSTable& sstable) const;
   Task<Status> verify_for_import(TableStorePtr store, const SSTableImport* order, SSTablePtr sstable);
-  Task<Status> import_one(TableStorePtr store, SSTablePtr sstable, const SSTableImport* order);
+  Task<Status> import_all(TableStorePtr store, std::vector<SSTablePtr> sstables, const SSTableImport* order);
+  Task<Status> run_import(CompactionRun* run);
+  Task<Status> load_placed(TableStorePtr store, std::string path);
+  Task<Result<std::vector<SSTablePtr>>> find_placed(TableStorePtr store, std::string path);
+  Task<Status> leave_out_known(TableStorePtr store, std::vector<SSTableDescriptor>* descriptors);
 
   // Scrubbing.
   std::vector<CompactionRun> plan_scrub(const TableStorePtr& store, const SSTableScrubOrder& order, Status* unopened);
@@ -437,8 +451,14 @@ class Engine final : private Maintenance {
   Task<void> run_relocations();
   static bool has_to_change(const TableStore& store, const SharedSSTable& shared);
   Task<Status> split_one(CompactionRun* run);
+  // An SSTable and its parts' ids by shard; empty: the shard has no keys in it.
+  struct SplitSSTable {
+    SharedSSTable shared;
+    std::vector<std::string> ids;
+  };
   Task<Status> split_and_commit(CompactionRun* run);
-  Task<Status> hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids);
+  Task<Result<SplitSSTable>> split_input(CompactionRun* run, SSTablePtr input);
+  Task<Status> hand_over(CompactionRun* run, std::vector<SplitSSTable> split);
   Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);
   Task<Status> on_every_engine(std::function<Status(unsigned, Engine&)> work);
 

@@ -176,7 +176,28 @@ Task<Status> Engine::sync_names_of_sstables() {
   co_return Status();
 }
 
-Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
+namespace {
+
+// Tells, as long as it lives, that the files are this node's work.
+class BeingFlushed {
+ public:
+  BeingFlushed(TableStorePtr store, const SSTableDescriptor& descriptor)
+      : store_(std::move(store)), descriptor_(descriptor) {
+    store_->being_flushed.push_back(descriptor_);
+  }
+  ~BeingFlushed() { std::erase(store_->being_flushed, descriptor_); }
+  BeingFlushed(const BeingFlushed&) = delete;
+  BeingFlushed& operator=(const BeingFlushed&) = delete;
+
+ private:
+  TableStorePtr store_;
+  SSTableDescriptor descriptor_;
+};
+
+}  // namespace
+
+Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
+                                        CommitLogPosition upper) {
   // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
   auto is_void = [&store, &memtable] {
     const bool is_waited_for =
@@ -191,6 +212,7 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
   Status synced = co_await sync_paths(store);
   if (!synced.ok()) co_return failure(synced.error());
   const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), next_id(*store));
+  const BeingFlushed being_flushed(store, descriptor);
   SSTableWriterOptions options;
   options.stats = memtable->stats();
   options.static_columns = memtable->columns(true);
@@ -201,6 +223,7 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
   DCHECK(memtable->lower() <= upper);
   options.commit_log_intervals = {{memtable->lower(), upper}};
   options.row_index_granularity = column_index_bytes();
+  options.guardrails = sstable_guardrails();
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
   if (!writer.ok()) co_return failure(writer.error());
   bool wrote = false;

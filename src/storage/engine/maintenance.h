@@ -17,6 +17,7 @@
 #include "storage/engine/truncation.h"
 #include "storage/owned_tokens.h"
 #include "storage/sstable/sstable.h"
+#include "storage/table/table_samplers.h"
 
 namespace cassandra_like {
 
@@ -45,7 +46,8 @@ struct CompactionScope {
 struct SSTableRewrite {
   SSTableRewrite() = default;  // see above
   CompactionOperation operation = CompactionOperation::kUpgrade;
-  bool include_all = false;  // also those of the latest version of their format
+  bool include_all = false;   // also those of the latest version of their format
+  bool recompresses = false;  // those whose compression is not the table's, whatever their version
   int64_t created_until_millis = std::numeric_limits<int64_t>::max();
   // Garbage collection takes all SSTables of a table, but not of its indexes. Whether overwritten cells go, too.
   bool skips_cells = false;
@@ -74,6 +76,7 @@ struct SSTableScrubOrder {
 // Settings that an operator may change while the engine runs, as EngineOptions has them at the start.
 struct EngineSettings {
   std::optional<uint32_t> column_index_bytes;
+  SSTableGuardrails guardrails;
   bool incremental_backups = false;
 };
 
@@ -109,9 +112,12 @@ class Maintenance {
   // Writes what can be read of SSTables anew, of those too that are not used because they are damaged. kClosed when one that several
   // shards share had to stay as it is.
   virtual Task<Status> scrub(TableSelection selection, SSTableScrubOrder order) = 0;
-  // By one shard for all of them. Gives the directories of which something could not be verified or imported; the log says why.
+  // By one shard for all of them. All SSTables of a directory become the table's in one step. Gives the directories of which
+  // something could not be verified or imported; the log says why.
   // Indexes of the table are to be built afterwards. kServerError: a directory is not there; kInvalid: it is a table's own.
   virtual Task<Result<std::vector<std::string>>> import_sstables(TablePtr table, SSTableImport order) = 0;
+  // The same with SSTables that somebody has put into the table's own directories: they go when their parts come.
+  virtual Task<Status> load_new_sstables(TablePtr table) = 0;
   // Splits the SSTables that several shards read, as far as they are this shard's to split. Ready when that is done; the first
   // error, after all have been tried.
   virtual Task<Status> relocate(TableSelection selection = TableSelection()) = 0;
@@ -134,6 +140,11 @@ class Maintenance {
   virtual void use(const EngineSettings& settings) = 0;
   // In the order of the tables' directories.
   virtual std::vector<TablePaths> paths() const = 0;
+  // Samples what the tables are asked for, until finish_sampling() gives it. kInvalid, and nothing begins, where a table's
+  // sampling is under way.
+  virtual Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) = 0;
+  // By table.
+  virtual std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) = 0;
   // Removes everything written until now; the returned position is for TruncationRecords.
   virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.

@@ -179,7 +179,9 @@ void Engine::record_read(TableCounters* counters, const ReadCommand& command, co
   if (counters != nullptr) {
     if (!command.range) ++counters->reads;
     Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
-    micros.record(static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000);
+    const int64_t now = runtime_.clock.monotonic_nanos();
+    micros.record(static_cast<uint64_t>(now - begun) / 1000);
+    if (counters->samplers) counters->samplers->read(command, numbers, begun, now);
     counters->sstables_per_read.record(numbers.sstables);
     counters->tombstones_per_read.record(numbers.tombstones);
     counters->live_rows_per_read.record(numbers.rows);

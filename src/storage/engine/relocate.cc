@@ -5,8 +5,8 @@
 // relocatesstables: data goes where it belongs.
 //
 // Invariants:
-// - One transaction for one file: at a commit all parts appear and the file goes. So the disk needs room for a file more, and a
-//   failure leaves the file as it was.
+// - One transaction for one file, or for all files of an import: at a commit all parts appear and the file goes. So the disk
+//   needs room for a file more, and a failure leaves the file as it was.
 // - A file is split only when no segment of another owner's log is there: what they hold must not come back, and the parts
 //   cannot say what is in them. Until then, and while any file is shared, nobody purges what it may hide.
 // - TRUNCATE and DROP wait for a commit, or end the split before it.
@@ -123,13 +123,14 @@ Task<Status> Engine::relocate_one(TableStorePtr store, SSTablePtr sstable) {
 }
 
 Task<Status> Engine::split_one(CompactionRun* run) {
-  const SSTableInfo& info = run->inputs[0]->info();
+  uint64_t needed = 0;
+  for (const SSTablePtr& input : run->inputs) needed += input->info().total_bytes;
   const std::optional<uint64_t> room = room_for_compaction(run->path);
-  if (room && *room < info.total_bytes) {
+  if (room && *room < needed) {
     ++compactions_aborted_;
     LOG_WARN(
         "Not enough space to split {} among the shards: {} needed, {} available; until there is, it is not compacted",
-        info.descriptor.file(components::kData), memory_text(info.total_bytes), memory_text(*room));
+        run->inputs[0]->info().descriptor.file(components::kData), memory_text(needed), memory_text(*room));
     co_return not_now("The disk is full");
   }
   ++compactions_pending_;
@@ -166,21 +167,42 @@ Task<Status> Engine::split_and_commit(CompactionRun* run) {
   // The commit log segments of the file's intervals may not come back, either.
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
   if (!synced.ok()) co_return synced;
-  const SSTablePtr input = run->inputs[0];
-  SharedSSTable shared{run->store->table->id, "", input->info().descriptor, run->path, run->is_import};
-  if (const TableStorePtr base = find(shared.table); base != nullptr && base != run->store) {
+  std::vector<SplitSSTable> split;
+  for (const SSTablePtr& input : run->inputs) {
+    Result<SplitSSTable> parts = co_await split_input(run, input);
+    if (!parts.ok()) co_return std::move(parts.error());
+    split.push_back(std::move(*parts));
+  }
+  run->record.merged_partitions = {{1, static_cast<int64_t>(run->progress.partitions_read)}};
+  Status handed_over = co_await hand_over(run, std::move(split));
+  if (!handed_over.ok()) co_return handed_over;
+  for (const SSTablePtr& input : run->inputs) bytes_compacted_ += input->info().uncompressed_bytes;
+  compressed_bytes_compacted_ += run->record.bytes_in;
+  LOG_INFO("Split {} of {} among the shards: {} to {} in {} ms",
+           run->inputs.size() == 1 ? run->inputs[0]->info().descriptor.file(components::kData)
+                                   : fmt::format("{} sstables", run->inputs.size()),
+           run->store->table->qualified_name(), memory_text(run->record.bytes_in), memory_text(run->record.bytes_out),
+           (runtime_.clock.monotonic_nanos() - run->begun) / 1'000'000);
+  co_return Status();
+}
+
+Task<Result<Engine::SplitSSTable>> Engine::split_input(CompactionRun* run, SSTablePtr input) {
+  SplitSSTable out;
+  out.shared = {run->store->table->id, "", input->info().descriptor, run->path, run->is_import, run->is_placed};
+  if (const TableStorePtr base = find(out.shared.table); base != nullptr && base != run->store) {
     for (const auto& index : base->indexes) {
-      if (index->store == run->store) shared.index = index->metadata.name;
+      if (index->store == run->store) out.shared.index = index->metadata.name;
     }
   }
-  Result<std::vector<std::string>> ids = co_await ask_for_ids(shared);
+  Result<std::vector<std::string>> ids = co_await ask_for_ids(out.shared);
   if (!ids.ok()) co_return std::move(ids.error());
+  out.ids = std::move(*ids);
 
   SSTableSplit split;
   split.table = run->store->table;
   split.input = input;
   split.transaction = run->transaction.get();
-  for (const std::string& id : *ids) {
+  for (const std::string& id : out.ids) {
     split.outputs.push_back(SSTableDescriptor::of(options_.sstable_version, run->path, id));
   }
   split.owner_of = [shards = shard_count_, is_index = split.table->is_index](const DecoratedKey& key, const Row* row) {
@@ -191,41 +213,35 @@ Task<Status> Engine::split_and_commit(CompactionRun* run) {
   split.pause = [this, run] { return pause_compaction(run); };
   split.host_id = options_.host_id;
   split.row_index_granularity = column_index_bytes();
+  split.guardrails = sstable_guardrails();
   split.resets_level = run->resets_level;
   split.clears_repaired = run->clears_repaired;
   Result<SSTableSplitResult> parts = co_await split_sstable(&runtime_, &split, &run->progress);
   if (!parts.ok()) co_return std::move(parts.error());
-
-  size_t written = 0;
   for (size_t shard = 0; shard < parts->size(); ++shard) {
     const std::optional<SSTableInfo>& part = (*parts)[shard];
-    if (!part) (*ids)[shard].clear();
-    written += part ? 1 : 0;
+    if (!part) out.ids[shard].clear();
     run->record.bytes_out += part ? part->data_bytes : 0;
   }
-  run->record.merged_partitions = {{1, static_cast<int64_t>(run->progress.partitions_read)}};
-  Status handed_over = co_await hand_over(run, std::move(shared), std::move(*ids));
-  if (!handed_over.ok()) co_return handed_over;
-  bytes_compacted_ += input->info().uncompressed_bytes;
-  compressed_bytes_compacted_ += run->record.bytes_in;
-  LOG_INFO("Split {} of {} into {} sstables: {} to {} in {} ms", input->info().descriptor.file(components::kData),
-           run->store->table->qualified_name(), written, memory_text(run->record.bytes_in),
-           memory_text(run->record.bytes_out), (runtime_.clock.monotonic_nanos() - run->begun) / 1'000'000);
-  co_return Status();
+  co_return out;
 }
 
-Task<Status> Engine::hand_over(CompactionRun* run, SharedSSTable shared, std::vector<std::string> ids) {
-  std::function<Status(unsigned, Engine&)> prepare = [shared, ids](unsigned shard, Engine& engine) {
-    return engine.prepare_relocation(shared, ids[shard]);
+Task<Status> Engine::hand_over(CompactionRun* run, std::vector<SplitSSTable> split) {
+  const auto all = std::make_shared<const std::vector<SplitSSTable>>(std::move(split));
+  std::function<Status(unsigned, Engine&)> prepare = [all](unsigned shard, Engine& engine) -> Status {
+    for (const SplitSSTable& each : *all) TRY(engine.prepare_relocation(each.shared, each.ids[shard]));
+    return {};
   };
   Status status = co_await on_every_engine(std::move(prepare));
   if (status.ok()) {
     std::vector<SSTableDescriptor> obsolete;
-    if (!shared.is_imported) obsolete.push_back(shared.descriptor);
+    for (const SplitSSTable& each : *all) {
+      if (!each.shared.is_imported || each.shared.is_placed) obsolete.push_back(each.shared.descriptor);
+    }
     status = co_await run->transaction->commit(std::move(obsolete));
   }
-  std::function<Status(unsigned, Engine&)> end = [shared, committed = status.ok()](unsigned, Engine& engine) {
-    engine.end_relocation(shared, committed);
+  std::function<Status(unsigned, Engine&)> end = [all, committed = status.ok()](unsigned, Engine& engine) {
+    for (const SplitSSTable& each : *all) engine.end_relocation(each.shared, committed);
     return Status();
   };
   // An engine that has stopped reads nothing any more.
@@ -261,6 +277,18 @@ Status Engine::prepare_relocation(const SharedSSTable& shared, const std::string
   }
   relocations_.push_back(std::move(relocation));
   return {};
+}
+
+bool Engine::knows(const Uuid& table, const SSTableDescriptor& descriptor) const {
+  const TableStorePtr store = find(table);
+  if (store == nullptr || find_live(*store, descriptor) != nullptr) return true;
+  for (const auto* known : {&store->leftovers, &store->unread, &store->shared_unread, &store->being_flushed}) {
+    if (std::find(known->begin(), known->end(), descriptor) != known->end()) return true;
+  }
+  return std::any_of(relocations_.begin(), relocations_.end(), [&](const Relocation& relocation) {
+    return relocation.shared.descriptor == descriptor ||
+           (relocation.part != nullptr && relocation.part->info().descriptor == descriptor);
+  });
 }
 
 void Engine::end_relocation(const SharedSSTable& shared, bool committed) {

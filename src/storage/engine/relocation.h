@@ -20,7 +20,8 @@ struct SharedSSTable {
   std::string index;  // whose hidden table has it; empty: the table itself
   SSTableDescriptor descriptor;
   std::string directory;     // of the parts
-  bool is_imported = false;  // from another directory: no shard reads it before
+  bool is_imported = false;  // no shard reads it before
+  bool is_placed = false;    // imported from the table's own directory: it goes when its parts come
 };
 
 }  // namespace cassandra_like

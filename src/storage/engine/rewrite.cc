@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "storage/compaction/slice.h"
 #include "storage/engine/engine.h"
+#include "storage/sstable/data_reader.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_partition_reader.h"
 #include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like {
@@ -26,6 +28,16 @@ bool Engine::is_current(const SSTableDescriptor& descriptor) const {
   return version == &SSTableVersion::da() || version == &big;
 }
 
+namespace {
+
+// CompactionManager.performSSTableRewrite, skipIfCompressionMatches
+bool has_compression_of(const TableMetadata& table, const SSTable& sstable) {
+  const auto wanted = CompressionParams::of(table.params.compression);
+  return !wanted.ok() || sstable.files(false).data->has_compression(*wanted);
+}
+
+}  // namespace
+
 bool Engine::wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const {
   const SSTableInfo& info = live.sstable->info();
   if (rewrite.operation == CompactionOperation::kGarbageCollect) {
@@ -34,6 +46,7 @@ bool Engine::wants(const SSTableRewrite& rewrite, const TableStore& store, const
   if (rewrite.operation == CompactionOperation::kCleanup) {
     return !rewrite.owned(*store.table).contains(murmur3_token(info.first_key), murmur3_token(info.last_key));
   }
+  if (rewrite.recompresses) return !has_compression_of(*store.table, *live.sstable);
   return live.created_millis <= rewrite.created_until_millis && (rewrite.include_all || !is_current(info.descriptor));
 }
 

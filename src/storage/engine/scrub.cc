@@ -99,6 +99,7 @@ Task<Result<SSTableMergeResult>> Engine::scrub_one(CompactionRun* run) {
   scrub.owner = self_;
   scrub.commit_log_intervals = own_intervals(*run);
   scrub.row_index_granularity = column_index_bytes();
+  scrub.guardrails = sstable_guardrails();
   Result<SSTableScrubResult> scrubbed = co_await scrub_sstable(&runtime_, &scrub, &run->progress);
   if (!scrubbed.ok()) co_return std::move(scrubbed.error());
   SSTableMergeResult result;

@@ -109,10 +109,13 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
     for (TableStore* store : stores) store->shares_records = true;
   }
   for (size_t i = 0; i < stores.size(); ++i) apply_to(*stores[i], mutation.updates[i]);
-  auto micros = static_cast<uint64_t>(runtime_.clock.monotonic_nanos() - begun) / 1000;
-  for (TableStore* store : stores) {
-    ++store->counters.writes;
-    store->counters.write_micros.record(micros);
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  const auto micros = static_cast<uint64_t>(now - begun) / 1000;
+  for (size_t i = 0; i < stores.size(); ++i) {
+    TableCounters& counters = stores[i]->counters;
+    ++counters.writes;
+    counters.write_micros.record(micros);
+    if (counters.samplers) counters.samplers->write(mutation.updates[i], now);
   }
   if (active_bytes_ >= tell_at_) tell_memory();
   return {};

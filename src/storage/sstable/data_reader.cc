@@ -146,6 +146,12 @@ Status DataFile::lengthen(Chunk* chunk, uint64_t bytes) const {
   return {};
 }
 
+bool DataFile::has_compression(const CompressionParams& params) const {
+  if (!compressed() || !params.enabled()) return compressed() == params.enabled();
+  return info_.params.class_name == params.class_name && info_.params.chunk_length == params.chunk_length &&
+         info_.params.max_compressed_length == params.max_compressed_length && info_.params.options == params.options;
+}
+
 DataFile::Piece DataFile::piece(size_t chunk) const {
   const uint64_t start = compressed() ? info_.offsets[chunk] : chunk * plain_chunk_;
   const uint64_t end = compressed() ? chunk_end(chunk) : std::min(start + plain_chunk_, size_);

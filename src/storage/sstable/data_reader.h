@@ -40,6 +40,7 @@ class DataFile {
   uint64_t size() const { return size_; }
   uint64_t file_bytes() const { return file_->size(); }
   bool compressed() const { return compressor_ != nullptr; }
+  bool has_compression(const CompressionParams& params) const;
   size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t) + crcs_.capacity(); }
 
   // The chunk that holds the position. The one place where data comes from the disk.

@@ -21,6 +21,7 @@
 #include "storage/commit_log_position.h"
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/sstable_ids.h"
+#include "storage/sstable_guardrails.h"
 
 namespace cassandra_like {
 

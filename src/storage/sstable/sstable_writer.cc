@@ -25,6 +25,9 @@ SSTableWriter::SSTableWriter(Disk& disk, SSTableDescriptor descriptor, const SST
       options_(std::move(options)),
       filter_(options_.estimated_partitions, table_->params.bloom_filter_fp_chance),
       statistics_(*table_) {
+  if (options_.guardrails.any()) {
+    guard_.emplace(options_.guardrails, *table_, descriptor_.file(components::kData));
+  }
   for (const ColumnPtr& c : options_.static_columns) static_columns_.push_back(HeaderColumn::of(c.get()));
   for (const ColumnPtr& c : options_.regular_columns) regular_columns_.push_back(HeaderColumn::of(c.get()));
   auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
@@ -100,6 +103,7 @@ Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTim
   out.append(key.key);
   append_deletion(out, deletion, version_);
   statistics_.begin_partition(key.key, deletion);
+  if (guard_) guard_->begin_partition(deletion);
   if (static_columns_.empty()) {
     CHECK(static_row.is_empty());
     header_bytes_ = partition_offset();
@@ -109,7 +113,9 @@ Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTim
   row.clustering.kind = ClusteringKind::kStaticClustering;
   append_sstable_row(out, header_, row, 0);
   header_bytes_ = partition_offset();
-  if (!row.is_empty()) statistics_.add(row);
+  if (row.is_empty()) return {};
+  statistics_.add(row);
+  if (guard_) guard_->add(key_, row);
   return {};
 }
 
@@ -132,9 +138,11 @@ Status SSTableWriter::append(const Unfiltered& unfiltered) {
   if (unfiltered.is_row) {
     append_sstable_row(data_->buffer(), header_, unfiltered.row, previous_size);
     statistics_.add(unfiltered.row);
+    if (guard_) guard_->add(key_, unfiltered.row);
   } else {
     append_sstable_marker(data_->buffer(), header_, unfiltered.marker, previous_size);
     statistics_.add(unfiltered.marker);
+    if (guard_) guard_->add(unfiltered.marker);
     open_deletion_ = unfiltered.marker.open;
   }
   if (partition_offset() - block_.offset >= options_.row_index_granularity) end_block();
@@ -153,6 +161,7 @@ Status SSTableWriter::end_partition() {
   data_->buffer().push_back(kEndOfPartition);
   if (index_->blocks() > 0 && in_block_) end_block();
   statistics_.end_partition(partition_offset());
+  if (guard_) guard_->end_partition(key_, partition_offset());
 
   const std::array<uint64_t, 2> hash = murmur3_128(key_);
   filter_.add(hash);

@@ -10,6 +10,7 @@
 
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/index_writer.h"
+#include "storage/sstable/partition_guard.h"
 #include "storage/sstable/sstable.h"
 #include "storage/sstable/statistics_collector.h"
 
@@ -29,6 +30,7 @@ struct SSTableWriterOptions {
   std::optional<Uuid> pending_repair;
   double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
   SSTableOwner owner;                                                      // recorded where the id does not tell
+  SSTableGuardrails guardrails;
 };
 
 class SSTableWriter {
@@ -75,6 +77,7 @@ class SSTableWriter {
   std::unique_ptr<IndexWriter> index_;
   BloomFilter filter_;
   StatisticsCollector statistics_;
+  std::optional<PartitionGuard> guard_;  // none: no guardrail is set
   uint64_t small_bytes_ = 0;  // of the components that are written at the end
   bool finished_ = false;
 

@@ -18,6 +18,7 @@
 #include "storage/sstable/sstable_ids.h"
 #include "storage/sstable/sstable_transaction.h"
 #include "storage/table/table_compaction.h"
+#include "storage/table/table_samplers.h"
 
 namespace cassandra_like {
 
@@ -36,6 +37,7 @@ struct LiveSSTable {
 struct TableCounters {
   uint64_t reads = 0, writes = 0, memtable_switches = 0;
   Histogram read_micros, range_micros, write_micros, sstables_per_read, tombstones_per_read, live_rows_per_read;
+  std::unique_ptr<TableSamplers> samplers;  // null unless somebody samples
 };
 
 class TableStore {
@@ -98,6 +100,7 @@ class TableStore {
   // On the disk, but not read from: of a flush that failed at its end, or of a removal that failed. The next start would
   // find them, so what voids the table voids them.
   std::vector<SSTableDescriptor> leftovers;
+  std::vector<SSTableDescriptor> being_flushed;
   // Compactions whose files could not all be removed.
   std::vector<std::unique_ptr<SSTableTransaction>> unfinished;
   std::vector<std::unique_ptr<IndexStore>> indexes;
