@@ -196,8 +196,7 @@ class BeingFlushed {
 
 }  // namespace
 
-Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable,
-                                        CommitLogPosition upper) {
+Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
   // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
   auto is_void = [&store, &memtable] {
     const bool is_waited_for =

@@ -220,7 +220,7 @@ Task<Status> Engine::leave_out_known(TableStorePtr store, std::vector<SSTableDes
   auto* out = &known;
   const std::vector<SSTableDescriptor>* asked = descriptors;
   std::function<Status(unsigned, Engine&)> ask = [out, asked, id = store->table->id](unsigned shard, Engine& engine) {
-    for (size_t i = 0; i < asked->size(); ++i) (*out)[shard][i] = engine.relocations().knows(id, (*asked)[i]);
+    for (size_t i = 0; i < asked->size(); ++i) (*out)[shard][i] = engine.knows(id, (*asked)[i]);
     return Status();
   };
   Status done = co_await on_every_engine(std::move(ask));

@@ -78,7 +78,7 @@ class SSTableWriter {
   BloomFilter filter_;
   StatisticsCollector statistics_;
   std::optional<PartitionGuard> guard_;  // none: no guardrail is set
-  uint64_t small_bytes_ = 0;  // of the components that are written at the end
+  uint64_t small_bytes_ = 0;             // of the components that are written at the end
   bool finished_ = false;
 
   // The partition that is being written.
