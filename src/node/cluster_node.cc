@@ -10,6 +10,7 @@
 #include "cql/auth/roles.h"
 #include "gossip/snitch.h"
 #include "node/admin_wiring.h"
+#include "node/disk_usage.h"
 #include "node/options.h"
 #include "peers/peer_requests.h"
 #include "replica/size_estimates.h"
@@ -118,6 +119,8 @@ class ClusterNodeImpl : public ClusterNode {
   void schedule_size_estimates(Duration delay);
   void schedule_load();
   Task<void> tell_load();
+  void schedule_disk_usage(Duration delay);
+  Task<void> tell_disk_usage();
   Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
 
   Runtime& runtime_;
@@ -135,6 +138,8 @@ class ClusterNodeImpl : public ClusterNode {
   std::unique_ptr<SchemaSync> schema_sync_;
   std::unique_ptr<AdminServer> admin_;
   TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0, denylist_ = 0;
+  TimerId disk_usage_ = 0;
+  DiskUsageMonitor disks_;
   Gate background_;
   bool started_ = false, draining_ = false, drained_ = false;
   bool peers_stopped_ = false;
@@ -506,6 +511,7 @@ Task<Status> ClusterNodeImpl::open() {
   if (membership_ != nullptr) {
     spawn(tell_load());
     schedule_load();
+    schedule_disk_usage(Duration::zero());
   }
   replicas_->shard(0).schema().add_listener([self](const SchemaDiff& diff) {
     const bool drops = std::any_of(diff.events.begin(), diff.events.end(), is_drop_of_tables);
@@ -560,6 +566,26 @@ Task<void> ClusterNodeImpl::tell_load() {
     }
   }
   if (!draining_) membership_->set_load(bytes);
+  background_.leave();
+}
+
+void ClusterNodeImpl::schedule_disk_usage(Duration delay) {
+  disk_usage_ = home().schedule(delay, [this] {
+    if (!draining_) spawn(tell_disk_usage());
+    schedule_disk_usage(DiskUsageMonitor::kPeriod);
+  });
+}
+
+Task<void> ClusterNodeImpl::tell_disk_usage() {
+  if (!background_.enter()) co_return;
+  Task<std::vector<EngineStatistics>> asking = replicas_->shard(0).engine_statistics();
+  const std::vector<EngineStatistics> all = co_await asking;
+  uint64_t memtables = 0;
+  for (const EngineStatistics& each : all) memtables += each.memtable_bytes;
+  Task<std::optional<DiskUsage>> looking = disks_.look(&runtime_.shard(0), config_.data_file_directories,
+                                                       parts_[0].processor->options().guardrails, memtables);
+  const std::optional<DiskUsage> usage = co_await looking;
+  if (usage && !draining_) membership_->set_disk_usage(*usage);
   background_.leave();
 }
 
@@ -725,6 +751,7 @@ Task<void> ClusterNodeImpl::close() {
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
   if (load_ != 0) home().cancel(std::exchange(load_, 0));
+  if (disk_usage_ != 0) home().cancel(std::exchange(disk_usage_, 0));
   admin_.reset();
   co_await stop_peers(false);
   co_await background_.close();
