@@ -185,6 +185,12 @@ void run_forcecompact(Session&);
 void run_rebuild_index(Session&);
 void run_checktokenmetadata(Session&);
 void run_import(Session&);
+void run_refresh(Session&);
+void run_relocatesstables(Session&);
+void run_recompress_sstables(Session&);
+void run_getguardrailsconfig(Session&);
+void run_setguardrailsconfig(Session&);
+void run_profileload(Session&);  // toppartitions is the same
 void run_snapshot(Session&);
 void run_listsnapshots(Session&);
 void run_clearsnapshot(Session&);

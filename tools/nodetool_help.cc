@@ -118,7 +118,9 @@ std::string help_text(const Command& command) {
     // the usage in words.
     const bool is_optional = command.max_arguments == 1 && command.required.empty() &&
                              !command.usage.starts_with('[') && command.usage.find(' ') == std::string::npos;
-    usage.words(is_optional ? "[" + command.usage + "]" : command.usage);
+    // Cassandra's library names arguments that nobody has named.
+    const bool is_unnamed = command.usage == "<args>";
+    usage.words(is_unnamed ? "[<args>...]" : is_optional ? "[" + command.usage + "]" : command.usage);
   }
   out += "SYNOPSIS\n" + usage.text() + "\nOPTIONS\n";
 

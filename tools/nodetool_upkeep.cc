@@ -1,4 +1,5 @@
-// Orders for SSTables: compact, forcecompact, rebuild_index, import, getsstables, upgradesstables, garbagecollect, cleanup, scrub, verify.
+// Orders for SSTables: compact, forcecompact, rebuild_index, import, refresh, getsstables, upgradesstables,
+// recompress_sstables, relocatesstables, garbagecollect, cleanup, scrub, verify.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -125,6 +126,16 @@ void run_upgradesstables(Session& s) {
   s.post("/v1/upgrade_sstables", parameters);
 }
 
+void run_recompress_sstables(Session& s) {
+  check_jobs(s, jobs_of(s, 2));
+  s.post("/v1/recompress_sstables", s.keyspace_and_tables());
+}
+
+void run_relocatesstables(Session& s) {
+  jobs_of(s, 2);
+  s.post("/v1/relocate_sstables", s.keyspace_and_tables());
+}
+
 void run_garbagecollect(Session& s) {
   jobs_of(s, 1);
   Parameters parameters = s.keyspace_and_tables();
@@ -180,6 +191,12 @@ void run_import(Session& s) {
   std::string text = "Some directories failed to import, check server logs for details:";
   for (const Json& directory : failed) text += "\n" + directory.get<std::string>();
   throw Failure{Failure::kPlain, text, 1};
+}
+
+void run_refresh(Session& s) {
+  s.out << "nodetool refresh is deprecated, use nodetool import instead\n";
+  if (s.arguments.size() != 2) bad_use("refresh requires ks and cf args");
+  s.post("/v1/refresh", {{"keyspace", s.arguments[0]}, {"table", s.arguments[1]}});
 }
 
 void run_verify(Session& s) {

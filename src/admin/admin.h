@@ -59,6 +59,12 @@ struct AdminCredentialsCache {
   size_t max_entries = 0;
 };
 
+// By the name that nodetool has for it ("tables_threshold"). A threshold has two values: the failure's, then the warning's.
+struct AdminGuardrail {
+  std::string name;
+  std::vector<std::string> values;
+};
+
 struct AdminHooks {
   // Asks the configured authenticator; kBadCredentials when it refuses. Called off loopback alone.
   std::function<Task<Result<AdminLogin>>(std::string user, std::string password)> log_in;
@@ -78,6 +84,10 @@ struct AdminHooks {
   std::function<std::vector<std::pair<std::string, std::string>>()> logging_levels;  // logger, level
   std::function<bool(const std::string& logger, const std::string& level)> set_logging_level;
   std::function<std::vector<std::pair<std::string, std::string>>()> settings;  // cassandra.yaml keys and values in use
+  std::function<std::vector<AdminGuardrail>(const Guardrails&)> show_guardrails;  // in order of name
+  // kInvalid when the name or the values make no sense, or do not suit default_keyspace_rf.
+  std::function<Status(Guardrails*, const std::string& name, const std::vector<std::string>& values, int default_rf)>
+      change_guardrail;
   // The seeds of the configuration file as it is now, for `nodetool reloadseeds`.
   std::function<Result<std::vector<InetAddressAndPort>>()> read_seeds;
 };

@@ -82,7 +82,10 @@ Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters);
 Task<Answer> scrub(AdminContextPtr context, Parameters parameters);
 Task<Answer> cleanup(AdminContextPtr context, Parameters parameters);
+Task<Answer> recompress_sstables(AdminContextPtr context, Parameters parameters);
+Task<Answer> relocate_sstables(AdminContextPtr context, Parameters parameters);
 Task<Answer> import_sstables(AdminContextPtr context, Parameters parameters);
+Task<Answer> refresh(AdminContextPtr context, Parameters parameters);
 Task<Answer> verify(AdminContextPtr context, Parameters parameters);
 // activity_commands.cc
 Task<Answer> proxy_histograms(AdminContextPtr context, Parameters parameters);
@@ -116,6 +119,11 @@ Task<Answer> set_compaction_threshold(AdminContextPtr context, Parameters parame
 Task<Answer> credentials_cache(AdminContextPtr context, Parameters parameters);
 Task<Answer> set_credentials_cache(AdminContextPtr context, Parameters parameters);
 Task<Answer> invalidate_credentials(AdminContextPtr context, Parameters parameters);
+// guardrail_commands.cc
+Task<Answer> guardrails(AdminContextPtr context, Parameters parameters);
+Task<Answer> set_guardrails(AdminContextPtr context, Parameters parameters);
+// sampling_commands.cc
+Task<Answer> samples(AdminContextPtr context, Parameters parameters);
 // snapshot_commands.cc
 Task<Answer> snapshots(AdminContextPtr context, Parameters parameters);
 Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters);

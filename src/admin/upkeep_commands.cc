@@ -1,5 +1,6 @@
 // Orders for SSTables: GET /v1/sstables, POST /v1/compact, /v1/force_compact, /v1/upgrade_sstables,
-// /v1/garbage_collect, /v1/cleanup, /v1/scrub, /v1/verify, /v1/import, /v1/rebuild_index.
+// /v1/garbage_collect, /v1/cleanup, /v1/scrub, /v1/verify, /v1/import, /v1/refresh, /v1/recompress_sstables,
+// /v1/relocate_sstables, /v1/rebuild_index.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -256,6 +257,21 @@ Task<Answer> upgrade_sstables(AdminContextPtr context, Parameters parameters) {
   return rewrite(std::move(context), std::move(parameters), order);
 }
 
+Task<Answer> recompress_sstables(AdminContextPtr context, Parameters parameters) {
+  SSTableRewrite order;
+  order.recompresses = true;
+  return rewrite(std::move(context), std::move(parameters), order);
+}
+
+// There is one directory, so all SSTables are on the right disk. Each shard gets its part of those that several share.
+Task<Answer> relocate_sstables(AdminContextPtr context, Parameters parameters) {
+  if (context->node.engine_options.data_directories.size() > 1) {
+    return not_supported("relocatesstables with several data_file_directories");
+  }
+  TableWork work = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.relocate(tables); };
+  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
+}
+
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
   const std::string& granularity = parameters.get("granularity");
   if (granularity == "NONE") return not_supported("garbagecollect -g NONE");
@@ -405,6 +421,24 @@ Task<Answer> import_sstables(AdminContextPtr context, Parameters parameters) {
   Answer answer = co_await building;
   if (answer.status == 200) answer.json["failed"] = *failed;
   co_return answer;
+}
+
+// ColumnFamilyStore.loadNewSSTables
+Task<Answer> refresh(AdminContextPtr context, Parameters parameters) {
+  const std::string &keyspace = parameters.get("keyspace"), &name = parameters.get("table");
+  const KeyspacePtr found = context->schema()->keyspace(keyspace);
+  if (found == nullptr || found->is_virtual) co_return refuse(400, fmt::format("Keyspace {} does not exist", keyspace));
+  const TablePtr table = found->table(name);
+  if (table == nullptr) co_return refuse(400, fmt::format("Unknown keyspace/cf pair ({}.{})", keyspace, name));
+  Replica* first = context->node.replicas[0];
+  auto work = [first, table] { return first->engine().maintenance().load_new_sstables(table); };
+  Task<Status> task = run_on<Status>(context->here(), context->node.runtime->shard(0).executor, work);
+  Status loaded = co_await task;
+  if (!loaded.ok()) co_return failure(loaded.error());
+  std::vector<std::string> indexes;
+  for (const auto& [index, metadata] : table->indexes) indexes.push_back(index);
+  Task<Answer> building = build_on_every_shard(context, table, std::move(indexes));
+  co_return co_await building;
 }
 
 Task<Answer> verify(AdminContextPtr context, Parameters parameters) {

@@ -33,6 +33,10 @@ class QueryProcessorImpl : public QueryProcessor {
         options_(std::move(options)),
         cache_(options_.prepared_statements_cache_bytes),
         clock_and_node_((runtime.random.next() >> 2) | 0x8000000000000000ULL) {
+    options_.guardrail_use = use_of(options_.guardrails);
+    TopologyStore& topology = coordinator_.replica().topology();
+    if (topology.current() != nullptr) options_.guardrail_use.disks = topology.current()->has_stuffed_disks();
+    topology.add_listener([this](const TopologyPtr& now) { options_.guardrail_use.disks = now->has_stuffed_disks(); });
     coordinator_.schema().add_listener([this](const SchemaDiff& diff) { on_schema_change(diff); });
   }
 
@@ -64,6 +68,12 @@ class QueryProcessorImpl : public QueryProcessor {
   ShardRuntime& runtime() override { return runtime_; }
   const CqlOptions& options() const override { return options_; }
   void set_default_keyspace_rf(int factor) override { options_.default_keyspace_rf = factor; }
+  void set_guardrails(const Guardrails& guardrails) override {
+    options_.guardrails = guardrails;
+    const bool disks = options_.guardrail_use.disks;
+    options_.guardrail_use = use_of(guardrails);
+    options_.guardrail_use.disks = disks;
+  }
   const QueryStatistics& statistics() const override { return statistics_; }
 
  private:
@@ -73,7 +83,8 @@ class QueryProcessorImpl : public QueryProcessor {
     bool fully_qualified = false;
   };
   Result<std::string> keyspace_of(std::string_view keyspace, const ClientState& client) const;
-  Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal);
+  Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal,
+                                     bool is_kept = false);
   Result<PreparedEntry> make_entry(std::string_view text, const std::string& keyspace);
   void put(const PreparedEntry& entry, std::vector<Bytes>* evicted);
   Status store(std::string_view text, const std::string& keyspace, std::vector<Bytes>* evicted);
@@ -258,10 +269,11 @@ bool names_tables(const ast::Statement& tree) {
 
 Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::string_view text,
                                                                            const std::string& keyspace,
-                                                                           bool is_internal) {
+                                                                           bool is_internal, bool is_kept) {
   Dialect dialect{.using_timeout = options_.takes_using_timeout};
   ASSIGN_OR_RETURN(ast::Statement tree, parse_statement(text, dialect));
   PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
+  if (is_kept) context.set_kept();
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());
   const bool names = names_tables(tree);
@@ -285,6 +297,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::start(RunningRequest* request, con
   if (status.ok() && values.ok()) status = request->statement->validate(context.client);
   if (!status.ok() || !values.ok()) {
     Error error = !status.ok() ? std::move(status.error()) : std::move(values.error());
+    error.info().warnings = std::move(request->context->warnings);
     release(request);
     return Result<QueryResult>(std::move(error));
   }
@@ -413,6 +426,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
     if (status.ok()) status = check_guard(item.statement->guard(), *request->context);
   }
   if (!status.ok()) {
+    status.error().info().warnings = std::move(request->context->warnings);
     release(request);
     return Result<QueryResult>(std::move(status.error()));
   }
@@ -449,7 +463,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text,
 // --- Prepared statements ---
 
 Result<PreparedEntry> QueryProcessorImpl::make_entry(std::string_view text, const std::string& keyspace) {
-  ASSIGN_OR_RETURN(Prepared prepared, parse_and_prepare(text, keyspace, false));
+  ASSIGN_OR_RETURN(Prepared prepared, parse_and_prepare(text, keyspace, false, true));
   PreparedEntry entry;
   entry.keyspace = keyspace;
   entry.text = std::string(text);

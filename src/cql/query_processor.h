@@ -54,6 +54,8 @@ class QueryProcessor : public QueryServices {
 
   // Keyspaces that are made from now on have so many replicas where they do not say it.
   virtual void set_default_keyspace_rf(int factor) = 0;
+  // They hold for what begins from now on, for prepared statements, too.
+  virtual void set_guardrails(const Guardrails& guardrails) = 0;
   // Every shard's processor, set once at start: prepared statements are announced to them.
   virtual void set_peers(std::vector<QueryProcessor*> peers) = 0;
   // Loads system.prepared_statements.

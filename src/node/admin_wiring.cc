@@ -1,5 +1,6 @@
 #include "node/admin_wiring.h"
 
+#include "node/guardrail_settings.h"
 #include "node/logging.h"
 #include "node/options.h"
 #include "runtime/gather.h"
@@ -176,7 +177,14 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
     return set_logging_level(logger, level);
   };
   hooks.read_seeds = [n] { return n->read_seeds(); };
-  hooks.settings = [n] { return n->config().settings(); };
+  // Guardrails as they are now: setguardrailsconfig may have changed them.
+  hooks.settings = [n] {
+    Config config = n->config();
+    config.guardrails = n->processor(0).options().guardrails;
+    return config.settings();
+  };
+  hooks.show_guardrails = show_guardrails;
+  hooks.change_guardrail = change_guardrail;
   return hooks;
 }
 

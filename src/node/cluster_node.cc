@@ -435,6 +435,7 @@ Task<Status> ClusterNode::open() {
   if (membership_ != nullptr) {
     spawn(tell_load());
     schedule_load();
+    schedule_disk_usage(Duration::zero());
   }
   replicas_->shard(0).schema().add_listener([self](const SchemaDiff& diff) {
     const bool drops = std::any_of(diff.events.begin(), diff.events.end(), is_drop_of_tables);
@@ -493,6 +494,26 @@ Task<void> ClusterNode::tell_load() {
     }
   }
   if (!draining_) membership_->set_load(bytes);
+  background_.leave();
+}
+
+void ClusterNode::schedule_disk_usage(Duration delay) {
+  disk_usage_ = home().schedule(delay, [this] {
+    if (!draining_) spawn(tell_disk_usage());
+    schedule_disk_usage(DiskUsageMonitor::kPeriod);
+  });
+}
+
+Task<void> ClusterNode::tell_disk_usage() {
+  if (!background_.enter()) co_return;
+  Task<std::vector<EngineStatistics>> asking = replicas_->shard(0).engine_statistics();
+  const std::vector<EngineStatistics> all = co_await asking;
+  uint64_t memtables = 0;
+  for (const EngineStatistics& each : all) memtables += each.memtable_bytes;
+  Task<std::optional<DiskUsage>> looking = disks_.look(&runtime_.shard(0), config_.data_file_directories,
+                                                       parts_[0].processor->options().guardrails, memtables);
+  const std::optional<DiskUsage> usage = co_await looking;
+  if (usage && !draining_) membership_->set_disk_usage(*usage);
   background_.leave();
 }
 
@@ -665,6 +686,7 @@ Task<void> ClusterNode::close() {
   if (size_estimates_ != 0) home().cancel(std::exchange(size_estimates_, 0));
   if (default_role_ != 0) home().cancel(std::exchange(default_role_, 0));
   if (load_ != 0) home().cancel(std::exchange(load_, 0));
+  if (disk_usage_ != 0) home().cancel(std::exchange(disk_usage_, 0));
   admin_.reset();
   co_await stop_peers(false);
   co_await background_.close();

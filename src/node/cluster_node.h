@@ -13,6 +13,7 @@
 
 #include "hints/hints.h"
 #include "node/config.h"
+#include "node/disk_usage.h"
 #include "peers/membership_service.h"
 #include "peers/peer_requests.h"
 #include "peers/schema_sync.h"
@@ -118,6 +119,8 @@ class ClusterNode {
   void schedule_size_estimates(Duration delay);
   void schedule_load();
   Task<void> tell_load();
+  void schedule_disk_usage(Duration delay);
+  Task<void> tell_disk_usage();
   Task<void> forget_dropped_sizes(std::vector<SchemaEvent> events);
 
   Runtime& runtime_;
@@ -135,6 +138,8 @@ class ClusterNode {
   std::unique_ptr<SchemaSync> schema_sync_;
   std::unique_ptr<AdminServer> admin_;
   TimerId snapshot_cleanup_ = 0, size_estimates_ = 0, default_role_ = 0, load_ = 0, denylist_ = 0;
+  TimerId disk_usage_ = 0;
+  DiskUsageMonitor disks_;
   Gate background_;
   bool started_ = false, draining_ = false, drained_ = false;
   bool peers_stopped_ = false;

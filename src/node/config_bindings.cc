@@ -54,6 +54,21 @@ class Binder {
         [field](const Config& c) { return show_seconds(c.*field); });
   }
 
+  void micros(const char* name, std::optional<uint64_t> Guardrails::*field) {
+    add(
+        name,
+        [=](const YAML::Node& node, Config& c) {
+          uint64_t nanos = 0;
+          Problem problem = quantity(node, [&](auto& s) { return parse_duration(s, kUnitMicro, Bound::kLong, nanos); });
+          if (!problem) c.guardrails.*field = nanos / kUnitMicro.factor;
+          return problem;
+        },
+        [field](const Config& c) {
+          const std::optional<uint64_t> micros = c.guardrails.*field;
+          return micros ? fmt::format("{}us", *micros) : std::string("null");
+        });
+  }
+
   template <class Field>
   void size(const char* name, Field field, Unit least, Bound bound = Bound::kInt) {
     add(
@@ -139,6 +154,12 @@ class Binder {
 #define GUARDRAIL_PAIR(name)        \
   GUARDRAIL(name##_warn_threshold); \
   GUARDRAIL(name##_fail_threshold)
+#define GUARDRAIL_SIZE(name)                                 \
+  b.size(#name, &Guardrails::name, kUnitByte, Bound::kLong); \
+  b.nullable({#name})
+#define GUARDRAIL_MICROS(name)        \
+  b.micros(#name, &Guardrails::name); \
+  b.nullable({#name})
 
 void bind_cluster(Binder& b) {
   VALUE(cluster_name);
@@ -359,14 +380,18 @@ void bind_guardrails(Binder& b) {
   GUARDRAIL_PAIR(minimum_replication_factor);
   GUARDRAIL_PAIR(maximum_replication_factor);
   GUARDRAIL_PAIR(data_disk_usage_percentage);
-  for (auto [name, field] :
-       {std::pair{"column_value_size_warn_threshold", &Guardrails::column_value_size_warn_threshold},
-        {"column_value_size_fail_threshold", &Guardrails::column_value_size_fail_threshold},
-        {"collection_size_warn_threshold", &Guardrails::collection_size_warn_threshold},
-        {"collection_size_fail_threshold", &Guardrails::collection_size_fail_threshold}}) {
-    b.size(name, field, kUnitByte, Bound::kLong);
-    b.nullable({name});
-  }
+  GUARDRAIL_PAIR(partition_tombstones);
+  GUARDRAIL_SIZE(column_value_size_warn_threshold);
+  GUARDRAIL_SIZE(column_value_size_fail_threshold);
+  GUARDRAIL_SIZE(collection_size_warn_threshold);
+  GUARDRAIL_SIZE(collection_size_fail_threshold);
+  GUARDRAIL_SIZE(partition_size_warn_threshold);
+  GUARDRAIL_SIZE(partition_size_fail_threshold);
+  GUARDRAIL_SIZE(data_disk_usage_max_disk_size);
+  GUARDRAIL_MICROS(maximum_timestamp_warn_threshold);
+  GUARDRAIL_MICROS(maximum_timestamp_fail_threshold);
+  GUARDRAIL_MICROS(minimum_timestamp_warn_threshold);
+  GUARDRAIL_MICROS(minimum_timestamp_fail_threshold);
   GUARDRAIL(table_properties_warned);
   GUARDRAIL(table_properties_ignored);
   GUARDRAIL(table_properties_disallowed);
@@ -386,6 +411,12 @@ void bind_guardrails(Binder& b) {
   GUARDRAIL(allow_filtering_enabled);
   GUARDRAIL(simplestrategy_enabled);
   GUARDRAIL(use_statements_enabled);
+  GUARDRAIL(vector_type_enabled);
+  GUARDRAIL(zero_ttl_on_twcs_warned);
+  GUARDRAIL(zero_ttl_on_twcs_enabled);
+  GUARDRAIL(non_partition_restricted_index_query_enabled);
+  GUARDRAIL(intersect_filtering_query_warned);
+  GUARDRAIL(intersect_filtering_query_enabled);
 }
 
 }  // namespace

@@ -72,6 +72,29 @@ Status check_sizes(const Config& config, const std::string& name, std::optional<
       fmt::format("The warn threshold {}B should be lower than the fail threshold {}B: lower it", *warn, *fail));
 }
 
+Status check_tombstones(const Config& config) {
+  const std::string name = "partition_tombstones";
+  const int64_t warn = config.guardrails.partition_tombstones_warn_threshold;
+  const int64_t fail = config.guardrails.partition_tombstones_fail_threshold;
+  for (const auto& [key, value] : {std::pair{name + "_warn_threshold", warn}, {name + "_fail_threshold", fail}}) {
+    if (value > 0 || value == -1) continue;
+    return config.error_at(key,
+                           fmt::format("Invalid value {}: write a number from 1 on, or -1 to switch it off", value));
+  }
+  if (warn == -1 || fail == -1 || warn <= fail) return {};
+  return config.error_at(
+      name + "_warn_threshold",
+      fmt::format("The warn threshold {} should be lower than the fail threshold {}: lower it", warn, fail));
+}
+
+Status check_distances(const Config& config, const std::string& name, std::optional<uint64_t> warn,
+                       std::optional<uint64_t> fail) {
+  if (!warn || !fail || *warn <= *fail) return {};
+  return config.error_at(
+      name + "_warn_threshold",
+      fmt::format("The warn threshold {}us should be lower than the fail threshold {}us: lower it", *warn, *fail));
+}
+
 Status check_factors(const Config& config) {
   const Guardrails& g = config.guardrails;
   TRY(check_thresholds(config, kMinimumFactor, true));
@@ -110,6 +133,15 @@ Status check_guardrails(const Config& config) {
   TRY(check_factors(config));
   TRY(check_sizes(config, "column_value_size", g.column_value_size_warn_threshold, g.column_value_size_fail_threshold));
   TRY(check_sizes(config, "collection_size", g.collection_size_warn_threshold, g.collection_size_fail_threshold));
+  TRY(check_sizes(config, "partition_size", g.partition_size_warn_threshold, g.partition_size_fail_threshold));
+  TRY(check_tombstones(config));
+  TRY(check_distances(config, "maximum_timestamp", g.maximum_timestamp_warn_threshold,
+                      g.maximum_timestamp_fail_threshold));
+  TRY(check_distances(config, "minimum_timestamp", g.minimum_timestamp_warn_threshold,
+                      g.minimum_timestamp_fail_threshold));
+  if (g.data_disk_usage_max_disk_size == 0u) {
+    return config.error_at("data_disk_usage_max_disk_size", "0 is not allowed: write no value to switch it off");
+  }
   TRY(check_levels(config, "read_consistency_levels_warned", g.read_consistency_levels_warned));
   TRY(check_levels(config, "read_consistency_levels_disallowed", g.read_consistency_levels_disallowed));
   TRY(check_levels(config, "write_consistency_levels_warned", g.write_consistency_levels_warned));

@@ -26,6 +26,7 @@ struct Unit {
   uint64_t factor;
 };
 inline constexpr Unit kUnitSecond{"s", 1000000000};
+inline constexpr Unit kUnitMicro{"us", 1000};
 inline constexpr Unit kUnitMilli{"ms", 1000000};
 inline constexpr Unit kUnitByte{"B", 1};
 inline constexpr Unit kUnitKiB{"KiB", kKiB};

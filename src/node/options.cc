@@ -258,6 +258,7 @@ EngineOptions engine_options(const Config& config) {
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   options.sstable_version = &written_version(config);
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);
+  options.guardrails = of_sstables(config.guardrails);
   options.incremental_backups = config.incremental_backups;
   options.auto_compaction = config.autocompaction_on_startup_enabled;
   options.concurrent_compactors = static_cast<unsigned>(compactors(config));

@@ -90,6 +90,15 @@ AdminHooks AdminNodeTest::hooks() {
     return std::vector<AdminClientHistory>{{5, "127.0.0.1", 1000}, {5, "127.0.0.1", 3000}, {4, "127.0.0.1", 2000}};
   };
   hooks.clear_client_history = note("clear_client_history");
+  hooks.show_guardrails = [](const Guardrails& g) {
+    return std::vector<AdminGuardrail>{
+        {"items_per_collection_threshold", {"-1", std::to_string(g.items_per_collection_warn_threshold)}}};
+  };
+  hooks.change_guardrail = [](Guardrails* g, const std::string& name, const std::vector<std::string>& values, int) {
+    if (name != "items_per_collection_threshold") return Status(invalid("Guardrail " + name + " not found."));
+    g->items_per_collection_warn_threshold = std::stoi(values[1]);
+    return Status();
+  };
   hooks.transport = [] { return transport(); };
   hooks.binary_running = [] { return true; };
   hooks.operation_mode = [] { return std::string("NORMAL"); };

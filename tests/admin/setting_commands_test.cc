@@ -206,6 +206,72 @@ TEST_F(SettingCommands, ASnapshotIsImported) {
             refusal("ColumnFamilyStore for shop/nosuch not found."));
 }
 
+TEST_F(SettingCommands, SSTablesInTheTablesOwnDirectoryAreLoaded) {
+  make_shop();
+  cql("CREATE INDEX by_item ON shop.orders (item)");
+  run_for(std::chrono::seconds(1));
+  EXPECT_EQ(post("/v1/snapshots", "tag=kept&keyspace=shop").status, 200);
+  cql("TRUNCATE shop.orders");
+  cql("INSERT INTO shop.orders (id, item) VALUES (77, 'pear')");
+  const std::string directory = "/data/shop/" + context_->schema()->table("shop", "orders")->directory_name();
+  Disk& disk = runtime().shard(0).disk;
+  const auto files = disk.list(directory + "/snapshots/kept").value();
+  for (const auto& file : files) {
+    if (file.is_directory || file.name.find("-bti-") == std::string::npos) continue;
+    ASSERT_TRUE(disk.link(directory + "/snapshots/kept/" + file.name, directory + "/" + file.name).ok());
+  }
+  EXPECT_EQ(cql("SELECT id FROM shop.orders").size(), 1u);
+  EXPECT_EQ(post("/v1/refresh", "keyspace=shop&table=orders").status, 200);
+  EXPECT_EQ(cql("SELECT id FROM shop.orders").size(), 11u);
+  EXPECT_EQ(cql("SELECT id FROM shop.orders WHERE item = 'apple'", 1).size(), 10u);
+  EXPECT_EQ(post("/v1/refresh", "keyspace=shop&table=nosuch").json, refusal("Unknown keyspace/cf pair (shop.nosuch)"));
+  EXPECT_EQ(post("/v1/refresh", "keyspace=nosuch&table=orders").json, refusal("Keyspace nosuch does not exist"));
+  EXPECT_EQ(post("/v1/recompress_sstables", "keyspace=shop").status, 200);
+  EXPECT_EQ(post("/v1/relocate_sstables", "keyspace=shop&table=orders").status, 200);
+  context_->node.engine_options.data_directories = {"/data", "/more"};
+  EXPECT_EQ(post("/v1/relocate_sstables", "keyspace=shop").status, 501);
+}
+
+TEST_F(SettingCommands, GuardrailsChangeOnEveryShard) {
+  EXPECT_EQ(get("/v1/guardrails").json,
+            Json::parse(R"({"guardrails": [{"name": "items_per_collection_threshold", "values": ["-1", "-1"]}]})"));
+  EXPECT_EQ(post("/v1/guardrails", "name=items_per_collection_threshold&value=-1&value=7").status, 200);
+  EXPECT_EQ(get("/v1/guardrails").json["guardrails"][0]["values"], Json::parse(R"(["-1", "7"])"));
+  for (unsigned shard = 0; shard < 2; ++shard) {
+    const CqlOptions& options = context_->node.processors[shard]->options();
+    EXPECT_EQ(options.guardrails.items_per_collection_warn_threshold, 7);
+    EXPECT_TRUE(options.guardrail_use.values);
+    const auto of_sstables = context_->node.replicas[shard]->engine().maintenance().settings().guardrails;
+    EXPECT_EQ(of_sstables.items_per_collection.warn, 7u);
+  }
+  EXPECT_EQ(post("/v1/guardrails", "name=nosuch&value=1").status, 400);
+}
+
+TEST_F(SettingCommands, TheMostActivePartitionsOfAWhile) {
+  make_shop();
+  const std::string order = "keyspace=shop&table=orders&duration=1000&capacity=256&count=3";
+  const std::string wanted = "&sampler=WRITES&sampler=LOCAL_READ_TIME";
+  const HttpRequest request{
+      "POST", "/v1/samples", order + wanted, "", {{"host", "127.0.0.1:7199"}, {"x-requested-by", "nodetool"}}};
+  std::function<Task<HttpResponse>()> ask = [this, request] { return admin::serve(context_, request); };
+  std::optional<HttpResponse> done;
+  runtime().shard(0).executor.post([&] { spawn(admin_node_internal::keep<HttpResponse>(&ask, &done)); });
+  run_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 5; ++i) cql("INSERT INTO shop.orders (id, item) VALUES (3, 'pear')");
+  cql("INSERT INTO shop.orders (id, item) VALUES (4, 'pear')");
+  run_for(std::chrono::seconds(2));
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->status, 200);
+  const Json samples = Json::parse(done->body)["samples"];
+  EXPECT_EQ(samples["WRITES"], Json::parse(R"([{"table": "shop.orders", "value": "3", "count": 5, "error": 0},
+                            {"table": "shop.orders", "value": "4", "count": 1, "error": 0}])"));
+  EXPECT_EQ(samples["LOCAL_READ_TIME"], Json::array());
+  EXPECT_EQ(post("/v1/samples", "keyspace=shop&table=nosuch" + wanted).json,
+            refusal("ColumnFamilyStore for shop/nosuch not found."));
+  EXPECT_EQ(post("/v1/samples", "keyspace=shop&table=orders&duration=0&capacity=9&count=1").status, 400);
+  EXPECT_EQ(post("/v1/samples", order + "&sampler=NOSUCH").status, 400);
+}
+
 TEST_F(SettingCommands, AnIndexIsBuiltAnew) {
   make_shop();
   cql("CREATE INDEX by_item ON shop.orders (item)");

@@ -36,6 +36,24 @@ TEST(OptionsTest, TheSnitchThatDescribeClusterNames) {
             "org.apache.cassandra.locator.SimpleSnitch");
 }
 
+TEST(OptionsTest, GuardrailsOnSSTables) {
+  EXPECT_FALSE(engine_options(parsed("")).guardrails.any());
+  const SSTableGuardrails guardrails =
+      engine_options(parsed("partition_size_warn_threshold: 100MiB\npartition_tombstones_fail_threshold: 7\n"
+                            "collection_size_fail_threshold: 1KiB\nitems_per_collection_warn_threshold: 3\n"))
+          .guardrails;
+  EXPECT_EQ(guardrails.partition_size, (GuardrailPair{100 << 20, 0}));
+  EXPECT_EQ(guardrails.partition_tombstones, (GuardrailPair{0, 7}));
+  EXPECT_EQ(guardrails.collection_size, (GuardrailPair{0, 1024}));
+  EXPECT_EQ(guardrails.items_per_collection, (GuardrailPair{3, 0}));
+  // The names of Cassandra 4.0.
+  const SSTableGuardrails old = engine_options(parsed("compaction_large_partition_warning_threshold: 5MiB\n"
+                                                      "compaction_tombstone_warning_threshold: 9\n"))
+                                    .guardrails;
+  EXPECT_EQ(old.partition_size, (GuardrailPair{5 << 20, 0}));
+  EXPECT_EQ(old.partition_tombstones, (GuardrailPair{9, 0}));
+}
+
 TEST(OptionsTest, ShardAwareDrivers) {
   EXPECT_FALSE(transport_options(parsed("")).shard_aware);
   TransportOptions options =

@@ -228,6 +228,7 @@ class FakeProcessor : public QueryProcessor {
   }
   void set_peers(std::vector<QueryProcessor*>) override {}
   void set_default_keyspace_rf(int factor) override { options_.default_keyspace_rf = factor; }
+  void set_guardrails(const Guardrails& guardrails) override { options_.guardrails = guardrails; }
   Task<Status> load_prepared() override { return Status(); }
   StatementPtr prepared(BytesView id) const override {
     auto it = statements.find(Bytes(id));

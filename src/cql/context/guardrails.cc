@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/log.h"
 #include "cql/context/statement.h"
 
 namespace cassandra_like {
 namespace {
-
-bool is_ordinary(const ClientState& client) {
-  return !client.is_internal && !client.is_superuser && !client.user.empty();
-}
 
 // "Guardrail tables violated: …. Why."
 std::string decorated(const char* name, const std::string& message, const char* reason) {
@@ -20,7 +18,21 @@ std::string decorated(const char* name, const std::string& message, const char* 
   return text;
 }
 
-// A number that may be too large. Texts take {0} what, {1} the number, {2} the threshold, {3} "warning" or "failure".
+void warn(ExecutionContext& context, std::string text) {
+  LogQuota& quota = context.services.request_log().guardrails;
+  if (auto more = quota.take(context.runtime.clock.monotonic_nanos())) LOG_WARN("{}{}", text, *more);
+  context.warnings.push_back(std::move(text));
+}
+
+// The client gets the text as a warning, too (Guardrail.fail).
+Error refuse(ExecutionContext& context, std::string text) {
+  LogQuota& quota = context.services.request_log().guardrails;
+  if (auto more = quota.take(context.runtime.clock.monotonic_nanos())) LOG_ERROR("{}{}", text, *more);
+  context.warnings.push_back(text);
+  return invalid(std::move(text));
+}
+
+// The guarded numbers whose thresholds are whole.
 struct Limit {
   const char* name;
   int Guardrails::*warn;
@@ -80,15 +92,9 @@ constexpr Limit kMaximumReplication{
 
 Status check(const Limit& limit, int64_t value, const std::string& what, ExecutionContext& context) {
   const Guardrails& guardrails = context.config.guardrails;
-  auto passed = [&](int threshold) {
-    return threshold > 0 && (limit.is_minimum ? value < threshold : value > threshold);
-  };
-  auto text = [&](const char* form, int threshold) {
-    return decorated(limit.name, fmt::format(fmt::runtime(form), what, value, threshold), "");
-  };
-  if (int fail = guardrails.*limit.fail; passed(fail)) return invalid(text(limit.failure, fail));
-  if (int warn = guardrails.*limit.warn; passed(warn)) context.warnings.push_back(text(limit.warning, warn));
-  return {};
+  auto threshold = [](int number) { return number > 0 ? std::optional<int64_t>(number) : std::nullopt; };
+  return guard_number({limit.name, limit.warning, limit.failure, "", limit.is_minimum}, value,
+                      threshold(guardrails.*limit.warn), threshold(guardrails.*limit.fail), what, context);
 }
 
 // A feature that may be switched off.
@@ -118,32 +124,27 @@ constexpr Switch kAllowFiltering{
     "ALLOW FILTERING can potentially visit all the data in the table and have unpredictable performance."};
 
 Status check(const Switch& feature, ExecutionContext& context) {
-  if (context.config.guardrails.*feature.enabled) return {};
-  return invalid(decorated(feature.name, std::string(feature.feature) + " is not allowed", feature.reason));
+  return guard_feature({feature.name, feature.feature, feature.reason}, context.config.guardrails.*feature.enabled,
+                       false, context);
 }
 
 // Values of which some are not wanted.
 Status check_values(const char* name, const char* what, const std::set<std::string>& values,
-                    const std::set<std::string>& disallowed, const std::set<std::string>& warned,
-                    ExecutionContext& context) {
-  auto among = [&values](const std::set<std::string>& unwanted) {
+                    const std::set<std::string>& disallowed, const std::set<std::string>& ignored,
+                    const std::set<std::string>& warned, ExecutionContext& context) {
+  auto tell = [&](const std::set<std::string>& unwanted, const char* form) {
     std::vector<std::string> found;
     std::set_intersection(values.begin(), values.end(), unwanted.begin(), unwanted.end(), std::back_inserter(found));
-    return found;
+    if (found.empty()) return std::string();
+    return decorated(name, fmt::format(fmt::runtime(form), fmt::join(found, ", "), what, fmt::join(unwanted, ", ")),
+                     "");
   };
-  if (auto found = among(disallowed); !found.empty()) {
-    return invalid(decorated(name,
-                             fmt::format("Provided values [{}] are not allowed for {} (disallowed values are: [{}])",
-                                         fmt::join(found, ", "), what, fmt::join(disallowed, ", ")),
-                             ""));
-  }
-  if (auto found = among(warned); !found.empty()) {
-    context.warnings.push_back(
-        decorated(name,
-                  fmt::format("Provided values [{}] are not recommended for {} (warned values are: [{}])",
-                              fmt::join(found, ", "), what, fmt::join(warned, ", ")),
-                  ""));
-  }
+  std::string text = tell(disallowed, "Provided values [{}] are not allowed for {} (disallowed values are: [{}])");
+  if (!text.empty()) return refuse(context, std::move(text));
+  text = tell(ignored, "Ignoring provided values [{}] as they are not supported for {} (ignored values are: [{}])");
+  if (!text.empty()) warn(context, std::move(text));
+  text = tell(warned, "Provided values [{}] are not recommended for {} (warned values are: [{}])");
+  if (!text.empty()) warn(context, std::move(text));
   return {};
 }
 
@@ -152,14 +153,14 @@ Status check_write_consistency(ExecutionContext& context) {
   std::set<std::string> levels{std::string(consistency_name(context.options.consistency)),
                                std::string(consistency_name(context.options.serial_consistency))};
   return check_values("write_consistency_levels", "write consistency levels", levels,
-                      g.write_consistency_levels_disallowed, g.write_consistency_levels_warned, context);
+                      g.write_consistency_levels_disallowed, {}, g.write_consistency_levels_warned, context);
 }
 
 Status check_read_consistency(ExecutionContext& context) {
   const Guardrails& g = context.config.guardrails;
   return check_values("read_consistency_levels", "read consistency levels",
                       {std::string(consistency_name(context.options.consistency))},
-                      g.read_consistency_levels_disallowed, g.read_consistency_levels_warned, context);
+                      g.read_consistency_levels_disallowed, {}, g.read_consistency_levels_warned, context);
 }
 
 GuardCheck guard(const Switch& feature) {
@@ -172,7 +173,7 @@ GuardCheck guard_properties(const ast::Properties& properties) {
   return [names](ExecutionContext& context) {
     const Guardrails& g = context.config.guardrails;
     return check_values("table_properties", "Table Properties", names, g.table_properties_disallowed,
-                        g.table_properties_warned, context);
+                        g.table_properties_ignored, g.table_properties_warned, context);
   };
 }
 
@@ -186,6 +187,67 @@ bool is_uncompressed(const ast::Properties& properties) {
     }
   }
   return false;
+}
+
+// AlterSchemaStatement.validateDefaultTimeToLive: what the statement does not say is as in a new table.
+bool has_time_windows_without_ttl(const ast::Properties& properties, const CqlOptions& options) {
+  std::string strategy;
+  for (const auto& [name, value] : options.default_compaction) {
+    if (name == "class") strategy = value;
+  }
+  for (const ast::Property& property : properties) {
+    const auto* map = std::get_if<ast::Property::Map>(&property.value);
+    const auto* text = std::get_if<std::string>(&property.value);
+    if (property.name == "default_time_to_live" && text != nullptr && *text != "0") return false;
+    if (property.name != "compaction" || map == nullptr) continue;
+    for (const auto& [name, value] : *map) {
+      if (name == "class") strategy = value;
+    }
+  }
+  return strategy.ends_with("TimeWindowCompactionStrategy");
+}
+
+constexpr GuardedFeature kZeroTtl{
+    "zero_ttl_on_twcs", "0 default_time_to_live on a table with TimeWindowCompactionStrategy compaction strategy",
+    "It is suspicious to use default_time_to_live set to 0 with such compaction strategy. Please keep in mind that "
+    "data will not start to automatically expire after they are older than a respective compaction window unit of a "
+    "certain size. Please set TTL for your INSERT or UPDATE statements if you expect data to be expired as table "
+    "settings will not do it. "};
+
+GuardCheck guard_default_ttl(const ast::Properties& properties, const CqlOptions& options) {
+  return [applies = has_time_windows_without_ttl(properties, options)](ExecutionContext& context) {
+    const Guardrails& g = context.config.guardrails;
+    if (!applies) return Status();
+    return guard_feature(kZeroTtl, g.zero_ttl_on_twcs_enabled, g.zero_ttl_on_twcs_warned, context);
+  };
+}
+
+constexpr Limit kVectorDimensions{"vector_dimensions", &Guardrails::vector_dimensions_warn_threshold,
+                                  &Guardrails::vector_dimensions_fail_threshold,
+                                  "{0} has a vector of {1} dimensions, this exceeds the warning threshold of {2}.",
+                                  "{0} has a vector of {1} dimensions, this exceeds the failure threshold of {2}."};
+
+// CQL3Type.Raw.validate: the vectors of a type, wherever they are, but for those in a vector or a user type.
+void find_vectors(const ast::TypeName& type, std::vector<int32_t>* dimensions) {
+  if (type.kind == ast::TypeName::Kind::kVector) {
+    dimensions->push_back(type.dimension);
+    return;
+  }
+  for (const ast::TypeName& parameter : type.parameters) find_vectors(parameter, dimensions);
+}
+
+// `what`: "Column v", "Field v".
+GuardCheck guard_vectors(const ast::TypeName& type, std::string what) {
+  std::vector<int32_t> vectors;
+  find_vectors(type, &vectors);
+  return [vectors, what](ExecutionContext& context) -> Status {
+    for (int32_t dimensions : vectors) {
+      TRY(guard_feature({"vector_type_enabled", what.c_str()}, context.config.guardrails.vector_type_enabled, false,
+                        context));
+      TRY(check(kVectorDimensions, dimensions, what, context));
+    }
+    return Status();
+  };
 }
 
 bool is_user_keyspace(const std::string& name) { return !is_system_keyspace(name); }
@@ -246,13 +308,19 @@ class Collector {
       return check(kTables, count_tables(*c.coordinator.schema().current()) + 1, name, c);
     });
     if (s.compact_storage) add(guard(kCompactTables));
+    if (is_user_keyspace(keyspace_of(s.table))) add(guard_default_ttl(s.properties, context_.config()));
+    for (const ast::ColumnDefinition& column : s.columns) add(guard_vectors(column.type, "Column " + column.name));
     if (is_uncompressed(s.properties)) add(guard(kUncompressed));
   }
   void operator()(const ast::AlterTable& s) {
     if (const auto* properties = std::get_if<ast::Properties>(&s.change)) {
       add(guard_properties(*properties));
+      if (is_user_keyspace(keyspace_of(s.table))) add(guard_default_ttl(*properties, context_.config()));
       if (is_uncompressed(*properties)) add(guard(kUncompressed));
     } else if (const auto* added = std::get_if<ast::AddColumns>(&s.change)) {
+      for (const ast::ColumnDefinition& column : added->columns) {
+        add(guard_vectors(column.type, "Column " + column.name));
+      }
       add(guard(kAlterTable));
       TablePtr table = context_.schema()->table(keyspace_of(s.table), s.table.name);
       size_t columns = (table == nullptr ? 0 : table->all_columns_in_select_order().size()) + added->columns.size();
@@ -274,20 +342,23 @@ class Collector {
   void operator()(const ast::CreateType& s) {
     auto fields = static_cast<int64_t>(s.fields.size());
     add([fields, name = s.type.name](ExecutionContext& c) { return check(kFieldsPerUdt, fields, name, c); });
+    for (const auto& [name, field] : s.fields) add(guard_vectors(field, "Field " + name));
   }
   void operator()(const ast::AlterType& s) {
-    if (!std::holds_alternative<ast::AddField>(s.change)) return;
+    const auto* added = std::get_if<ast::AddField>(&s.change);
+    if (added == nullptr) return;
     KeyspacePtr keyspace = context_.schema()->keyspace(keyspace_of(s.type));
     if (keyspace == nullptr) return;
     auto type = keyspace->types.find(s.type.name);
     if (type == keyspace->types.end()) return;
     auto fields = static_cast<int64_t>(type->second->elements().size());
     add([fields, name = s.type.name](ExecutionContext& c) { return check(kFieldsPerUdt, fields + 1, name, c); });
+    add(guard_vectors(added->type, "Field " + added->field));
   }
   template <class Other>
   void operator()(const Other&) {}
 
-  StatementGuard take() { return std::move(checks_); }
+  std::vector<GuardCheck> take() { return std::move(checks_); }
 
  private:
   void add(GuardCheck check) { checks_.push_back(std::move(check)); }
@@ -316,25 +387,125 @@ class Collector {
   }
 
   const PrepareContext& context_;
-  StatementGuard checks_;
+  std::vector<GuardCheck> checks_;
 };
 
 }  // namespace
 
+bool is_ordinary(const ClientState& client) {
+  return !client.is_internal && !client.is_superuser && !client.user.empty();
+}
+
+Status guard_number(const GuardedNumber& number, int64_t value, std::optional<int64_t> warn_threshold,
+                    std::optional<int64_t> fail_threshold, const std::string& what, ExecutionContext& context) {
+  auto passed = [&](const std::optional<int64_t>& threshold) {
+    return threshold && (number.is_minimum ? value < *threshold : value > *threshold);
+  };
+  auto text = [&](const char* form, int64_t threshold) {
+    return decorated(number.name, fmt::format(fmt::runtime(form), what, value, threshold), number.reason);
+  };
+  if (passed(fail_threshold)) return refuse(context, text(number.failure, *fail_threshold));
+  if (passed(warn_threshold)) warn(context, text(number.warning, *warn_threshold));
+  return {};
+}
+
+Status guard_feature(const GuardedFeature& feature, bool enabled, bool warned, ExecutionContext& context) {
+  const std::string name = feature.feature;
+  if (!enabled) return refuse(context, decorated(feature.name, name + " is not allowed", feature.reason));
+  if (warned) warn(context, decorated(feature.name, name + " is not recommended", feature.reason));
+  return {};
+}
+
+GuardrailUse use_of(const Guardrails& guardrails) {
+  Guardrails of_values, rest = guardrails;
+  auto take = [&](auto Guardrails::*field) {
+    of_values.*field = guardrails.*field;
+    rest.*field = Guardrails().*field;
+  };
+  take(&Guardrails::column_value_size_warn_threshold);
+  take(&Guardrails::column_value_size_fail_threshold);
+  take(&Guardrails::collection_size_warn_threshold);
+  take(&Guardrails::collection_size_fail_threshold);
+  take(&Guardrails::items_per_collection_warn_threshold);
+  take(&Guardrails::items_per_collection_fail_threshold);
+  take(&Guardrails::maximum_timestamp_warn_threshold);
+  take(&Guardrails::maximum_timestamp_fail_threshold);
+  take(&Guardrails::minimum_timestamp_warn_threshold);
+  take(&Guardrails::minimum_timestamp_fail_threshold);
+  take(&Guardrails::read_before_write_list_operations_enabled);
+  const bool values = of_values != Guardrails();
+  // No statement is compared with these.
+  take(&Guardrails::partition_size_warn_threshold);
+  take(&Guardrails::partition_size_fail_threshold);
+  take(&Guardrails::partition_tombstones_warn_threshold);
+  take(&Guardrails::partition_tombstones_fail_threshold);
+  take(&Guardrails::data_disk_usage_percentage_warn_threshold);
+  take(&Guardrails::data_disk_usage_percentage_fail_threshold);
+  take(&Guardrails::data_disk_usage_max_disk_size);
+  return {.statements = rest != Guardrails(), .values = values};
+}
+
+SSTableGuardrails of_sstables(const Guardrails& g) {
+  auto number = [](int64_t threshold) { return threshold > 0 ? static_cast<uint64_t>(threshold) : 0; };
+  SSTableGuardrails out;
+  out.partition_size = {g.partition_size_warn_threshold.value_or(0), g.partition_size_fail_threshold.value_or(0)};
+  out.partition_tombstones = {number(g.partition_tombstones_warn_threshold),
+                              number(g.partition_tombstones_fail_threshold)};
+  out.collection_size = {g.collection_size_warn_threshold.value_or(0), g.collection_size_fail_threshold.value_or(0)};
+  out.items_per_collection = {number(g.items_per_collection_warn_threshold),
+                              number(g.items_per_collection_fail_threshold)};
+  return out;
+}
+
+namespace {
+
+bool changes_schema(const ast::Statement& statement) {
+  const auto& body = statement.body;
+  return std::holds_alternative<ast::CreateTable>(body) || std::holds_alternative<ast::AlterTable>(body);
+}
+
+}  // namespace
+
 std::shared_ptr<const StatementGuard> guard_of(const ast::Statement& statement, const PrepareContext& context) {
-  static const Guardrails kNone;
-  if (context.is_internal() || context.config().guardrails == kNone) return nullptr;
+  if (context.is_internal()) return nullptr;
+  const bool is_of_schema = changes_schema(statement);
+  if (!is_of_schema && !context.is_kept() && !context.config().guardrail_use.statements) return nullptr;
   Collector collector(context);
   std::visit(collector, statement.body);
-  StatementGuard checks = collector.take();
-  if (checks.empty()) return nullptr;
-  return std::make_shared<const StatementGuard>(std::move(checks));
+  StatementGuard guard{collector.take(), is_of_schema};
+  if (guard.checks.empty()) return nullptr;
+  return std::make_shared<const StatementGuard>(std::move(guard));
 }
 
 Status check_guard(const StatementGuard* guard, ExecutionContext& context) {
-  if (guard == nullptr || !is_ordinary(context.client)) return {};
-  for (const GuardCheck& check : *guard) TRY(check(context));
+  if (guard == nullptr || !(context.config.guardrail_use.statements || guard->is_of_schema)) return {};
+  if (!is_ordinary(context.client)) return {};
+  for (const GuardCheck& check : guard->checks) TRY(check(context));
   return {};
+}
+
+Status guard_index_query(ExecutionContext& context) {
+  if (context.config.guardrails.non_partition_restricted_index_query_enabled || !is_ordinary(context.client)) return {};
+  return guard_feature(
+      {"non_partition_restricted_index_query_enabled", "Non-partition key restricted query",
+       "Executing a query on secondary indexes without partition key restriction might degrade performance"},
+      false, false, context);
+}
+
+Status guard_intersection(ExecutionContext& context) {
+  if (!is_ordinary(context.client)) return {};
+  const Guardrails& g = context.config.guardrails;
+  return guard_feature(
+      {"intersect_filtering_query",
+       "Filtering query with intersection on mutable columns at consistency level requiring coordinator reconciliation",
+       "Filtering queries involving an intersection on multiple mutable (i.e. non-key) columns over unrepaired data at "
+       "read consistency levels that would require coordinator reconciliation may violate the guarantees of those "
+       "consistency levels."},
+      g.intersect_filtering_query_enabled, g.intersect_filtering_query_warned, context);
+}
+
+std::set<std::string> ignored_properties(const ExecutionContext& context) {
+  return is_ordinary(context.client) ? context.config.guardrails.table_properties_ignored : std::set<std::string>();
 }
 
 Status guard_restrictions(ExecutionContext& context, const std::string& table, size_t keys, size_t slices) {

@@ -36,6 +36,7 @@ struct CqlOptions {
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
   int64_t max_deletion_time = kMaxDeletionTime;                 // what the SSTables that are written can hold
   Guardrails guardrails;
+  GuardrailUse guardrail_use;                   // of them; the query processor sets it
   std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
 };
 
@@ -45,7 +46,9 @@ inline constexpr Consistency kAuthWrite = Consistency::kEachQuorum;
 
 // Limits that keep clients from flooding the log, for each kind of line.
 struct RequestLog {
-  LogQuota large_batches, wide_batches{1};
+  LogQuota large_batches, wide_batches{1}, guardrails;
+  // Lines on the disks of replicas. Clients are warned as rarely, too.
+  LogQuota stuffed_disks{1, 30 * LogQuota::kMinute}, full_disks{1, 30 * LogQuota::kMinute};
 };
 
 // One a shard. QueryProcessor implements it.

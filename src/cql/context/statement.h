@@ -86,6 +86,9 @@ class PrepareContext {
   std::string_view text() const { return text_; }
   const std::string& session_keyspace() const { return keyspace_; }
   bool is_internal() const { return is_internal_; }
+  // The statement is prepared to run later, when guardrails may be others.
+  bool is_kept() const { return is_kept_; }
+  void set_kept() { is_kept_ = true; }
   // The given keyspace or the session's; kInvalid "No keyspace has been specified. USE a keyspace, or explicitly specify
   // keyspace.tablename" when there is neither.
   Result<std::string> keyspace_of(const std::string& given) const;
@@ -121,6 +124,7 @@ class PrepareContext {
   std::string_view text_;
   const CqlOptions* config_;
   bool is_internal_;
+  bool is_kept_ = false;
   mutable bool used_session_keyspace_ = false;
   std::vector<std::string> names_;
   std::vector<ColumnSpec> variables_;

@@ -7,6 +7,8 @@
 #include "base/memory_text.h"
 #include "cql/context/tracing.h"
 #include "cql/modification/modification.h"
+#include "cql/modification/value_guard.h"
+#include "model/data_size.h"
 
 namespace cassandra_like {
 namespace {
@@ -47,41 +49,10 @@ std::string table_names(std::span<const Mutation> mutations) {
   return "[" + text + "]";
 }
 
-uint64_t data_size(const ClusteringPrefix& clustering) {
-  uint64_t size = 0;
-  for (BytesView value : clustering.values) size += value.size();
-  return size;
-}
-
-// Row.dataSize(): what there may be counts also where it is not there.
-uint64_t data_size(const Row& row) {
-  constexpr uint64_t kTimestamp = 8, kExpiration = 12, kDeletionTime = 12;
-  uint64_t size = data_size(row.clustering) + kTimestamp + (row.liveness.is_expiring() ? kExpiration : 0);
-  size += kDeletionTime + 1;
-  const Column* complex = nullptr;
-  for (const Cell& cell : row.cells) {
-    if (cell.column->is_complex() && std::exchange(complex, cell.column) != cell.column) size += kDeletionTime;
-    size += kTimestamp + kExpiration + cell.value.size() + cell.path.size();
-  }
-  for (const ComplexDeletion& deletion : row.complex_deletions) {
-    auto is_of_column = [&](const Cell& cell) { return cell.column == deletion.column; };
-    if (std::none_of(row.cells.begin(), row.cells.end(), is_of_column)) size += kDeletionTime;
-  }
-  return size;
-}
-
 // IMutation.dataSize().
 uint64_t data_size(const Mutation& mutation) {
-  constexpr uint64_t kTimestamp = 8, kRange = 12, kCount = 4;
   uint64_t size = 0;
-  for (const PartitionUpdate& update : mutation.updates) {
-    size += kTimestamp + data_size(update.static_row);
-    for (const Row& row : update.rows) size += data_size(row);
-    if (!update.range_tombstones.empty()) size += kCount;
-    for (const RangeTombstone& range : update.range_tombstones) {
-      size += kRange + data_size(range.start) + data_size(range.end);
-    }
-  }
+  for (const PartitionUpdate& update : mutation.updates) size += data_size(update);
   return size;
 }
 
@@ -161,11 +132,13 @@ Task<Result<QueryResult>> run_batch(BatchType type, std::vector<BatchPart> parts
       prefetched = std::move(*read);
     }
     Status added = part.statement->add_updates(own, prefetched.get(), collector);
+    for (std::string& warning : own.warnings) context->warnings.push_back(std::move(warning));
     if (!added.ok()) co_return first_error(parts, timestamp, *context, std::move(added.error()));
     counters = counters || part.statement->is_counter();
   }
   auto mutations = collector.mutations();
   if (mutations.empty()) co_return QueryResult{};
+  if (context->config.guardrail_use.disks) CO_TRY(guard_disk_usage(mutations, *context));
   CO_TRY(check_size(mutations, *context));
   warn_of_many_partitions(type, mutations, *context);
   Consistency consistency = context->options.consistency;

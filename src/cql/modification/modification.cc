@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cql/context/tracing.h"
+#include "cql/modification/value_guard.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -111,13 +112,14 @@ Result<std::vector<ClusteringPrefix>> Modification::clusterings(ExecutionContext
 namespace {
 
 // When several operations fail, the one that the statement names first is told.
-Error first_error(std::span<const OperationPtr> operations, RowBuilder& scratch, Error found) {
+Error first_error(std::span<const OperationPtr> operations, bool guarded, RowBuilder& scratch, Error found) {
   std::vector<const Operation*> as_written;
   for (const OperationPtr& operation : operations) as_written.push_back(operation.get());
   std::sort(as_written.begin(), as_written.end(),
             [](const Operation* a, const Operation* b) { return a->position < b->position; });
   for (const Operation* operation : as_written) {
-    if (Status status = operation->apply(scratch); !status.ok()) return std::move(status.error());
+    Status status = guarded ? apply_guarded(*operation, scratch) : operation->apply(scratch);
+    if (!status.ok()) return std::move(status.error());
   }
   return found;
 }
@@ -132,11 +134,14 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
     auto found = parameters.prefetched->rows.find({Bytes(key.key), Bytes(clustering.comparable)});
     if (found != parameters.prefetched->rows.end()) builder.prefetched = &found->second;
   }
+  const size_t warned = parameters.guarded ? context.warnings.size() : 0;
   for (const OperationPtr& operation : operations) {
-    if (Status status = operation->apply(builder); !status.ok()) {
+    Status status = parameters.guarded ? apply_guarded(*operation, builder) : operation->apply(builder);
+    if (!status.ok()) {
       RowBuilder scratch(context, parameters.timestamp, parameters.ttl, operations.size());
       scratch.prefetched = builder.prefetched;
-      return first_error(operations, scratch, std::move(status.error()));
+      if (parameters.guarded) context.warnings.resize(warned);
+      return first_error(operations, parameters.guarded, scratch, std::move(status.error()));
     }
   }
   Row row = builder.build();
@@ -224,7 +229,7 @@ Status Modification::check_expiration(const ExecutionContext& context, int32_t t
 Status Modification::add_updates(ExecutionContext& context, const Prefetched* prefetched,
                                  UpdateCollector& collector) const {
   TRY(check_modifiable(*table_, context.client));
-  Parameters parameters{0, 0, prefetched};
+  Parameters parameters{0, 0, prefetched, guards_values(context)};
   ASSIGN_OR_RETURN(parameters.timestamp, attributes_.bind_timestamp(context));
   if (statement_kind_ != Kind::kDelete && !is_counter()) {
     ASSIGN_OR_RETURN(parameters.ttl, attributes_.bind_ttl(context, table_->params.default_time_to_live));
@@ -260,9 +265,20 @@ Status Modification::check_level(Consistency level) const {
                               : "You must use conditional updates for serializable writes");
 }
 
+// ModificationStatement.validateTimestamp: timestamps in a batch are not looked at.
+Status Modification::guard_given_timestamp(ExecutionContext& context) const {
+  ASSIGN_OR_RETURN(const int64_t micros, attributes_.bind_timestamp(context));
+  return guard_timestamp(table_->name, micros, context);
+}
+
 Task<Result<QueryResult>> Modification::write(ExecutionContext& context, const Prefetched* prefetched) const {
   if (Status status = check_level(context.options.consistency); !status.ok()) {
     return Result<QueryResult>(std::move(status.error()));
+  }
+  if (attributes_.timestamp != nullptr && guards_values(context)) {
+    if (Status status = guard_given_timestamp(context); !status.ok()) {
+      return Result<QueryResult>(std::move(status.error()));
+    }
   }
   UpdateCollector collector(context.arena);
   if (Status status = add_updates(context, prefetched, collector); !status.ok()) {
@@ -270,6 +286,11 @@ Task<Result<QueryResult>> Modification::write(ExecutionContext& context, const P
   }
   auto mutations = collector.mutations();
   if (mutations.empty()) return Result<QueryResult>(QueryResult{});
+  if (context.config.guardrail_use.disks) {
+    if (Status status = guard_disk_usage(mutations, context); !status.ok()) {
+      return Result<QueryResult>(std::move(status.error()));
+    }
+  }
   bool counters = is_counter() && statement_kind_ == Kind::kUpdate;
   WriteType type = mutations.size() > 1 ? WriteType::kUnloggedBatch : WriteType::kSimple;
   const TracePtr& trace = trace_of(context.trace);

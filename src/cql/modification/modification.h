@@ -52,7 +52,9 @@ class Modification : public Statement {
     int64_t timestamp;
     int32_t ttl;
     const Prefetched* prefetched;
+    bool guarded;  // guardrails on values hold
   };
+  Status guard_given_timestamp(ExecutionContext& context) const;
   Result<std::span<const BytesView>> bind_keys(ExecutionContext& context) const;
   Result<ClusteringPrefix> bind_clustering(ExecutionContext& context) const;
   Status add_partition(ExecutionContext& context, const DecoratedKey& key, const Parameters& parameters,

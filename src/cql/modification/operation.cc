@@ -127,6 +127,7 @@ class SetSimple : public Operation {
     }
     return {};
   }
+  bool writes_collection() const override { return column_->type->is_collection(); }
 
  private:
   TermPtr value_;
@@ -166,6 +167,7 @@ class SetComplex : public Operation {
     }
     return {};
   }
+  bool writes_collection() const override { return column_->type->is_collection(); }
 
  private:
   Status add_fields(RowBuilder& row, BytesView value) const {
@@ -213,7 +215,10 @@ class ListByIndex : public Operation {
  public:
   ListByIndex(const Column* column, TermPtr index, TermPtr value)
       : Operation(column), index_(std::move(index)), value_(std::move(value)) {}
-  bool requires_read() const override { return true; }
+  const char* list_read() const override {
+    return value_ == nullptr ? "Removal of list items by index requiring read before write"
+                             : "Setting of list items by index requiring read before write";
+  }
   Status apply(RowBuilder& row) const override {
     ASSIGN_OR_RETURN(BytesView index, index_->bind(row.context));
     BytesView value = kNull;
@@ -335,7 +340,7 @@ class DiscardElements : public Operation {
 class DiscardFromList : public Operation {
  public:
   DiscardFromList(const Column* column, TermPtr value) : Operation(column), value_(std::move(value)) {}
-  bool requires_read() const override { return true; }
+  const char* list_read() const override { return "Removal of list items requiring read before write"; }
   Status apply(RowBuilder& row) const override {
     ASSIGN_OR_RETURN(BytesView value, value_->bind(row.context));
     if (is_null(value) || is_unset(value)) return {};

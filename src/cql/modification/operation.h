@@ -59,6 +59,8 @@ class RowBuilder {
   // The live elements of a list, in order: those that the row has, and the changes of the operations before this one. The
   // cells live as long as `scratch`, what they point to as long as the request.
   std::span<const Cell> elements(const Column* list, Arena& scratch) const;
+  // In the order of the operations.
+  std::span<const Cell> cells() const { return cells_.span(); }
   bool empty() const { return cells_.empty() && complex_deletions_.empty(); }
 
   ExecutionContext& context;
@@ -78,8 +80,11 @@ class Operation {
   virtual ~Operation() = default;
   const Column* column() const { return column_; }
   virtual Status apply(RowBuilder& row) const = 0;
-  // Whether it needs the elements that the list has now.
-  virtual bool requires_read() const { return false; }
+  // The words of a guardrail for an operation that needs the elements that the list has now; nullptr: it needs none.
+  virtual const char* list_read() const { return nullptr; }
+  bool requires_read() const { return list_read() != nullptr; }
+  // Whether it writes a collection as a whole, or adds one to it, but in front of a list.
+  virtual bool writes_collection() const { return false; }
 
   size_t position = 0;  // among those of its statement, as it is written
 

@@ -160,7 +160,8 @@ Altered alter(const Change&, const TableMetadata& table, const ast::RenameColumn
 
 // --- WITH and the rest ---
 
-Altered alter(const Change& c, const TableMetadata& table, const ast::Properties& properties) {
+Altered alter(const Change& c, const TableMetadata& table, const ast::Properties& given) {
+  const ast::Properties properties = without(given, c.input.ignored_properties);
   TRY(check_table_options(properties, *c.input.options));
   ASSIGN_OR_RETURN(auto id, table_id_option(properties));
   if (id) return config_error("Cannot alter table id.");

@@ -112,6 +112,7 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   input.options = &context.config;
   input.ring = context.coordinator.replica().topology().current()->ring();
   input.table_id = context.services.next_time_uuid();
+  input.ignored_properties = ignored_properties(context);
   return input;
 }
 

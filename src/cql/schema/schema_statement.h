@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct SchemaChangeInput {
   int64_t timestamp_micros = 0;  // of the change
   Uuid table_id;                 // of a table that is created without an id of its own
   std::vector<std::string> warnings;
+  std::set<std::string> ignored_properties;  // of tables, by guardrail
   int64_t dropped_until_micros = 0;  // what was written to a dropped column until then is gone; 0: none was dropped
 };
 

@@ -195,6 +195,12 @@ Result<double> PropertyReader::real(std::string_view name) const {
 
 // --- Tables ---
 
+ast::Properties without(const ast::Properties& properties, const std::set<std::string>& ignored) {
+  ast::Properties out = properties;
+  std::erase_if(out, [&ignored](const ast::Property& property) { return ignored.contains(property.name); });
+  return out;
+}
+
 TableParams default_table_params(const CqlOptions& options) {
   TableParams params;
   if (!options.default_compaction.empty()) params.compaction = options.default_compaction;

@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -42,6 +43,8 @@ class PropertyReader {
 
 // The names that may follow WITH, in order (TableAttributes.allKeywords).
 std::span<const std::string_view> table_properties();
+// Without those that a guardrail ignores.
+ast::Properties without(const ast::Properties& properties, const std::set<std::string>& ignored);
 // The parameters of a new table where its statement says nothing.
 TableParams default_table_params(const CqlOptions& options);
 // `base` with the properties' changes, of which each by itself is well-formed.

@@ -153,15 +153,16 @@ Status check_counters(const TableMetadata& table) {
 
 SchemaResult apply_change(SchemaChange<ast::CreateTable> c) {
   TRY(check_masks(c.change));
+  const ast::Properties properties = without(c.change.properties, c.input.ignored_properties);
   TableBuilder table;
-  ASSIGN_OR_RETURN(table.params, new_table_params(c.change.properties, *c.input.options));
+  ASSIGN_OR_RETURN(table.params, new_table_params(properties, *c.input.options));
   KeyspacePtr keyspace = c.schema->keyspace(c.keyspace);
   if (keyspace == nullptr) return keyspace_does_not_exist(c.keyspace);
   if (keyspace->table(c.change.table.name) != nullptr) {
     if (c.change.if_not_exists) return c.schema;
     return already_exists(c.keyspace, c.change.table.name);
   }
-  TRY(check_table_options(c.change.properties, *c.input.options));
+  TRY(check_table_options(properties, *c.input.options));
   ASSIGN_OR_RETURN(NewColumns columns, resolve_columns(c));
   TRY(check_key(c.change, columns));
   TRY(check_clustering_order(c.change));
@@ -169,7 +170,7 @@ SchemaResult apply_change(SchemaChange<ast::CreateTable> c) {
   table.name = c.change.table.name;
   add_columns(c.change, std::move(columns), table);
   TRY(check_other_columns(c.change, table));
-  ASSIGN_OR_RETURN(auto id, table_id_option(c.change.properties));
+  ASSIGN_OR_RETURN(auto id, table_id_option(properties));
   table.id = id.value_or(c.input.table_id);
   TablePtr built = table.build();
   TRY(validate_table(*built));

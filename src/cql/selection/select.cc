@@ -41,6 +41,7 @@ class SelectStatement : public Statement {
   Result<uint64_t> bind_limit(const TermPtr& term, ExecutionContext& context) const;
   Result<std::unique_ptr<Execution>> begin(ExecutionContext& context) const;
   Status build_command(ExecutionContext& context, ReadCommand& command) const;
+  bool needs_reconciliation(ExecutionContext& context, const ReadCommand& command) const;
   Status check_execution(ExecutionContext& context, const ReadCommand& command) const;
   Status check_order(ExecutionContext& context, const ReadCommand& command) const;
   uint64_t most_rows(const ReadCommand& command) const;
@@ -186,6 +187,26 @@ Status check_indexed_value(const FilterExpression& expression) {
 
 }  // namespace
 
+// RowFilter.needsReconciliation, isMutableIntersection
+bool SelectStatement::needs_reconciliation(ExecutionContext& context, const ReadCommand& command) const {
+  const Consistency level = context.options.consistency;
+  if (command.filter.size() < 2 || level == Consistency::kOne || level == Consistency::kLocalOne) return false;
+  const Column* first = nullptr;
+  bool intersects = false;
+  for (const FilterExpression& expression : command.filter) {
+    const Column* column = expression.column;
+    if (column->kind == ColumnKind::kStatic) intersects = true;
+    if (column->is_primary_key()) continue;
+    intersects = intersects || (first != nullptr && first != column);
+    first = column;
+  }
+  if (!intersects || table_->is_virtual) return false;
+  const KeyspacePtr keyspace = context.coordinator.schema().current()->keyspace(table_->keyspace);
+  if (keyspace == nullptr) return false;
+  const auto strategy = ReplicationStrategy::make(keyspace->replication);
+  return strategy.ok() && strategy->replication_factor() > 1;
+}
+
 Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
   command.table = table_;
   command.now_seconds = context.now_seconds;
@@ -194,6 +215,7 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   command.wants_static = table_->has_static_columns();
   if (restrictions_->needs_filtering()) {
     ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
+    if (needs_reconciliation(context, command)) TRY(guard_intersection(context));
   }
   if (restrictions_->has_partition_keys()) {
     ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
@@ -211,6 +233,8 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
     ASSIGN_OR_RETURN(command.range, restrictions_->key_range(context));
   }
   command.index = restrictions_->index();
+  const bool is_of_node = is_local_system_keyspace(table_->keyspace);
+  if (command.index != nullptr && command.range && !is_of_node) TRY(guard_index_query(context));
   command.index_expression = 0;
   if (command.index != nullptr && checks) TRY(check_indexed_value(command.filter[command.index_expression]));
   return {};
