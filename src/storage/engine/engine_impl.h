@@ -213,7 +213,7 @@ class EngineImpl final : public Engine, public Maintenance, public Relocations {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
-  uint32_t column_index_bytes() const;
+  uint32_t column_index_bytes() const { return row_index_granularity(options_); }
   Task<Status> back_up(SSTableDescriptor descriptor);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
