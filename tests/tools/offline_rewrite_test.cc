@@ -573,5 +573,39 @@ TEST(SSTableScrub, SendsSSTablesThatOverlapToLevel0) {
   EXPECT_EQ(levels, (std::vector<int>{0, 1}));
 }
 
+// Cassandra 3 and 4 had 31 bits for the end of a cell. Ends are relative to what Statistics.db has: so they become negative.
+int overflow(const std::vector<std::string>&, const ToolContext& context) {
+  const auto table = find_table(context, "ks", "t");
+  const auto sstables = sstables_of(context, **table);
+  for (const SSTableOnDisk& one : *sstables) {
+    auto negative = [](Statistics& s) { s.encoding_stats.min_local_deletion_time = -1000; };
+    EXPECT_TRUE(rewrite_statistics(context, one.descriptor, negative).ok());
+    EXPECT_TRUE(context.disk.remove(one.descriptor.file(components::kChecksums)).ok());
+  }
+  return 0;
+}
+
+TEST(SSTableScrub, ReinsertsCellsWhoseEndHadOverflowed) {
+  constexpr int64_t kEnd = 2'100'000'000;
+  for (const bool reinserts : {false, true}) {
+    OfflineNode offline(1, SSTableVersion::nb(), {storage_test::make_table("t")});
+    Update update(offline.node.table("t"), "a");
+    update.at(5).row(1).live(630720000, kEnd).cell("v", "x", 630720000, kEnd);
+    ASSERT_TRUE(offline.node.apply(update).ok());
+    offline.node.flush();
+    offline.run(overflow, {}, SSTableVersion::nb());
+    std::vector<std::string> arguments{"ks", "t"};
+    if (reinserts) arguments.insert(arguments.begin(), "-r");
+    const Ran ran = offline.run(run_sstablescrub, arguments, SSTableVersion::nb());
+    EXPECT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_EQ(ran.err, "");
+    const bool has_fixed = ran.out.find("\nFixed 1 rows with overflowed local deletion time.\n") != std::string::npos;
+    EXPECT_EQ(has_fixed, reinserts) << ran.out;
+    offline.boot(SSTableVersion::nb());
+    const Lines now = offline.node.scan("t");
+    EXPECT_EQ(now == Lines({"a", "  1: @6+630720000 v=x@6+630720000"}), reinserts) << testing::PrintToString(now);
+  }
+}
+
 }  // namespace
 }  // namespace cassandra_like::sstable_tools
