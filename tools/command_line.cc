@@ -95,6 +95,38 @@ class Parser {
 
 }  // namespace
 
+CommandLine CommandLine::parse_gnu(const std::vector<OptionOfTool>& known, const std::vector<std::string>& arguments) {
+  auto is_letter = [&](const std::string& word) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const auto& o) { return word.size() == 1 && word[0] == o.letter; });
+  };
+  auto is_name = [&](const std::string& word) {
+    return std::any_of(known.begin(), known.end(), [&](const auto& o) { return !o.name.empty() && word == o.name; });
+  };
+  std::vector<std::string> flat;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") {
+      flat.insert(flat.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      break;
+    }
+    const size_t hyphens = word.starts_with("--") ? 2 : word.starts_with("-") ? 1 : 0;
+    const std::string option = word.substr(hyphens), name = option.substr(0, option.find('='));
+    if (hyphens == 0 || option.empty() || is_letter(option)) {
+      flat.push_back(word);
+    } else if (is_name(name)) {
+      flat.push_back("--" + name);
+      if (name.size() < option.size()) flat.push_back(option.substr(name.size() + 1));
+    } else if (hyphens == 1 && is_letter(word.substr(1, 1))) {
+      flat.push_back(word.substr(0, 2));
+      flat.push_back(word.substr(2));
+    } else {
+      flat.push_back(word);
+    }
+  }
+  return parse(known, flat);
+}
+
 CommandLine CommandLine::parse(const std::vector<OptionOfTool>& known, const std::vector<std::string>& arguments) {
   return Parser(known, arguments).parse();
 }

@@ -21,6 +21,8 @@ struct CommandLine {
   std::string error;                                 // of Commons CLI; empty: none
 
   bool has(char letter) const { return options.contains(letter); }
+  // The way of GnuParser: -s5 and -s 5 are the same, -verbose is --verbose, and -sn is -s and a word.
+  static CommandLine parse_gnu(const std::vector<OptionOfTool>& known, const std::vector<std::string>& arguments);
   static CommandLine parse(const std::vector<OptionOfTool>& known, const std::vector<std::string>& arguments);
 };
 

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "base/containers.h"
+#include "schema/stored_schema.h"
 #include "sstable_file.h"
 #include "storage/sstable/component_set.h"
 #include "storage/sstable/file_writer.h"
@@ -17,78 +18,6 @@ namespace cassandra_like::sstable_tools {
 namespace {
 
 constexpr size_t kHexDigitsOfId = 32;
-
-// A row of system_schema.tables, merged from all SSTables. Its cells have no TTL, and neither this program nor Cassandra writes
-// range tombstones over it.
-class SchemaRow {
- public:
-  void take_deletion(const DeletionTime& deletion) {
-    deleted_at_ = std::max(deleted_at_, deletion.marked_for_delete_at);
-  }
-  void take(const Row& row) {
-    take_deletion(row.deletion);
-    for (const Cell& cell : row.cells) {
-      if (cell.column->name == "id" && cell.value.size() == 16) id_.take(cell);
-      if (cell.column->name == "gc_grace_seconds" && cell.value.size() == 4) gc_grace_.take(cell);
-    }
-  }
-
-  std::optional<Uuid> id() const {
-    if (id_.timestamp <= deleted_at_ || id_.value.empty()) return std::nullopt;
-    return Uuid::from_bytes(id_.value);
-  }
-  int64_t gc_grace_seconds() const {
-    if (gc_grace_.timestamp <= deleted_at_ || gc_grace_.value.empty()) return 0;
-    Reader in(gc_grace_.value);
-    return in.i32();
-  }
-
- private:
-  struct Newest {
-    int64_t timestamp = kNoTimestamp;
-    Bytes value;  // empty for a tombstone
-
-    void take(const Cell& cell) {
-      if (cell.timestamp <= timestamp) return;
-      timestamp = cell.timestamp;
-      value = Bytes(cell.is_tombstone() ? BytesView() : cell.value);
-    }
-  };
-
-  int64_t deleted_at_ = kNoTimestamp;
-  Newest id_, gc_grace_;
-};
-
-Status read_schema_row(Disk& disk, const SSTableDescriptor& descriptor, const std::string& keyspace,
-                       const std::string& name, SchemaRow* merged) {
-  ASSIGN_OR_RETURN(const SSTableFile file, SSTableFile::open(disk, descriptor));
-  ASSIGN_OR_RETURN(const auto data, SSTableData::open(disk, file));
-  data->only({DecoratedKey::of(keyspace).token});
-  for (;;) {
-    ASSIGN_OR_RETURN(const bool found, data->next());
-    if (!found) return {};
-    if (data->partition().key().key != keyspace) continue;
-    merged->take_deletion(data->partition().partition_deletion());
-    for (;;) {
-      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, data->partition().next());
-      if (unfiltered == nullptr) break;
-      if (unfiltered->is_row && unfiltered->row.clustering.values[0] == name) merged->take(unfiltered->row);
-    }
-  }
-}
-
-std::vector<std::string> existing_directories(Disk& disk, const std::vector<std::string>& data_directories,
-                                              const std::string& keyspace, const std::string& table, const Uuid& id) {
-  std::vector<std::string> directories;
-  for (const std::string& data_directory : data_directories) {
-    std::string directory = data_directory + "/" + keyspace + "/" + table + "-" + to_hex(id.view());
-    if (disk.exists(directory)) directories.push_back(std::move(directory));
-  }
-  return directories;
-}
-
-// SystemKeyspace and SchemaKeyspace: the ids of their tables are made of their names.
-bool is_local_system_keyspace(std::string_view keyspace) { return keyspace == "system" || keyspace == "system_schema"; }
 
 }  // namespace
 
@@ -103,29 +32,42 @@ bool names_a_table(const ToolContext& context, const CommandLine& line, const ch
   return false;
 }
 
+namespace {
+
+Task<Status> read_schema(const ToolContext* context, const EngineOptions* storage, SchemaPtr* schema) {
+  std::function<void(const Error&)> on_damage = [context](const Error& error) {
+    context->err << "WARNING: " << error.message() << ": the schema may lack changes\n";
+  };
+  Result<SchemaPtr> read = co_await read_stored_schema(context->runtime, storage, std::move(on_damage));
+  if (!read.ok()) co_return std::move(read.error());
+  *schema = std::move(*read);
+  co_return Status();
+}
+
+}  // namespace
+
+Result<SchemaPtr> load_schema(const ToolContext& context, const EngineOptions& storage) {
+  SchemaPtr schema;
+  TRY(context.wait(read_schema(&context, &storage, &schema)));
+  return schema;
+}
+
+OfflineTable table_on_disk(const ToolContext& context, const EngineOptions& storage, const TablePtr& table) {
+  OfflineTable found{table, {}};
+  for (const std::string& data_directory : storage.data_directories) {
+    std::string directory = data_directory + "/" + table->keyspace + "/" + table->directory_name();
+    if (context.disk.exists(directory)) found.directories.push_back(std::move(directory));
+  }
+  return found;
+}
+
 Result<std::optional<OfflineTable>> find_table(const ToolContext& context, const std::string& keyspace,
                                                const std::string& name) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> data_directories, context.data_directories());
-  OfflineTable table{keyspace, name, 0, {}};
-  if (is_local_system_keyspace(keyspace)) {
-    table.directories =
-        existing_directories(context.disk, data_directories, keyspace, name, Uuid::name_based(keyspace + name));
-    if (table.directories.empty()) return std::optional<OfflineTable>();
-    return std::optional(std::move(table));
-  }
-  OfflineTable schema{"system_schema", "tables", 0, {}};
-  schema.directories = existing_directories(context.disk, data_directories, schema.keyspace, schema.name,
-                                            Uuid::name_based(schema.keyspace + schema.name));
-  ASSIGN_OR_RETURN(const auto sstables, sstables_of(context, schema));
-  SchemaRow row;
-  for (const SSTableOnDisk& files : sstables) {
-    TRY(read_schema_row(context.disk, files.descriptor, keyspace, name, &row));
-  }
-  const std::optional<Uuid> id = row.id();
-  if (!id) return std::optional<OfflineTable>();
-  table.gc_grace_seconds = row.gc_grace_seconds();
-  table.directories = existing_directories(context.disk, data_directories, keyspace, name, *id);
-  return std::optional(std::move(table));
+  ASSIGN_OR_RETURN(const EngineOptions storage, context.storage(false));
+  ASSIGN_OR_RETURN(const SchemaPtr schema, load_schema(context, storage));
+  const TablePtr table = schema->table(keyspace, name);
+  if (table == nullptr || table->is_virtual) return std::optional<OfflineTable>();
+  return std::optional(table_on_disk(context, storage, table));
 }
 
 Result<std::vector<SSTableOnDisk>> sstables_of(const ToolContext& context, const OfflineTable& table) {
@@ -139,21 +81,36 @@ Result<std::vector<SSTableOnDisk>> sstables_of(const ToolContext& context, const
   return all;
 }
 
-Result<TableLock> lock_directory(const ToolContext& context, const std::string& directory) {
+namespace {
+
+// nullopt: the directory is not one of a table.
+std::optional<std::string> data_directory_of(const std::string& directory) {
   const size_t table = directory.rfind('/');
   const size_t id = directory.rfind('-');
   if (table == directory.npos || id == directory.npos || id < table || directory.size() - id - 1 != kHexDigitsOfId) {
-    return TableLock();
+    return std::nullopt;
   }
   const size_t keyspace = table == 0 ? directory.npos : directory.rfind('/', table - 1);
-  if (keyspace == directory.npos || keyspace == 0) return TableLock();
-  return context.disk.lock(directory.substr(0, keyspace));
+  if (keyspace == directory.npos || keyspace == 0) return std::nullopt;
+  return directory.substr(0, keyspace);
+}
+
+}  // namespace
+
+Result<TableLock> lock_directory(const ToolContext& context, const std::string& directory) {
+  const auto data_directory = data_directory_of(directory);
+  if (!data_directory) return TableLock();
+  return context.disk.lock(*data_directory);
 }
 
 Result<std::vector<TableLock>> lock_table(const ToolContext& context, const OfflineTable& table) {
-  std::vector<TableLock> locks;
+  std::set<std::string> data_directories;
   for (const std::string& directory : table.directories) {
-    ASSIGN_OR_RETURN(TableLock lock, lock_directory(context, directory));
+    if (const auto of = data_directory_of(directory)) data_directories.insert(*of);
+  }
+  std::vector<TableLock> locks;
+  for (const std::string& data_directory : data_directories) {
+    ASSIGN_OR_RETURN(TableLock lock, context.disk.lock(data_directory));
     locks.push_back(std::move(lock));
   }
   return locks;
@@ -173,6 +130,12 @@ Status finish_transactions_of(const ToolContext& context, const OfflineTable& ta
     TRY(context.wait(log.finish(&context.disk)));
   }
   return {};
+}
+
+std::string base_name(const SSTableDescriptor& descriptor) {
+  std::string path = descriptor.file("");
+  path.pop_back();
+  return path;
 }
 
 namespace {

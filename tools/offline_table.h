@@ -1,5 +1,4 @@
-// A table as an offline tool finds it: by its name, in the data directories of a node that is not running. The schema is
-// that of the SSTables of system_schema.tables, as Schema.loadFromDisk reads it: the commit log is not replayed.
+// A table as an offline tool finds it: by its name, in the schema and the data directories of a node that is not running.
 #pragma once
 
 #include <functional>
@@ -16,14 +15,16 @@
 namespace cassandra_like::sstable_tools {
 
 struct OfflineTable {
-  std::string keyspace, name;
-  int64_t gc_grace_seconds = 0;
+  TablePtr table;
   std::vector<std::string> directories;  // <data directory>/<keyspace>/<table>-<id>, those that there are
 };
 
 // Whether a command line is right and has two words, a keyspace and a table. Otherwise prints the error and the usage.
 bool names_a_table(const ToolContext& context, const CommandLine& line, const char* usage);
-// nullopt: the schema has no such table.
+// The node's schema. Segments of the commit log that cannot be read are told on `err`.
+Result<SchemaPtr> load_schema(const ToolContext& context, const EngineOptions& storage);
+OfflineTable table_on_disk(const ToolContext& context, const EngineOptions& storage, const TablePtr& table);
+// Both. nullopt: the schema has no such table.
 Result<std::optional<OfflineTable>> find_table(const ToolContext& context, const std::string& keyspace,
                                                const std::string& name);
 // The SSTables in the table's directories, without those that the log of a transaction voids or a crash has left.
@@ -36,6 +37,8 @@ Result<TableLock> lock_directory(const ToolContext& context, const std::string& 
 Result<std::vector<TableLock>> lock_table(const ToolContext& context, const OfflineTable& table);
 // Removes what transactions have left in the table's directories (LifecycleTransaction.removeUnfinishedLeftovers).
 Status finish_transactions_of(const ToolContext& context, const OfflineTable& table);
+// How Cassandra prints a Descriptor: the path of the SSTable's files without their components.
+std::string base_name(const SSTableDescriptor& descriptor);
 // Replaces Statistics.db by a changed one (MetadataSerializer.rewriteSSTableMetadata). kInvalid, and nothing is changed, when
 // the file has something that this program would not write again.
 Status rewrite_statistics(const ToolContext& context, const SSTableDescriptor& descriptor,

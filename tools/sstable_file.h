@@ -42,6 +42,7 @@ class SSTableData {
 
   const TablePtr& table() const { return header_->table; }
   bool is_index() const { return is_index_; }
+  uint64_t size() const { return data_->size(); }  // uncompressed
   BytesView first_key() const { return lookup_->first_key(); }
   BytesView last_key() const { return lookup_->last_key(); }
 

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/disk.h"
+#include "runtime/runtime.h"
 #include "runtime/task.h"
+#include "storage/options.h"
 
 namespace cassandra_like::sstable_tools {
 
@@ -19,10 +20,12 @@ struct ToolContext {
   std::string directory;  // that relative names are in
   std::ostream& out;
   std::ostream& err;
-  // data_file_directories of the node's configuration; for tools that take the name of a table.
-  std::function<Result<std::vector<std::string>>()> data_directories = {};
+  // The node's configuration, for tools that know a table: its directories and, for one that writes SSTables, what they are to be.
+  std::function<Result<EngineOptions>(bool writes)> storage = {};
   // Runs a task to its end; for tools that write.
   std::function<Status(Task<Status>)> wait = {};
+  // One shard, on which `wait` runs tasks; where `storage` is given.
+  Runtime* runtime = nullptr;
 };
 
 // Each returns the exit code; arguments are without the program's name.
@@ -31,6 +34,9 @@ int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolCon
 int run_sstableutil(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstablelevelreset(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstablerepairedset(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstablescrub(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstablesplit(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_sstableupgrade(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableexpiredblockers(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableverify(const std::vector<std::string>& arguments, const ToolContext& context);
 

@@ -13,9 +13,8 @@ std::string expiry_text(const std::vector<const SSTableFile*>& files) {
   std::string text;
   for (const SSTableFile* file : files) {
     const Statistics& s = file->statistics;
-    text += fmt::format("[{}TableReader(path='{}') (minTS = {}, maxTS = {}, maxLDT = {})], ",
-                        file->descriptor.format == "bti" ? "Bti" : "Big", file->descriptor.file(components::kData),
-                        s.min_timestamp, s.max_timestamp, s.max_local_deletion_time);
+    text += fmt::format("[{} (minTS = {}, maxTS = {}, maxLDT = {})], ", reader_name(file->descriptor), s.min_timestamp,
+                        s.max_timestamp, s.max_local_deletion_time);
   }
   return text;
 }
@@ -67,7 +66,7 @@ int run_sstableexpiredblockers(const std::vector<std::string>& arguments, const 
     context.out << "No sstables for " << keyspace << "." << name << "\n";
     return 1;
   }
-  print_blockers(context, files, context.now_millis / 1000 - (*table)->gc_grace_seconds);
+  print_blockers(context, files, context.now_millis / 1000 - (*table)->table->params.gc_grace_seconds);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "model/values.h"
 #include "sketch_cardinality.h"
 #include "sstable_file.h"
+#include "sstable_scan.h"
 #include "sstable_tools.h"
 #include "term_histogram.h"
 
@@ -136,8 +137,8 @@ std::string position_text(const CommitLogPosition& position) {
 
 class Viewer {
  public:
-  Viewer(const ToolContext& context, const Colors& colors, int32_t gc_grace, const TimeUnit& unit)
-      : context_(context), colors_(colors), gc_grace_(gc_grace), unit_(unit) {}
+  Viewer(const ToolContext& context, const Colors& colors, int32_t gc_grace, const TimeUnit& unit, bool scans)
+      : context_(context), colors_(colors), gc_grace_(gc_grace), unit_(unit), scans_(scans) {}
 
   Status print(const SSTableFile& file);
 
@@ -154,6 +155,9 @@ class Viewer {
     return std::to_string(point) + " " + colors_.quiet(name.value_or(""));
   }
 
+  Status print_scan(const SSTableFile& file);
+  void print_progress(double complete);
+  std::string leaders_text(const std::vector<LeadingPartition>& leaders, const Type& key_type, bool are_sizes) const;
   void print_times(const SSTableFile& file);
   Status print_keys(const SSTableFile& file);
   Result<std::string> covered_clusterings(const SSTableFile& file) const;
@@ -165,11 +169,14 @@ class Viewer {
   Colors colors_;
   int32_t gc_grace_;
   TimeUnit unit_;  // of the timestamp in the header alone, as in Cassandra
+  bool scans_;
 };
 
 Status Viewer::print(const SSTableFile& file) {
   const std::string data = file.descriptor.file("Data.db");
   field("SSTable", data.substr(0, data.size() - std::string_view("-Data.db").size()));
+  // Cassandra compares the letters with those of 3.0, and so leaves out BTI.
+  if (scans_ && file.version->letters >= "ma") TRY(print_scan(file));
   field("Partitioner", file.statistics.partitioner);
   field("Bloom Filter FP chance", double_to_text(file.statistics.bloom_filter_fp_chance));
   print_times(file);
@@ -179,6 +186,63 @@ Status Viewer::print(const SSTableFile& file) {
   if (!cardinality) return Error(ErrorCode::kCorruption, data + ": a malformed sketch of keys");
   field("Estimated cardinality", *cardinality);
   print_header(file.statistics);
+  return {};
+}
+
+// Util.progress
+void Viewer::print_progress(double complete) {
+  constexpr int kWidth = 30;
+  const int full = static_cast<int>(complete * kWidth);
+  std::string bar;
+  for (int i = 0; i < kWidth; ++i) bar += i < full ? (colors_.unicode ? "▓" : "#") : (colors_.unicode ? "░" : "-");
+  context_.out << fmt::format("\r{}Analyzing SSTable...  {}{} {}(%{})", colors_.blue(), colors_.cyan(), bar,
+                              colors_.reset(), static_cast<int>(complete * 100));
+}
+
+std::string Viewer::leaders_text(const std::vector<LeadingPartition>& leaders, const Type& key_type,
+                                 bool are_sizes) const {
+  std::string text;
+  for (const LeadingPartition& partition : leaders) {
+    text += fmt::format("  {}[{}{}{}] {}{}", colors_.cyan(), colors_.reset(), key_type.to_text(partition.key),
+                        colors_.cyan(), colors_.reset(), partition.value);
+    if (are_sizes) {
+      text += fmt::format("{} ({}){}", colors_.white(), byte_text(partition.value).value_or("null"), colors_.reset());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+Status Viewer::print_scan(const SSTableFile& file) {
+  ASSIGN_OR_RETURN(const auto data, SSTableData::open(context_.disk, file));
+  const auto total = static_cast<double>(file.statistics.cells);
+  bool has_told = false;  // the clock stands: once
+  ASSIGN_OR_RETURN(const SSTableScan scan, SSTableScan::of(*data, [&](int64_t cells) {
+                     if (has_told) return;
+                     const double complete = std::min(1.0, static_cast<double>(cells) / total);
+                     has_told = static_cast<int>(complete * 100) != 0;
+                     if (has_told) print_progress(complete);
+                   }));
+  context_.out << "\r" << std::string(80, ' ') << "\r";
+  field("Size", static_cast<int64_t>(data->size()));
+  field("Partitions", scan.partitions);
+  field("Rows", scan.rows);
+  field("Tombstones", scan.tombstones);
+  field("Cells", scan.cells);
+  const Type& key_type = *data->table()->partition_key[0]->type;
+  field("Widest Partitions", "");
+  context_.out << leaders_text(scan.widest.sorted(), key_type, false);
+  field("Largest Partitions", "");
+  context_.out << leaders_text(scan.largest.sorted(), key_type, true);
+  auto leaders = scan.most_tombstones.sorted();
+  std::erase_if(leaders, [](const LeadingPartition& partition) { return partition.value == 0; });
+  const std::string tombstones = leaders_text(leaders, key_type, false);
+  // The same limit as Cassandra's, which leaves out a single partition with a short key.
+  constexpr size_t kTooShort = 10;
+  if (tombstones.size() > kTooShort) {
+    field("Tombstone Leaders", "");
+    context_.out << tombstones;
+  }
   return {};
 }
 
@@ -314,10 +378,6 @@ int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolCon
                                               arguments);
   if (!line.error.empty()) return metadata_usage(context, line.error);
   if (line.words.empty()) return metadata_usage(context, "You must supply at least one sstable");
-  if (line.has('s')) {
-    context.err << "sstablemetadata: -s,--scan is not supported yet\n";
-    return 1;
-  }
   int32_t gc_grace = 0;
   if (line.has('g')) {
     const std::string& text = line.options.at('g').front();
@@ -336,7 +396,7 @@ int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolCon
     }
     unit = *found;
   }
-  Viewer viewer(context, {line.has('c'), line.has('u')}, gc_grace, unit);
+  Viewer viewer(context, {line.has('c'), line.has('u')}, gc_grace, unit, line.has('s'));
   for (const std::string& word : line.words) {
     const std::string path = word.starts_with('/') ? word : context.directory + "/" + word;
     if (!context.disk.exists(path)) {

@@ -66,12 +66,6 @@ Result<TokenRange> parse_token_range(const std::string& text) {
   return range;
 }
 
-// How Cassandra prints an SSTable that is open.
-std::string name_of(const SSTableDescriptor& descriptor) {
-  return fmt::format("{}TableReader(path='{}')", descriptor.format == "big" ? "Big" : "Bti",
-                     descriptor.file(components::kData));
-}
-
 // A node writes nb or oa by its storage_compatibility_mode, which this tool does not know.
 bool is_latest(const SSTableDescriptor& descriptor) {
   const SSTableVersion* version = descriptor.known_version();
@@ -90,8 +84,7 @@ class Verification {
     for (const SSTableOnDisk& files : sstables) {
       auto file = OpenSSTableFile::open(context_.disk, files.descriptor);
       if (!file.ok()) {
-        return invalid(
-            fmt::format("Error Loading {}: {}", files.descriptor.file(components::kData), file.error().message()));
+        return invalid(fmt::format("Error Loading {}: {}", base_name(files.descriptor), file.error().message()));
       }
       opened.push_back(std::move(*file));
     }
@@ -128,7 +121,7 @@ class Verification {
   bool verify(const OpenSSTableFile& file) {
     const SSTableInfo& info = file.sstable->info();
     const SSTableDescriptor& descriptor = info.descriptor;
-    const std::string name = name_of(descriptor);
+    const std::string name = reader_name(descriptor);
     say(fmt::format("Verifying {} ({})", name, memory_text(info.uncompressed_bytes)));
     if (line_.has('c') && !is_latest(descriptor)) {
       const std::string message = name + " is not the latest version, run upgradesstables";

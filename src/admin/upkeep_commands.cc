@@ -286,7 +286,6 @@ Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
 
 // ColumnFamilyStore.scrub. Files that shards share are split first, as far as they can be read.
 Task<Answer> scrub(AdminContextPtr context, Parameters parameters) {
-  if (parameters.is_true("reinsert_overflowed_ttl")) co_return not_supported("scrub --reinsert-overflowed-ttl");
   Selections selections;
   if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
   if (!parameters.is_true("no_snapshot")) {
@@ -304,6 +303,7 @@ Task<Answer> scrub(AdminContextPtr context, Parameters parameters) {
   SSTableScrubOrder order;
   order.skips_corrupted = parameters.is_true("skip_corrupted");
   order.validates = !parameters.is_true("no_validate");
+  order.reinserts_overflowed_ttl = parameters.is_true("reinsert_overflowed_ttl");
   TableWork work = [order](Maintenance& maintenance, const TableSelection& tables) {
     return maintenance.scrub(tables, order);
   };

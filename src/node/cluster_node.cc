@@ -355,23 +355,6 @@ bool is_drop_of_tables(const SchemaEvent& event) {
   return event.change == "DROPPED" && (event.target == "TABLE" || event.target == "KEYSPACE");
 }
 
-// Cassandra with the same configuration has to take the directory back: without uuids, it refuses them.
-bool writes_sequence_ids(const Config& config, const FoundIds& found) {
-  if (!config.uuid_sstable_identifiers_given) {
-    const bool as_before = found.numbers && !found.uuids;
-    if (as_before) {
-      LOG_INFO("New SSTables have numbers, as those that are there: set uuid_sstable_identifiers_enabled to choose");
-    }
-    return as_before;
-  }
-  if (!config.uuid_sstable_identifiers_enabled && found.uuids) {
-    LOG_WARN(
-        "uuid_sstable_identifiers_enabled is false, but there are SSTables with uuids: Cassandra with this setting "
-        "does not start until `nodetool compact` has replaced all of them");
-  }
-  return !config.uuid_sstable_identifiers_enabled;
-}
-
 }  // namespace
 
 Task<Status> ClusterNode::open() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "messaging/read_command_codec.h"
 
 namespace cassandra_like {
@@ -268,6 +269,22 @@ EngineOptions engine_options(const Config& config) {
   options.tombstone_warn_threshold = static_cast<uint64_t>(std::max(config.tombstone_warn_threshold, 0));
   options.tombstone_failure_threshold = static_cast<uint64_t>(std::max(config.tombstone_failure_threshold, 0));
   return options;
+}
+
+bool writes_sequence_ids(const Config& config, const FoundIds& found) {
+  if (!config.uuid_sstable_identifiers_given) {
+    const bool as_before = found.numbers && !found.uuids;
+    if (as_before) {
+      LOG_INFO("New SSTables have numbers, as those that are there: set uuid_sstable_identifiers_enabled to choose");
+    }
+    return as_before;
+  }
+  if (!config.uuid_sstable_identifiers_enabled && found.uuids) {
+    LOG_WARN(
+        "uuid_sstable_identifiers_enabled is false, but there are SSTables with uuids: Cassandra with this setting "
+        "does not start until `nodetool compact` has replaced all of them");
+  }
+  return !config.uuid_sstable_identifiers_enabled;
 }
 
 TransportOptions transport_options(const Config& config) {

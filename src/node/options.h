@@ -12,6 +12,7 @@
 #include "peers/peer_requests.h"
 #include "storage/options.h"
 #include "storage/sstable/sstable_version.h"
+#include "storage/table/directory_check.h"
 #include "transport/server.h"
 
 namespace cassandra_like {
@@ -20,6 +21,9 @@ EngineOptions engine_options(const Config& config);
 // The version of new SSTables, as DatabaseDescriptor decides. A configuration that has neither of their keys leaves it to
 // this node, which writes BTI da.
 const SSTableVersion& written_version(const Config& config);
+// Whether new SSTables have numbers as ids, and not uuids. Cassandra with the same configuration has to take the directory back:
+// without uuids, it refuses them.
+bool writes_sequence_ids(const Config& config, const FoundIds& found);
 TransportOptions transport_options(const Config& config);
 CqlOptions cql_options(const Config& config);
 CoordinatorOptions coordinator_options(const Config& config);

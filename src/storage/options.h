@@ -30,6 +30,10 @@ enum class CompactionOperation : uint8_t {
 std::string operation_text(CompactionOperation operation);      // OperationType.toString
 std::string operation_constant(CompactionOperation operation);  // OperationType.name
 
+struct EngineOptions;
+// column_index_bytes, or what the format has.
+uint32_t row_index_granularity(const EngineOptions& options);
+
 // A compaction that has ended, as system.compaction_history keeps it.
 struct CompactionRecord {
   Uuid id;         // of the time when it began; a key of this shard, so that keeping the record needs no other

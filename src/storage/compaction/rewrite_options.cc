@@ -5,6 +5,14 @@
 
 namespace cassandra_like {
 
+namespace {
+
+// The length of a key, a live deletion and the end. A damaged index may say that there are more partitions than the data has room
+// for; filters of their size would take all memory.
+constexpr uint64_t kSmallestPartition = 4;
+
+}  // namespace
+
 SSTableWriterOptions rewrite_options(const TablePtr& table, std::span<const SSTablePtr> inputs) {
   SSTableWriterOptions options;
   options.stats.min_timestamp = std::numeric_limits<int64_t>::max();
@@ -19,7 +27,7 @@ SSTableWriterOptions rewrite_options(const TablePtr& table, std::span<const SSTa
     options.stats.min_local_deletion_time =
         std::min(options.stats.min_local_deletion_time, info.min_local_deletion_time);
     options.stats.min_ttl = std::min(options.stats.min_ttl, info.min_ttl);
-    options.estimated_partitions += info.partitions;
+    options.estimated_partitions += std::min(info.partitions, info.uncompressed_bytes / kSmallestPartition + 1);
     options.repaired_at = std::min(options.repaired_at, info.repaired_at);
     if (info.pending_repair != options.pending_repair) options.pending_repair.reset();
   }

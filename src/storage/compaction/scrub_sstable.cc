@@ -13,11 +13,14 @@
 #include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_partition_reader.h"
+#include "storage/sstable/sstable_version.h"
 #include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 
 namespace {
+
+constexpr uint64_t kKeyLength = 2;  // bytes of the length before a key
 
 // A marker that ends a range may begin another.
 ClusteringPrefix end_of(ClusteringPrefix bound) {
@@ -38,6 +41,46 @@ ClusteringPrefix start_of(const ClusteringPrefix& bound, Arena& arena) {
   return start;
 }
 
+class LoggedScrub final : public ScrubOutput {
+ public:
+  bool wants_debug() const override { return false; }
+  void debug(const std::string& /*text*/) override {}
+  void output(const std::string& text) override { LOG_INFO("{}", text); }
+  void warn(const std::string& text, const Error* cause) override {
+    if (cause == nullptr) {
+      LOG_WARN("{}", text);
+    } else {
+      LOG_WARN("{} {}", text, cause->message());
+    }
+  }
+};
+
+// A row whose cells or whose own liveness have an expiry that did not fit into 31 bits.
+bool has_overflowed(const Row& row) {
+  return (row.liveness.is_expiring() && row.liveness.local_expiration_time == kInvalidDeletionTime) ||
+         std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& cell) {
+           return cell.is_expiring() && cell.local_deletion_time == kInvalidDeletionTime;
+         });
+}
+
+// Later than the tombstones that a compaction has made of it since.
+Row without_overflow(const Row& row, Arena& arena) {
+  Row fixed = row;
+  if (fixed.liveness.is_expiring() && fixed.liveness.local_expiration_time == kInvalidDeletionTime) {
+    ++fixed.liveness.timestamp;
+    fixed.liveness.local_expiration_time = kMaxDeletionTime2038;
+  }
+  std::span<Cell> cells = arena.make_span<Cell>(row.cells.size());
+  std::copy(row.cells.begin(), row.cells.end(), cells.begin());
+  for (Cell& cell : cells) {
+    if (!cell.is_expiring() || cell.local_deletion_time != kInvalidDeletionTime) continue;
+    ++cell.timestamp;
+    cell.local_deletion_time = kMaxDeletionTime2038;
+  }
+  fixed.cells = cells;
+  return fixed;
+}
+
 // The findings of the first reading of a partition.
 struct ScrubbedPartition {
   bool is_empty = true;
@@ -50,27 +93,36 @@ class SSTableScrubber {
       : runtime_(runtime),
         scrub_(scrub),
         progress_(progress),
+        output_(scrub.output != nullptr ? *scrub.output : logged_),
         files_(scrub.input->files(false)),
-        name_(scrub.input->info().descriptor.file(components::kData)),
+        name_(reader_name(scrub.input->info().descriptor)),
         disordered_(std::make_unique<Memtable>(scrub.table, CommitLogPosition())) {}
 
   Task<Status> run();
+  void summarize();
   SSTableScrubResult result;
 
  private:
+  void warn(const std::string& text, const Error* cause = nullptr) const { output_.warn(text, cause); }
   Status begin();
   // Anew after a failure: nothing of it stays.
   void open_reader() { reader_ = std::make_unique<SSTablePartitionReader>(files_, header_, SliceSelection()); }
   Task<Status> scrub_all();
   Task<Result<bool>> scrub_next();
   Task<Status> retry_from_index(PartitionPlace place);
+  bool is_readable(uint64_t position);
   Result<bool> skip_to_next();
   void advance_index();
+  bool is_big() const { return files_.version->format == SSTableFormat::kBig; }
+  int64_t size_in_index(const PartitionPlace& place) const;
+  void tell_size(const PartitionPlace* in_index);
   // The place is the index's; forced: where the partition's own key cannot be read.
   Status begin_partition(uint64_t position, const PartitionPlace* in_index, bool forced);
   Task<Status> take_partition(uint64_t position, const PartitionPlace* in_index, bool forced);
   Task<Result<ScrubbedPartition>> read_through();
   Status check_row(const Row& row) const;
+  // The next row or marker of the second reading, as it is written.
+  Result<const Unfiltered*> next_to_write();
   Task<Status> write_partition();
   Task<Status> put_in_order();
   void put(const PartitionUpdate& update) { disordered_->apply(update); }
@@ -84,6 +136,8 @@ class SSTableScrubber {
   ShardRuntime& runtime_;
   const SSTableScrub& scrub_;
   SSTableMergeProgress& progress_;
+  LoggedScrub logged_;
+  ScrubOutput& output_;
   const SSTableFiles files_;
   const std::string name_;
   std::shared_ptr<const ResolvedHeader> header_;
@@ -91,6 +145,9 @@ class SSTableScrubber {
   std::unique_ptr<PartitionWalk> walk_;          // null: there is no index, or no more of it
   std::optional<PartitionPlace> next_in_index_;  // the entry behind the one of this partition
   uint64_t position_ = 0;
+  std::optional<Bytes> key_;  // of the partition that begins there, when it can be read
+  Unfiltered fixed_;
+  Arena fixed_arena_{1024};
   Bytes last_key_;
   bool has_last_ = false;
   std::unique_ptr<SSTableWriter> writer_;
@@ -118,12 +175,15 @@ Status SSTableScrubber::begin() {
   ASSIGN_OR_RETURN(header_, scrub_.input->resolve(scrub_.table));
   open_reader();
   slice_.begin(runtime_.clock, 0);
-  if (files_.lookup == nullptr) return {};
+  if (files_.lookup == nullptr) {
+    warn("Index is unreadable, scrubbing will continue without index.");
+    return {};
+  }
   walk_ = files_.lookup->walk(RingPosition::minimum());
   advance_index();
   if (next_in_index_ && next_in_index_->data_position == 0) return {};
-  LOG_WARN("First position reported by index should be 0, was {}, continuing without index.",
-           next_in_index_ ? std::to_string(next_in_index_->data_position) : "none");
+  warn(fmt::format("First position reported by index should be 0, was {}, continuing without index.",
+                   next_in_index_ ? std::to_string(next_in_index_->data_position) : "none"));
   walk_ = nullptr;
   next_in_index_.reset();
   return {};
@@ -140,16 +200,17 @@ void SSTableScrubber::advance_index() {
     return;
   }
   if (!found.ok()) {
-    LOG_WARN(
-        "Failed to advance to the next index position. Index is corrupted. Continuing without the index. Last "
-        "position read is {}: {}",
-        last, found.error().message());
+    warn(fmt::format("Failed to advance to the next index position. Index is corrupted. Continuing without the index. "
+                     "Last position read is {}.",
+                     last),
+         &found.error());
   }
   walk_ = nullptr;
 }
 
 Task<Status> SSTableScrubber::run() {
-  LOG_INFO("Scrubbing {} ({})", name_, memory_text(files_.data->size()));
+  if (scrub_.reinserts_overflowed_ttl) output_.output("Starting scrub with reinsert overflowed TTL option");
+  output_.output(fmt::format("Scrubbing {} ({})", name_, memory_text(files_.data->size())));
   CO_TRY(begin());
   Status done = co_await scrub_all();
   if (!done.ok()) co_return done;
@@ -180,19 +241,22 @@ Task<Result<bool>> SSTableScrubber::scrub_next() {
   const std::optional<PartitionPlace> in_index = next_in_index_;
   const bool had_index = walk_ != nullptr || in_index;
   advance_index();
+  if (output_.wants_debug()) output_.debug(fmt::format("Reading row at {}", start));
   Status taken = co_await take_partition(start, in_index ? &*in_index : nullptr, false);
   if (taken.ok()) {
     position_ = reader_->end_position();
     if (in_index && in_index->data_position != start) {
-      LOG_WARN("Data file partition position {} differs from index file row position {}", start,
-               in_index->data_position);
+      warn(fmt::format("Data file partition position {} differs from index file row position {}", start,
+                       in_index->data_position));
     }
     co_return true;
   }
   if (taken.error().code() != ErrorCode::kCorruption) co_return std::move(taken.error());
-  LOG_WARN("Error reading partition at {} of {}: {}", start, name_, taken.error().message());
+  const std::string name = key_ ? key_text(*key_) : "(unreadable key)";
+  warn(fmt::format("Error reading partition {} (stacktrace follows):", name), &taken.error());
   open_reader();
-  if (in_index && !is_null(in_index->key)) {
+  // The index has another key, or another place.
+  if (in_index && !is_null(in_index->key) && (key_ != in_index->key || in_index->data_position != start)) {
     Status retried = co_await retry_from_index(*in_index);
     if (retried.ok()) {
       position_ = reader_->end_position();
@@ -200,17 +264,18 @@ Task<Result<bool>> SSTableScrubber::scrub_next() {
     }
     if (retried.error().code() != ErrorCode::kCorruption) co_return std::move(retried.error());
     CO_TRY(may_skip(retried.error(), key_text(in_index->key)));
-    LOG_WARN("Retry failed too. Skipping to next partition: {}", retried.error().message());
+    warn("Retry failed too. Skipping to next partition (retry's stacktrace follows)", &retried.error());
   } else {
-    CO_TRY(may_skip(taken.error(), "(unknown)"));
+    CO_TRY(may_skip(taken.error(), key_ ? name : "(unknown)"));
     if (had_index) {
-      LOG_WARN("Partition starting at position {} is unreadable; skipping to next", start);
+      warn(fmt::format("Partition starting at position {} is unreadable; skipping to next",
+                       start + (is_big() && key_ ? kKeyLength + key_->size() : 0)));
     } else {
-      LOG_WARN(
-          "Unrecoverable error while scrubbing {}. Scrubbing cannot continue. The sstable will be marked for "
+      warn(fmt::format(
+          "Unrecoverable error while scrubbing {}.Scrubbing cannot continue. The sstable will be marked for "
           "deletion. You can attempt manual recovery from the pre-scrub snapshot. You can also run nodetool "
           "repair to transfer the data from a healthy replica, if any.",
-          name_);
+          name_));
     }
   }
   ++result.bad_partitions;
@@ -219,29 +284,46 @@ Task<Result<bool>> SSTableScrubber::scrub_next() {
 }
 
 Task<Status> SSTableScrubber::retry_from_index(PartitionPlace place) {
-  LOG_INFO("Retrying from partition index; data is {} bytes starting at {}",
-           (next_in_index_ ? next_in_index_->data_position : files_.data->size()) - place.data_position,
-           place.data_position + 2 + place.key.size());
+  output_.output(fmt::format("Retrying from partition index; data is {} bytes starting at {}", size_in_index(place),
+                             place.data_position + kKeyLength + place.key.size()));
   Status taken = co_await take_partition(place.data_position, &place, true);
   co_return taken;
 }
 
+// Cassandra prints that of BIG without the key, and for BTI does not know that of the last partition.
+int64_t SSTableScrubber::size_in_index(const PartitionPlace& place) const {
+  const auto start = static_cast<int64_t>(place.data_position);
+  const int64_t end = static_cast<int64_t>(next_in_index_ ? next_in_index_->data_position : files_.data->size());
+  if (is_big()) return end - start - static_cast<int64_t>(kKeyLength + place.key.size());
+  return next_in_index_ ? end - start : -1;
+}
+
+bool SSTableScrubber::is_readable(uint64_t position) {
+  DataCursor cursor;
+  cursor.open(files_.data, false);
+  return cursor.seek(position).ok();
+}
+
 Result<bool> SSTableScrubber::skip_to_next() {
   while (next_in_index_ && next_in_index_->data_position <= position_) advance_index();
-  if (!next_in_index_) return false;
-  position_ = next_in_index_->data_position;
-  return true;
+  for (; next_in_index_; advance_index()) {
+    position_ = next_in_index_->data_position;
+    if (is_readable(position_)) return true;
+    warn(fmt::format("Failed to seek to next {} position {}", is_big() ? "partition" : "row", position_));
+    ++result.bad_partitions;
+  }
+  return false;
 }
 
 // Counters that are left out make sums wrong.
 Status SSTableScrubber::may_skip(const Error& cause, std::string_view key) const {
   if (!scrub_.table->is_counter() || scrub_.skips_corrupted) return {};
-  LOG_WARN(
-      "An error occurred while scrubbing the partition with key '{}'. Skipping corrupt data in counter tables will "
+  warn(fmt::format(
+      "An error occurred while scrubbing the partition with key '{}'.  Skipping corrupt data in counter tables will "
       "result in undercounts for the affected counters (see CASSANDRA-2759 for more details), so by default the "
-      "scrub will stop at this point. If you would like to skip the row anyway and continue scrubbing, re-run the "
+      "scrub will stop at this point.  If you would like to skip the row anyway and continue scrubbing, re-run the "
       "scrub with the --skip-corrupted option.",
-      key);
+      key));
   return cause;
 }
 
@@ -259,13 +341,23 @@ Status SSTableScrubber::begin_partition(uint64_t position, const PartitionPlace*
       return files_.data->corrupt(position, "Unable to read partition key from data file: " + valid.error().message());
     }
   }
+  if (!forced) key_.emplace(key);
   if (in_index == nullptr || is_null(in_index->key) || key == in_index->key) return {};
   return files_.data->corrupt(position, fmt::format("Key from data file ({}) does not match key from index file ({})",
                                                     to_hex(key), to_hex(in_index->key)));
 }
 
+void SSTableScrubber::tell_size(const PartitionPlace* in_index) {
+  const std::string name = key_ ? key_text(*key_) : "(unreadable key)";
+  const int64_t size = in_index != nullptr ? size_in_index(*in_index) : -1;
+  output_.debug(fmt::format("partition {} is {}", name, size < 0 ? "-1B" : memory_text(static_cast<uint64_t>(size))));
+}
+
 Task<Status> SSTableScrubber::take_partition(uint64_t position, const PartitionPlace* in_index, bool forced) {
-  CO_TRY(begin_partition(position, in_index, forced));
+  key_.reset();
+  Status begun = begin_partition(position, in_index, forced);
+  if (output_.wants_debug() && !forced) tell_size(in_index);
+  if (!begun.ok()) co_return begun;
   Result<ScrubbedPartition> found = co_await read_through();
   if (!found.ok()) co_return std::move(found.error());
   if (found->is_empty) {
@@ -274,9 +366,10 @@ Task<Status> SSTableScrubber::take_partition(uint64_t position, const PartitionP
   }
   const bool follows = !has_last_ || DecoratedKey::of(last_key_) < reader_->key();
   if (!follows) {
-    LOG_WARN("Out of order partition detected ({} found after {})", key_text(reader_->key().key), key_text(last_key_));
+    warn(fmt::format("Out of order partition detected ({} found after {})", key_text(reader_->key().key),
+                     key_text(last_key_)));
   } else if (!found->is_ordered) {
-    LOG_WARN("Out of order rows found in partition: {}", key_text(reader_->key().key));
+    warn(fmt::format("Out of order rows found in partition: {}", key_text(reader_->key().key)));
   }
   CO_TRY(begin_partition(position, in_index, forced));
   Status written;
@@ -329,6 +422,15 @@ Status SSTableScrubber::check_row(const Row& row) const {
   return {};
 }
 
+Result<const Unfiltered*> SSTableScrubber::next_to_write() {
+  ASSIGN_OR_RETURN(const Unfiltered* at, reader_->next());
+  if (!scrub_.reinserts_overflowed_ttl || at == nullptr || !at->is_row || !has_overflowed(at->row)) return at;
+  fixed_arena_.reset();
+  fixed_.row = without_overflow(at->row, fixed_arena_);
+  ++result.fixed_rows;
+  return &fixed_;
+}
+
 Task<Status> SSTableScrubber::write_partition() {
   if (writer_ == nullptr) {
     SSTableWriterOptions options = rewrite_options(scrub_.table, {{scrub_.input}});
@@ -338,7 +440,7 @@ Task<Status> SSTableScrubber::write_partition() {
   }
   CO_TRY(writer_->begin_partition(reader_->key(), reader_->partition_deletion(), reader_->static_row()));
   while (true) {
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, reader_->next());
+    CO_ASSIGN_OR_RETURN(const Unfiltered* at, next_to_write());
     if (at == nullptr) break;
     CO_TRY(writer_->append(*at));
     Status paused = co_await pause_if_due();
@@ -368,7 +470,7 @@ Task<Status> SSTableScrubber::put_in_order() {
   Arena open_arena(256);
   RangeTombstone range;
   while (true) {
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, reader_->next());
+    CO_ASSIGN_OR_RETURN(const Unfiltered* at, next_to_write());
     if (at == nullptr) break;
     PartitionUpdate one = update();
     if (at->is_row) {
@@ -423,10 +525,10 @@ Task<Status> SSTableScrubber::write_disordered() {
   disordered_ = std::make_unique<Memtable>(scrub_.table, CommitLogPosition());
   Status ended = co_await end_output(std::move(writer));
   if (!ended.ok()) co_return ended;
-  LOG_WARN(
-      "{} out of order partition (or partitions without of order rows) found while scrubbing {}; Those have been "
-      "written (in order) to a new sstable ({})",
-      partitions, name_, result.outputs.back().descriptor.file(components::kData));
+  warn(fmt::format(
+      "{} out of order partition (or partitions without of order rows) found while scrubbing {}; Those have "
+      "been written (in order) to a new sstable ({})",
+      partitions, name_, reader_name(result.outputs.back().descriptor)));
   co_return Status();
 }
 
@@ -451,6 +553,31 @@ Task<Status> SSTableScrubber::end_output(std::unique_ptr<SSTableWriter> writer) 
   co_return Status();
 }
 
+void SSTableScrubber::summarize() {
+  if (!result.outputs.empty()) {
+    output_.output(
+        fmt::format("Scrub of {} complete: {} partitions in new sstable and {} empty (tombstoned) partitions dropped",
+                    name_, result.good_partitions, result.empty_partitions));
+    if (result.fixed_rows > 0) {
+      output_.output(fmt::format("Fixed {} rows with overflowed local deletion time.", result.fixed_rows));
+    }
+    if (result.bad_partitions > 0) {
+      warn(fmt::format(
+          "Unable to recover {} partitions that were skipped.  You can attempt manual recovery from the pre-scrub "
+          "snapshot.  You can also run nodetool repair to transfer the data from a healthy replica, if any",
+          result.bad_partitions));
+    }
+  } else if (result.bad_partitions > 0) {
+    warn(fmt::format(
+        "No valid partitions found while scrubbing {}; it is marked for deletion now. If you want to attempt manual "
+        "recovery, you can find a copy in the pre-scrub snapshot",
+        name_));
+  } else {
+    output_.output(fmt::format("Scrub of {} complete; looks like all {} partitions were tombstoned", name_,
+                               result.empty_partitions));
+  }
+}
+
 }  // namespace
 
 Task<Result<SSTableScrubResult>> scrub_sstable(ShardRuntime* runtime, const SSTableScrub* scrub,
@@ -458,26 +585,8 @@ Task<Result<SSTableScrubResult>> scrub_sstable(ShardRuntime* runtime, const SSTa
   SSTableScrubber scrubber(*runtime, *scrub, *progress);
   Status done = co_await scrubber.run();
   if (!done.ok()) co_return std::move(done.error());
-  SSTableScrubResult& result = scrubber.result;
-  const std::string name = scrub->input->info().descriptor.file(components::kData);
-  if (!result.outputs.empty()) {
-    LOG_INFO("Scrub of {} complete: {} partitions in new sstable and {} empty (tombstoned) partitions dropped", name,
-             result.good_partitions, result.empty_partitions);
-    if (result.bad_partitions > 0) {
-      LOG_WARN(
-          "Unable to recover {} partitions that were skipped.  You can attempt manual recovery from the pre-scrub "
-          "snapshot.  You can also run nodetool repair to transfer the data from a healthy replica, if any",
-          result.bad_partitions);
-    }
-  } else if (result.bad_partitions > 0) {
-    LOG_WARN(
-        "No valid partitions found while scrubbing {}; it is marked for deletion now. If you want to attempt manual "
-        "recovery, you can find a copy in the pre-scrub snapshot",
-        name);
-  } else {
-    LOG_INFO("Scrub of {} complete; looks like all {} partitions were tombstoned", name, result.empty_partitions);
-  }
-  co_return std::move(result);
+  scrubber.summarize();
+  co_return std::move(scrubber.result);
 }
 
 }  // namespace cassandra_like

@@ -15,12 +15,27 @@
 
 namespace cassandra_like {
 
+// The listener to a scrub that runs (utils.OutputHandler).
+class ScrubOutput {
+ public:
+  virtual ~ScrubOutput() = default;
+  virtual bool wants_debug() const = 0;
+  virtual void debug(const std::string& text) = 0;
+  virtual void output(const std::string& text) = 0;
+  // cause: null when there is none.
+  virtual void warn(const std::string& text, const Error* cause) = 0;
+};
+
 struct SSTableScrub {
   TablePtr table;
   SSTablePtr input;  // SSTable::open_damaged()
   SSTableTransaction* transaction = nullptr;
   bool skips_corrupted = false;  // also in tables of counters, where what is left out makes counts wrong
   bool validates = true;         // values that are none of their types are damage
+  // Rows and cells of Cassandra 3 and 4 whose time of expiry was too large for 31 bits live until 2038, the latest time that these
+  // versions have, from a microsecond later on.
+  bool reinserts_overflowed_ttl = false;
+  ScrubOutput* output = nullptr;  // null: the log
   // The same as a merge's.
   std::function<SSTableDescriptor()> next_output;
   std::function<Task<Status>()> pause;
@@ -36,9 +51,10 @@ struct SSTableScrubResult {
   std::vector<SSTableInfo> outputs;  // none: nothing could be read
   uint64_t good_partitions = 0, bad_partitions = 0, empty_partitions = 0;
   uint64_t disordered_partitions = 0;  // of the good ones
+  uint64_t fixed_rows = 0;             // whose overflowed ttl was reinserted
 };
 
-// Findings are in the log. kCorruption only where it has to stop: a counter's partition, or what nothing can be read without.
+// kCorruption only where it has to stop: a counter's partition, or what nothing can be read without.
 // After an error the transaction is to be aborted. All pointers outlive the Task.
 Task<Result<SSTableScrubResult>> scrub_sstable(ShardRuntime* runtime, const SSTableScrub* scrub,
                                                SSTableMergeProgress* progress);

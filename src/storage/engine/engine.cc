@@ -390,12 +390,12 @@ Result<SizeEstimate> Engine::estimate_size(const Uuid& table, const KeyRange& ra
   return out;
 }
 
-uint32_t Engine::column_index_bytes() const {
+uint32_t row_index_granularity(const EngineOptions& options) {
   // BigFormatPartitionWriter.DEFAULT_GRANULARITY: an entry of BIG's row index has two clusterings.
   constexpr uint32_t kOfBti = 4 << 10, kOfBig = 64 << 10;
-  const SSTableVersion* version = options_.sstable_version;
+  const SSTableVersion* version = options.sstable_version;
   const bool is_big = version != nullptr && version->format == SSTableFormat::kBig;
-  return options_.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
+  return options.column_index_bytes.value_or(is_big ? kOfBig : kOfBti);
 }
 
 Status Engine::begin_sampling(const TableSelection& selection, const SamplingOrder& order) {

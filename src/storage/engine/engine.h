@@ -276,7 +276,7 @@ class Engine final : private Maintenance {
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
-  uint32_t column_index_bytes() const;
+  uint32_t column_index_bytes() const { return row_index_granularity(options_); }
   SSTableGuardrails sstable_guardrails() const;
   Task<Status> back_up(SSTableDescriptor descriptor);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }

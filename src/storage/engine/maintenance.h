@@ -71,6 +71,7 @@ struct SSTableScrubOrder {
   SSTableScrubOrder() = default;  // see above
   bool skips_corrupted = false;   // also in tables of counters
   bool validates = true;
+  bool reinserts_overflowed_ttl = false;
 };
 
 // Settings that an operator may change while the engine runs, as EngineOptions has them at the start.

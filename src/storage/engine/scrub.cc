@@ -91,6 +91,7 @@ Task<Result<SSTableMergeResult>> Engine::scrub_one(CompactionRun* run) {
   scrub.transaction = run->transaction.get();
   scrub.skips_corrupted = run->scrub->skips_corrupted;
   scrub.validates = run->scrub->validates;
+  scrub.reinserts_overflowed_ttl = run->scrub->reinserts_overflowed_ttl;
   scrub.next_output = [this, run] {
     return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
   };

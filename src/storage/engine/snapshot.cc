@@ -54,21 +54,6 @@ Task<Status> replace_file(Disk* disk, std::string path, std::string text, std::s
   co_return disk->rename(temporary, path);
 }
 
-// All components of an SSTable; another shard may have linked a shared one already. Names that end in .tmp are of a change
-// under way: an SSTable that is restored with TOC.txt.tmp would count as unfinished.
-Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::string& target) {
-  std::string prefix = descriptor.file("");
-  prefix = prefix.substr(prefix.rfind('/') + 1);
-  ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
-  for (const DirectoryEntry& entry : entries) {
-    if (!entry.name.starts_with(prefix) || entry.name.ends_with(".tmp")) continue;
-    if (disk.exists(target + "/" + entry.name)) continue;
-    Status linked = disk.link(descriptor.directory + "/" + entry.name, target + "/" + entry.name);
-    if (!linked.ok() && !disk.exists(target + "/" + entry.name)) return linked;
-  }
-  return {};
-}
-
 }  // namespace
 
 // Directories.getBackupsDirectory: that of an index lies in its table's.

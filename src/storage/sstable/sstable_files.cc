@@ -207,6 +207,25 @@ Status write_toc(Disk& disk, const SSTableOnDisk& files) {
   return file->append(toc);
 }
 
+Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::string& target) {
+  std::string prefix = descriptor.file("");
+  prefix = prefix.substr(prefix.rfind('/') + 1);
+  ASSIGN_OR_RETURN(auto entries, disk.list(descriptor.directory));
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.name.starts_with(prefix) || entry.name.ends_with(".tmp")) continue;
+    if (disk.exists(target + "/" + entry.name)) continue;
+    Status linked = disk.link(descriptor.directory + "/" + entry.name, target + "/" + entry.name);
+    if (!linked.ok() && !disk.exists(target + "/" + entry.name)) return linked;
+  }
+  return {};
+}
+
+std::string reader_name(const SSTableDescriptor& descriptor) {
+  const bool is_big = descriptor.format == "big";
+  return fmt::format("{}TableReader:{}(path='{}')", is_big ? "Big" : "Bti", descriptor.format,
+                     descriptor.file(components::kData));
+}
+
 // MetadataSerializer.mutateRepairMetadata, with its name for the file until it is whole.
 Task<Status> mutate_repaired_at(Disk* disk, SSTableDescriptor descriptor, int64_t repaired_at) {
   const SSTableVersion& version = *descriptor.known_version();

@@ -61,4 +61,11 @@ Error unsupported_format(const SSTableDescriptor& descriptor);
 // Writes a TOC.txt that is missing, from the components that are there (TOCComponent.loadOrCreate).
 Status write_toc(Disk& disk, const SSTableOnDisk& files);
 
+// All components of an SSTable get a second name, in a directory that is there; another shard may have linked a shared one
+// already. Names that end in .tmp are of a change under way: an SSTable that is restored with TOC.txt.tmp would count as unfinished.
+Status link_sstable(Disk& disk, const SSTableDescriptor& descriptor, const std::string& target);
+
+// How Cassandra prints an SSTable that is open (SSTable.toString).
+std::string reader_name(const SSTableDescriptor& descriptor);
+
 }  // namespace cassandra_like

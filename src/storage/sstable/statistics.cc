@@ -471,7 +471,10 @@ double SSTableInfo::droppable_before(int64_t before) const {
     const auto from = static_cast<double>(previous);
     double weight = (static_cast<double>(before) - from) / (static_cast<double>(point) - from);
     double here = previous_count + (static_cast<double>(count) - previous_count) * weight;
-    sum += (previous_count + here) * weight / 2 - previous_count / 2.0;
+    // In the order of StreamingTombstoneHistogramBuilder, to its last digit.
+    sum -= previous_count;
+    sum += (previous_count + here) * weight / 2;
+    sum += previous_count / 2.0;
     break;
   }
   return sum / static_cast<double>(estimated_cells);

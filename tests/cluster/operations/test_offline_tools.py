@@ -112,8 +112,8 @@ def test_sstableexpiredblockers_names_the_sstable_that_keeps_an_expired_one(node
     [blocker] = [data for data in node.directory("t").glob("*-Data.db") if data != expired]
     code, out, err = node.tool("sstableexpiredblockers", "ks", "t")
     assert (code, err) == (0, "")
-    assert out.startswith(f"[BtiTableReader(path='{blocker}') (minTS = 100, maxTS = 100, maxLDT = 9223372036854775807)],  blocks 1 "
-                          f"expired sstables from getting dropped: [BtiTableReader(path='{expired}') (minTS = 200, maxTS = 200, maxLDT = ")
+    assert out.startswith(f"[BtiTableReader:bti(path='{blocker}') (minTS = 100, maxTS = 100, maxLDT = 9223372036854775807)],  blocks 1 "
+                          f"expired sstables from getting dropped: [BtiTableReader:bti(path='{expired}') (minTS = 200, maxTS = 200, maxLDT = ")
     assert out.endswith(")], \n\n")
     assert node.tool("sstableexpiredblockers", "ks", "gone")[0] == 1
 
@@ -124,7 +124,7 @@ def test_sstableverify_finds_a_flipped_bit_and_names_its_place(node):
     node.nodetool("flush", "ks", "t")
     assert node.stop() == 0
     [data] = node.directory("t").glob("*-Data.db")
-    name = f"BtiTableReader(path='{data}')"
+    name = f"BtiTableReader:bti(path='{data}')"
     head = [f"sstableverify using the following options: Options{{keyspaceName='ks', cfName='t', debug=false, verbose=false, "
             "extended=%s, checkVersion=false, mutateRepairStatus=false, quick=false, tokens=[%s]}",
             "Running verifier with the following options: Options{invokeDiskFailurePolicy=false, extendedVerification=%s, "
@@ -152,7 +152,7 @@ def test_sstableverify_finds_a_flipped_bit_and_names_its_place(node):
     assert code == 1 and lines == [f"WARNING: {data} at 0: a chunk whose checksum does not match", invalid] and err == "", lines
     (data.parent / data.name.replace("Data", "Statistics")).write_bytes(b"")
     code, out, err = node.tool("sstableverify", "-f", "ks", "t")
-    assert code == 1 and err.startswith(f"Error Loading {data}: "), err
+    assert code == 1 and err.startswith(f"Error Loading {str(data).removesuffix('-Data.db')}: "), err
 
 
 def test_sstableverify_wants_to_be_forced(node):
@@ -160,3 +160,51 @@ def test_sstableverify_wants_to_be_forced(node):
     assert node.tool("sstableverify", "-f", "ks", "gone")[2] == "Unknown keyspace/table ks.gone\n"
     assert node.tool("sstableverify", "-f", "-t", "1", "ks", "t")[2] == (
         "Unable to parse token range from 1; format is left,right but saw 1 parts\n")
+
+
+def fill(node, rows=2000):
+    node.execute("CREATE TABLE ks.t (k int, c int, v text, PRIMARY KEY (k, c)) WITH compression = {'enabled': false}",
+                 *(f"INSERT INTO ks.t (k, c, v) VALUES ({n}, 1, '{'x' * 1500}{n}')" for n in range(rows)))
+    node.nodetool("flush", "ks", "t")
+    return count(node)
+
+
+def count(node):
+    with Cluster([node.address]) as cluster:
+        return sorted(cluster.connect().execute("SELECT k, c, v FROM ks.t"))
+
+
+def test_tools_that_write_know_a_schema_that_only_the_commit_log_has_and_wait_for_the_node(node):
+    before = fill(node, 100)
+    [data] = node.directory("t").glob("*-Data.db")
+    for tool in (["sstableupgrade", "ks", "t"], ["sstablescrub", "ks", "t"], ["sstablesplit", data]):
+        code, out, err = node.tool(*tool)
+        assert (code, out) == (1, "") and f"cannot lock {node.home}/data: another process uses this directory" in err, (tool, err)
+    node.kill()
+    assert node.tool("sstableupgrade", "ks", "t") == (0, "Found 0 sstables that need upgrading.\n", "")
+    node.config.write_text(node.config.read_text() + "storage_compatibility_mode: CASSANDRA_4\n")
+    code, out, err = node.tool("sstableupgrade", "ks", "t")
+    assert (code, err) == (0, "") and out.splitlines()[0] == "Found 1 sstables that need upgrading."
+    [upgraded] = node.directory("t").glob("*-Data.db")
+    assert upgraded.name.startswith("nb-") and not data.exists()
+    node.start()
+    assert count(node) == before
+
+
+def test_sstablesplit_and_sstablescrub_of_a_node_with_shards(node):
+    node.shards = 2
+    node.restart()
+    before = fill(node)
+    assert node.stop() == 0
+    files = sorted(node.directory("t").glob("*-Data.db"))
+    assert len(files) == 2  # of each shard
+    code, out, err = node.tool("sstablesplit", "-s", "1", "--no-snapshot", *files)
+    assert (code, out, err) == (0, "", "")
+    split = sorted(node.directory("t").glob("*-Data.db"))
+    assert len(split) == 4 and not set(split) & set(files)
+    code, out, err = node.tool("sstablescrub", "ks", "t")
+    assert (code, err) == (0, "") and out.count(" complete: ") == 4, out
+    assert not list(node.directory("t").glob("*.log"))
+    node.start()
+    assert count(node) == before
+    assert len(list(node.directory("t").glob("*-Data.db"))) == 4  # each is still one shard's

@@ -11,7 +11,8 @@ import java.security.Permission;
 import java.util.Arrays;
 
 public class Tools {
-    static class Exit extends SecurityException {
+    // The tools catch exceptions around their calls of System.exit.
+    static class Exit extends Error {
         final int code;
         Exit(int code) { this.code = code; }
     }

@@ -1,4 +1,4 @@
-// The answers of Cassandra's own sstabledump and sstablemetadata, for tests/tools/sstable_tools_test.cc. Takes command lines
+// The answers of Cassandra's own offline tools, for tests/tools/sstable_tools_test.cc. Takes command lines
 // from standard input, their words separated by tabs, and runs them in one JVM whose clock stands still. Prints a JSON array
 // of {"command", "exit", "out", "err"}, in which the current directory is @. record_sstable_tools runs it.
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -7,6 +7,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.*;
 import org.apache.cassandra.tools.SSTableExport;
 import org.apache.cassandra.tools.SSTableMetadataViewer;
+import org.apache.cassandra.tools.StandaloneScrubber;
+import org.apache.cassandra.tools.StandaloneSplitter;
+import org.apache.cassandra.tools.StandaloneUpgrader;
 import org.apache.cassandra.utils.Clock;
 
 public class SSTableToolsOracle {
@@ -15,7 +18,8 @@ public class SSTableToolsOracle {
         public long currentTimeMillis() { return 1900000000000L; }
     }
 
-    static class Exit extends SecurityException {
+    // The tools catch exceptions around their calls of System.exit.
+    static class Exit extends Error {
         final int status;
         Exit(int status) { this.status = status; }
     }
@@ -28,6 +32,9 @@ public class SSTableToolsOracle {
         try {
             if (words[0].equals("sstabledump")) SSTableExport.main(arguments);
             else if (words[0].equals("sstablemetadata")) SSTableMetadataViewer.main(arguments);
+            else if (words[0].equals("sstablescrub")) StandaloneScrubber.main(arguments);
+            else if (words[0].equals("sstablesplit")) StandaloneSplitter.main(arguments);
+            else if (words[0].equals("sstableupgrade")) StandaloneUpgrader.main(arguments);
             else throw new IllegalArgumentException(words[0]);
             return 0;
         } catch (Exit exit) {

@@ -373,4 +373,16 @@ void LeveledCompaction::ended(const CompactionView& before, const CompactionTask
   state.last_compacted[static_cast<size_t>(lowest)] = CompactionState::Key{last->last.token, Bytes(last->last.key)};
 }
 
+std::vector<uint64_t> sent_to_level_0(std::span<const CompactionCandidate> sstables) {
+  CompactionView view;
+  view.sstables = sstables;
+  const CompactionOptions options;
+  const Manifest manifest(view, options);
+  std::vector<uint64_t> ids;
+  for (const CompactionCandidate& candidate : sstables) {
+    if (manifest.level_of(&candidate) != candidate.level) ids.push_back(candidate.id);
+  }
+  return ids;
+}
+
 }  // namespace cassandra_like

@@ -56,4 +56,8 @@ class UnifiedCompaction final : public SimpleCompaction {
   OutputLimits flush_limits(const CompactionView& view) const override;
 };
 
+// The ids of the SSTables, all of one group, that are sent to level 0 since they overlap others of their level
+// (LeveledManifest.create).
+std::vector<uint64_t> sent_to_level_0(std::span<const CompactionCandidate> sstables);
+
 }  // namespace cassandra_like
