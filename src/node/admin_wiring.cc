@@ -177,12 +177,7 @@ AdminHooks admin_hooks(ClusterNode& node, Runtime& runtime, std::function<void(c
     return set_logging_level(logger, level);
   };
   hooks.read_seeds = [n] { return n->read_seeds(); };
-  // Guardrails as they are now: setguardrailsconfig may have changed them.
-  hooks.settings = [n] {
-    Config config = n->config();
-    config.guardrails = n->processor(0).options().guardrails;
-    return config.settings();
-  };
+  hooks.settings = [n] { return n->config().settings_with(n->processor(0).options().guardrails); };
   hooks.show_guardrails = show_guardrails;
   hooks.change_guardrail = change_guardrail;
   return hooks;

@@ -522,6 +522,18 @@ std::vector<std::pair<std::string, std::string>> Config::settings() const {
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> Config::settings_with(const Guardrails& now) const {
+  Config changed = *this;
+  changed.guardrails = now;
+  auto out = settings();
+  for (auto& [name, value] : out) {
+    const ConfigBinding& binding = config_bindings().find(name)->second;
+    std::string shown = binding.show(changed);
+    if (shown != binding.show(*this)) value = std::move(shown);
+  }
+  return out;
+}
+
 Result<Config> parse_config(std::string_view text, const std::string& file, const HostFacts& host) {
   return ConfigParser(file, host).parse(text);
 }

@@ -267,6 +267,8 @@ struct Config {
   }
   // Name and value of every key in use, as system_views.settings shows them, in order of name.
   std::vector<std::pair<std::string, std::string>> settings() const;
+  // The same where guardrails have changed since the start.
+  std::vector<std::pair<std::string, std::string>> settings_with(const Guardrails& now) const;
 };
 
 // `file` names the text in errors. An empty text gives the defaults.

@@ -274,6 +274,18 @@ TEST(ConfigTest, EncryptionAndAuthenticationBetweenNodesAreRefusedByName) {
             "AllowAllInternodeAuthenticator");
 }
 
+TEST(ConfigTest, SettingsShowGuardrailsAsTheyAreNow) {
+  const Config c = parsed("tables_warn_threshold: 5\ncolumn_value_size_warn_threshold: 10KiB\n");
+  Guardrails now = c.guardrails;
+  now.tables_warn_threshold = -1;
+  now.group_by_enabled = false;
+  std::map<std::string, std::string> shown;
+  for (const auto& [name, value] : c.settings_with(now)) shown[name] = value;
+  EXPECT_EQ(shown["tables_warn_threshold"], "-1");
+  EXPECT_EQ(shown["group_by_enabled"], "false");
+  EXPECT_EQ(shown["column_value_size_warn_threshold"], "10KiB");  // as the file has it
+}
+
 TEST(ConfigTest, GuardrailsMakeSense) {
   for (const Mistake& m : std::initializer_list<Mistake>{
            {"tables_fail_threshold: 5\ntables_warn_threshold: 10\n",
