@@ -46,7 +46,7 @@ Task<Answer> set_guardrails(AdminContextPtr context, Parameters parameters) {
   auto* node = &context->node;
   std::function<Task<Status>(unsigned)> use = [node, after](unsigned shard) {
     node->processors[shard]->set_guardrails(after);
-    Maintenance& maintenance = node->replicas[shard]->engine().maintenance();
+    Maintenance& maintenance = node->replicas[shard]->maintenance();
     EngineSettings settings = maintenance.settings();
     settings.guardrails = of_sstables(after);
     maintenance.use(settings);

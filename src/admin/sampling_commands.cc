@@ -97,7 +97,7 @@ Json join(const std::vector<Samples>& shards, const Sampling& sampling) {
 Task<std::vector<Samples>> finish_on_every_shard(AdminContextPtr context, TableSelection tables) {
   auto* node = &context->node;
   std::function<Task<Samples>(unsigned)> finish = [node, tables](unsigned shard) {
-    return Task<Samples>(node->replicas[shard]->engine().maintenance().finish_sampling(tables));
+    return Task<Samples>(node->replicas[shard]->maintenance().finish_sampling(tables));
   };
   Task<std::vector<Samples>> task = gather<Samples>(*node->runtime, context->here(), std::move(finish));
   co_return co_await task;
@@ -112,7 +112,7 @@ Task<Answer> samples(AdminContextPtr context, Parameters parameters) {
       context->runtime().clock.monotonic_nanos() + std::chrono::nanoseconds(sampling.duration).count();
   auto* node = &context->node;
   std::function<Task<Status>(unsigned)> begin = [node, sampling](unsigned shard) {
-    return Task<Status>(node->replicas[shard]->engine().maintenance().begin_sampling(sampling.tables, sampling.order));
+    return Task<Status>(node->replicas[shard]->maintenance().begin_sampling(sampling.tables, sampling.order));
   };
   Task<std::vector<Status>> beginning = gather<Status>(*node->runtime, context->here(), std::move(begin));
   const std::vector<Status> begun = co_await beginning;

@@ -431,7 +431,7 @@ Task<Answer> refresh(AdminContextPtr context, Parameters parameters) {
   const TablePtr table = found->table(name);
   if (table == nullptr) co_return refuse(400, fmt::format("Unknown keyspace/cf pair ({}.{})", keyspace, name));
   Replica* first = context->node.replicas[0];
-  auto work = [first, table] { return first->engine().maintenance().load_new_sstables(table); };
+  auto work = [first, table] { return first->maintenance().load_new_sstables(table); };
   Task<Status> task = run_on<Status>(context->here(), context->node.runtime->shard(0).executor, work);
   Status loaded = co_await task;
   if (!loaded.ok()) co_return failure(loaded.error());
