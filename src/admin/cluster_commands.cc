@@ -229,16 +229,18 @@ Task<Answer> ring(AdminContextPtr context, Parameters parameters) {
 }
 
 // Null when file_cache_enabled is false.
-Json chunk_cache_of(const ChunkCache::Statistics& cache) {
+Json chunk_cache_of(const EngineStatistics& engines) {
+  const ChunkCache::Statistics& cache = engines.chunk_cache;
   if (cache.capacity_bytes == 0) return nullptr;
   const std::optional<double> hit_rate = cache.hit_rate();
+  const Histogram& waits = engines.disk_wait_micros;
   return {{"entries", cache.entries},
           {"size_bytes", cache.bytes},
           {"capacity_bytes", cache.capacity_bytes},
           {"misses", cache.misses},
           {"requests", cache.requests},
           {"recent_hit_rate", hit_rate ? Json(*hit_rate) : Json(nullptr)},
-          {"miss_latency_micros", nullptr}};
+          {"miss_latency_micros", waits.count() > 0 ? Json(waits.mean()) : Json(nullptr)}};
 }
 
 Task<Answer> info(AdminContextPtr context, Parameters) {
@@ -268,7 +270,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
                  {"key_cache", nullptr},
                  {"row_cache", nullptr},
                  {"counter_cache", nullptr},
-                 {"chunk_cache", chunk_cache_of(engines.chunk_cache)},
+                 {"chunk_cache", chunk_cache_of(engines)},
                  {"network_cache", nullptr},
                  {"percent_repaired", percent_repaired(totals.repaired, totals.unrepaired)},
                  {"joined", has_joined},

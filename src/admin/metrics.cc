@@ -192,6 +192,8 @@ void add_engines(PrometheusText& text, const EngineStatistics& e) {
         static_cast<double>(e.chunk_cache.bytes));
   counter(text, "cassandra_chunk_cache_requests_total", "Chunks that reads asked for", e.chunk_cache.requests);
   counter(text, "cassandra_chunk_cache_misses_total", "Chunks that came from the disk", e.chunk_cache.misses);
+  text.family("cassandra_disk_wait_seconds", Kind::kHistogram, "Waits of reads for bytes that were not in memory");
+  text.micros({}, e.disk_wait_micros);
 }
 
 void add_transport(PrometheusText& text, const AdminTransport& t) {

@@ -150,6 +150,7 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
     total.compaction_throughput = part.compaction_throughput;
     total.concurrent_compactors = part.concurrent_compactors;
     total.chunk_cache += part.chunk_cache;
+    total.disk_wait_micros.merge(part.disk_wait_micros);
   }
   co_return total;
 }

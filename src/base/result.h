@@ -41,6 +41,7 @@ enum class ErrorCode : uint32_t {
   kDiskFull = 0x80000002,
   kCorruption = 0x80000003,
   kClosed = 0x80000004,
+  kDiskWait = 0x80000005,  // never leaves storage: storage/sstable/cold_reads.h
 };
 
 struct ErrorInfo {

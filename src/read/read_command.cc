@@ -210,6 +210,11 @@ void trim(Slices& slices, Bytes clustering, bool reversed) {
 
 }  // namespace
 
+void end_slices_behind(Slices& slices, Bytes clustering, bool reversed) {
+  clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
+  trim(slices, std::move(clustering), !reversed);
+}
+
 std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering) {
   if (command.range) {
     command.range->start = RingPosition::at(key);

@@ -87,6 +87,8 @@ struct ReadCommand {
 // Cuts the command to the part behind a row or a bound of a partition, whose comparable form is given, or behind the whole
 // partition when that is empty. Returns the rest of that partition, if it may have one. The result refers to the key.
 std::optional<ReadCommand> continue_behind(ReadCommand& command, const DecoratedKey& key, const Bytes& clustering);
+// Leaves of the slices what lies before the row at `clustering` in the direction of the read, and the row.
+void end_slices_behind(Slices& slices, Bytes clustering, bool reversed);
 
 // No read ends before it, in nanoseconds of the monotonic clock.
 inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();

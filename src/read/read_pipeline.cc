@@ -36,6 +36,9 @@ ReadPipeline::ReadPipeline(ReadPipeline&& paused)
       opened_(paused.opened_),
       done_(paused.done_),
       paused_(paused.paused_),
+      waits_(paused.waits_),
+      looked_at_(paused.looked_at_),
+      turn_end_(paused.turn_end_),
       paused_key_(std::move(paused.paused_key_)),
       paused_clustering_(std::move(paused.paused_clustering_)),
       counter_(paused.counter_),
@@ -66,12 +69,27 @@ void ReadPipeline::pause(Bytes clustering) {
   paused_ = true;
 }
 
+void ReadPipeline::wait_in_partition(Bytes place) {
+  pause(std::move(place));
+  waits_ = true;
+}
+
+void ReadPipeline::wait_behind(const DecoratedKey& key) {
+  paused_key_.assign(key.key);
+  key_ = {key.token, paused_key_};
+  paused_clustering_.clear();
+  static_row_ = Row();  // its reader is gone
+  paused_ = waits_ = true;
+}
+
 void ReadPipeline::next_turn(const TableMetadata& table) {
   DCHECK(paused_ && !stopped_);
   table_ = &table;
   paused_ = false;
-  looked_at_ = 0;
-  turn_end_ = kTurn;
+  if (!std::exchange(waits_, false)) {
+    looked_at_ = 0;
+    turn_end_ = kTurn;
+  }
   inside_ = !paused_clustering_.empty();
   if (inside_ && opened_) sink_.continue_partition(key_);
 }
@@ -192,9 +210,16 @@ bool ReadPipeline::is_static_result() const {
          satisfies(command_.filter, *command_.table, key_, static_row_, Row(), command_.now_seconds);
 }
 
+ReadPipeline::Step ReadPipeline::end_page() {
+  pause(std::exchange(page_end_, Bytes()));
+  return Step::kPause;
+}
+
 ReadPipeline::Step ReadPipeline::end() {
   if (paused_) return Step::kPause;
   inside_ = false;
+  if (!page_end_.empty() && !stopped_ && !done_) [[unlikely]]
+    return end_page();
   if (end_partition() == Step::kStop) return Step::kStop;
   // The keys of a read through an index need not come in their order.
   if (looked_at_ < kTurn || (command_.index != nullptr && !command_.range)) return Step::kContinue;

@@ -52,10 +52,21 @@ class ReadPipeline {
   const Bytes& paused_clustering() const { return paused_clustering_; }
   // Rows are of this table now.
   void next_turn(const TableMetadata& table);
+  // Pauses, too, since the rest is not in memory: in the partition that was begun, behind `place`, or behind another
+  // one. That is no turn's end: the page goes on.
+  void wait_in_partition(Bytes place);
+  void wait_behind(const DecoratedKey& key);
+  // The turn found nothing in memory, and is tried again: with rows of this table.
+  void repeat_turn(const TableMetadata& table) { table_ = &table; }
+  // The reader of the next partition ends before the partition does, there: the feed pauses then.
+  void set_page_end(Bytes place) { page_end_ = std::move(place); }
   // The reader of a partition goes away before its end, and another one brings the rest: it keeps what it has of it.
   void change_reader();
   // It paused in a partition and that was not begun again: nothing may be left of it.
   bool has_unfinished_partition() const { return inside_; }
+
+  // The sink knows the partition that was begun last.
+  bool is_open() const { return opened_; }
 
   uint64_t rows() const { return counter_.rows(); }
   // The rest of PER PARTITION LIMIT, in the partition that is read.
@@ -72,6 +83,7 @@ class ReadPipeline {
   }
   Step pause_behind(const ClusteringPrefix& clustering);
   Step end_partition();
+  [[gnu::noinline]] Step end_page();
   void keep_partition();
   void pause(Bytes clustering);
   Step take(const Row& live);
@@ -93,9 +105,11 @@ class ReadPipeline {
   bool stopped_ = false;
   bool paused_ = false;
   bool inside_ = false;
+  bool waits_ = false;      // it paused for the disk
   uint64_t looked_at_ = 0;  // in this turn
   uint64_t turn_end_ = kTurn;
   Bytes paused_key_, paused_clustering_;
+  Bytes page_end_;
   RowCounter counter_;
   uint64_t tombstones_ = 0;
   uint64_t tombstones_before_ = 0;  // the partition

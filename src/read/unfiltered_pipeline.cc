@@ -26,10 +26,15 @@ UnfilteredPipeline::UnfilteredPipeline(const ReadRequest& request, const TableMe
 }
 
 Status UnfilteredPipeline::feed(PartitionReader& partition, bool is_purged) {
-  TRY(begin(partition));
-  has_content_ |= is_purged;
-  while (!is_left_out_) {
+  begun_ = false;
+  // Nothing follows the only row of a partition.
+  for (bool more = true; more; more = !is_left_out_ && !table_->clustering.empty()) {
     ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
+    if (!std::exchange(begun_, true)) {
+      TRY(begin(partition));
+      has_content_ |= is_purged;
+      if (is_left_out_) break;
+    }
     if (unfiltered == nullptr) break;
     ASSIGN_OR_RETURN(const Step step, take(*unfiltered));
     if (step == Step::kPause) return {};
@@ -245,9 +250,26 @@ bool UnfilteredPipeline::open(const Unfiltered* first) {
   return begun;
 }
 
+void UnfilteredPipeline::wait_in_partition(Bytes place) {
+  paused_behind_row_ = place.back() == kAtTerminator;
+  pause_at(std::move(place));
+  waits_ = true;
+}
+
+void UnfilteredPipeline::wait_behind(const DecoratedKey& key) {
+  paused_key_.assign(key.key);
+  key_ = {key.token, paused_key_};
+  paused_place_.clear();
+  paused_ = waits_ = true;
+}
+
 void UnfilteredPipeline::pause_behind(const ClusteringPrefix& place) {
   Bytes at(place.comparable);
   if (at.empty()) append_comparable(at, *table_, place.values, ClusteringKind::kClustering);
+  pause_at(std::move(at));
+}
+
+void UnfilteredPipeline::pause_at(Bytes at) {
   if (at.back() == kAtTerminator) at.back() = request_.command.reversed ? kBeforeTerminator : kAfterTerminator;
   if (key_.key.data() != paused_key_.data()) paused_key_.assign(key_.key);
   key_ = {key_.token, paused_key_};
@@ -258,7 +280,7 @@ void UnfilteredPipeline::pause_behind(const ClusteringPrefix& place) {
 void UnfilteredPipeline::next_turn(const TableMetadata& table) {
   table_ = &table;
   paused_ = false;
-  looked_at_ = 0;
+  if (!std::exchange(waits_, false)) looked_at_ = 0;
   inside_ = !paused_place_.empty();
 }
 

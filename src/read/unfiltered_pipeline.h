@@ -32,8 +32,12 @@ class UnfilteredPipeline {
   UnfilteredPipeline& operator=(const UnfilteredPipeline&) = delete;
 
   // A whole partition, from where the pipeline paused in it if it did. One that a purge has left in the answer before stays
-  // in it even when it is empty.
+  // in it even when it is empty. kDiskWait: it was fed in part, and the caller has it pause; or has_begun() is false, and it
+  // was not fed at all.
   Status feed(PartitionReader& partition, bool is_purged = false);
+  bool has_begun() const { return begun_; }
+  // The first step of feed().
+  Status begin(const PartitionReader& partition);
 
   bool stopped() const { return stopped_ || limits_.done(); }
   bool paused() const { return paused_; }
@@ -41,6 +45,12 @@ class UnfilteredPipeline {
   const DecoratedKey& paused_key() const { return key_; }
   const Bytes& paused_place() const { return paused_place_; }
   void next_turn(const TableMetadata& table);
+  // Pauses, too, since the rest is not in memory: in the partition that was begun, behind `place`, or behind another
+  // one. That is no turn's end.
+  void wait_in_partition(Bytes place);
+  void wait_behind(const DecoratedKey& key);
+  // The turn found nothing in memory, and is tried again: with rows of this table.
+  void repeat_turn(const TableMetadata& table) { table_ = &table; }
   // It paused in a partition of which nothing is left.
   bool has_unfinished_partition() const { return inside_; }
   void end_unfinished_partition();
@@ -49,7 +59,6 @@ class UnfilteredPipeline {
   uint64_t tombstones() const { return tombstones_; }
 
  private:
-  Status begin(const PartitionReader& partition);
   Result<Step> take(const Unfiltered& unfiltered);
   Result<Step> take_row(const Row& row);
   Result<Step> take_marker(const RangeTombstoneMarker& marker);
@@ -68,6 +77,7 @@ class UnfilteredPipeline {
   void keep_last(const ClusteringPrefix& clustering);
   void close_range(const ClusteringPrefix& last);
   void pause_behind(const ClusteringPrefix& place);
+  void pause_at(Bytes place);
 
   const ReadRequest& request_;
   const TableMetadata* table_;
@@ -98,6 +108,8 @@ class UnfilteredPipeline {
   bool stopped_ = false;  // by the sink
   bool paused_ = false;
   bool inside_ = false;
+  bool begun_ = false;  // a partition, in the feed() under way
+  bool waits_ = false;  // it paused for the disk
   bool resuming_ = false;
   uint64_t looked_at_ = 0;  // in this turn
   Bytes paused_key_, paused_place_;

@@ -1,7 +1,9 @@
 // Files. A crash loses written bytes unless a sync of the file completed, and changes of a directory (creation, rename,
 // removal) unless sync_directory() completed. The simulated disk does exactly that, also with torn pages.
 //
-// Reads and appends complete at once (from and to the page cache); syncs run elsewhere and complete on the shard.
+// Reads and appends go from and to the page cache; a read that finds its pages elsewhere waits for the disk, and its
+// shard with it. Who may not wait asks read_at_once() or is_in_memory() first, and lets Disk::bring_in() do the waiting:
+// like syncs, that runs elsewhere and completes on the shard.
 // Errors name the path: kIo, kDiskFull, or kOverloaded when the process has too many files and sockets open.
 #pragma once
 
@@ -26,6 +28,18 @@ class ReadFile {
   virtual Status read(uint64_t offset, std::span<char> out) const = 0;
   // The whole file as memory, valid while this object lives.
   virtual Result<BytesView> map() const = 0;
+  // read() when all of it is in memory. False: it is not, and `out` may be filled with anything. Where the system cannot
+  // tell, it is a read().
+  virtual Result<bool> read_at_once(uint64_t offset, std::span<char> out) const {
+    TRY(read(offset, out));
+    return true;
+  }
+  // Whether these bytes of a mapped file can be looked at without waiting for the disk.
+  virtual bool is_in_memory(uint64_t /*offset*/, uint64_t /*bytes*/) const { return true; }
+  // Waits until the bytes have come from the disk. They stay in memory as long as the system wants. On any thread.
+  virtual Status bring_in(uint64_t /*offset*/, uint64_t /*bytes*/) const { return {}; }
+  // A hint: all of it is wanted soon, and often.
+  virtual void bring_in_later() const {}
 };
 
 class WriteFile {
@@ -71,6 +85,10 @@ class Disk {
  public:
   virtual ~Disk() = default;
   virtual Result<std::unique_ptr<ReadFile>> open(const std::string& path) = 0;
+  // ReadFile::bring_in(), elsewhere. Bytes behind the end of the file are left out.
+  virtual Task<Status> bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) {
+    return file->bring_in(offset, bytes);
+  }
   // The file must not exist.
   virtual Result<std::unique_ptr<WriteFile>> create(const std::string& path) = 0;
   // Blocks are reserved and zero: later stores cannot fail for want of space.

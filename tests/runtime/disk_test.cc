@@ -1,4 +1,9 @@
 // Promises of every Disk while nothing crashes, in the real and in the simulated world.
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 
 #include "tests/runtime/worlds.h"
@@ -53,6 +58,57 @@ Task<void> append_and_read(Disk* disk, std::string dir) {
   EXPECT_EQ(past_the_end.error().message(), "cannot read " + dir + "/f: 5 bytes at 7 are past its end at 11");
 }
 TEST_P(DiskTest, AppendsAndReads) { on_disk(append_and_read); }
+
+// Takes a file of the real world out of the page cache. False: there is none, or the file system keeps it.
+bool forget(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  char byte;
+  iovec into{&byte, 1};
+  const bool is_gone = ::preadv2(fd, &into, 1, 0, RWF_NOWAIT) < 0 && errno == EAGAIN;
+  ::close(fd);
+  return is_gone;
+}
+
+Task<void> bring_in(Disk* disk, std::string dir) {
+  const std::string path = dir + "/large";
+  auto out = disk->create(path);
+  EXPECT_TRUE(out.ok());
+  constexpr size_t kPieces = 24, kPiece = 128 << 10;
+  for (size_t i = 0; i < kPieces; ++i) EXPECT_TRUE((*out)->append(Bytes(kPiece, static_cast<char>('a' + i))).ok());
+  Status synced = co_await (*out)->sync();
+  EXPECT_TRUE(synced.ok());
+  auto opened = disk->open(path);
+  EXPECT_TRUE(opened.ok());
+  const std::shared_ptr<const ReadFile> in = std::move(*opened);
+  char piece[16384];
+  const bool was_gone = forget(path);
+  if (was_gone) {
+    EXPECT_FALSE(*in->read_at_once(3 * kPiece, piece));
+  }
+  Status there = co_await disk->bring_in(in, 3 * kPiece, sizeof piece);
+  EXPECT_TRUE(there.ok());
+  EXPECT_TRUE(*in->read_at_once(3 * kPiece, piece));
+  EXPECT_EQ(BytesView(piece, sizeof piece), Bytes(sizeof piece, 'd'));
+  // The end of the file, and what is behind it.
+  there = co_await disk->bring_in(in, in->size() - 10, 1 << 20);
+  EXPECT_TRUE(there.ok());
+  there = co_await disk->bring_in(in, in->size() + 10, 1 << 20);
+  EXPECT_TRUE(there.ok());
+  EXPECT_TRUE(*in->read_at_once(in->size() - 10, {piece, 10}));
+
+  const BytesView memory = *in->map();
+  if (forget(path)) {
+    EXPECT_FALSE(in->is_in_memory(5 * kPiece, kPiece));
+  }
+  there = co_await disk->bring_in(in, 5 * kPiece, 2 * kPiece);
+  EXPECT_TRUE(there.ok());
+  EXPECT_TRUE(in->is_in_memory(5 * kPiece, 2 * kPiece));
+  EXPECT_EQ(memory[5 * kPiece], 'f');
+  EXPECT_TRUE(*in->read_at_once(5 * kPiece, piece));
+}
+TEST_P(DiskTest, BringsInWhatIsNotInMemory) { on_disk(bring_in); }
 
 Task<void> mapped(Disk* disk, std::string dir) {
   auto file = disk->create_mapped(dir + "/log", 100'000);

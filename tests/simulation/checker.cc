@@ -70,6 +70,7 @@ void Checker::forget_acknowledged_after(int64_t safe_until) {
 Checker::Expectation Checker::must_show(int key, int64_t asked_at) const {
   Expectation out;
   out.asked_at = asked_at;
+  out.truncations_begun = truncations_.size();
   out.truncations_done = truncations_.size() - (truncating() ? 1 : 0);
   out.reads_forgotten = reads_forgotten_;
   auto it = keys_.find(key);
@@ -100,6 +101,8 @@ std::string Checker::check(int key, const Expectation& expected, std::optional<i
   if (!first) {
     // Nothing: before any write, or the last that took effect is gone.
     if (at_least == 0) return "";
+    // A truncation that began while the read was under way may have come first.
+    if (truncations_.size() > expected.truncations_begun) return "";
     for (auto it = tried.lower_bound(at_least); it != tried.end(); ++it) {
       if (it->second.may_be_gone <= answered_at) return "";
     }

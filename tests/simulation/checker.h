@@ -31,8 +31,8 @@ class Checker {
     int64_t at_least = 0;      // an operation of this number or a later one
     int64_t acknowledged = 0;  // the same, if reads do not count
     uint64_t reads_forgotten = 0;
-    size_t truncations_done = 0;  // of those that were started
-    int64_t asked_at = 0;         // seconds
+    size_t truncations_begun = 0, truncations_done = 0;
+    int64_t asked_at = 0;  // seconds
   };
 
   // Wall clock times are whole seconds, as the node counts them for a TTL. ttl: seconds; nullopt for none.

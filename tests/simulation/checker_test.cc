@@ -39,6 +39,18 @@ TEST(Checker, ADeleteMayHideWhatWasAcknowledgedBeforeIt) {
   EXPECT_EQ(checker.check(7, checker.must_show(7), std::nullopt, std::nullopt), "");
 }
 
+TEST(Checker, ATruncationMayComeWhileAReadWaits) {
+  Checker checker;
+  checker.tried_write(7, 1);
+  checker.acknowledged(7, 1, 100, 1);
+  const Checker::Expectation before = checker.must_show(7);
+  EXPECT_EQ(checker.check(7, before, std::nullopt, std::nullopt), "key 7 shows nothing, but write 1 was acknowledged");
+  checker.truncation_started(2);
+  EXPECT_EQ(checker.check(7, before, std::nullopt, std::nullopt), "");
+  EXPECT_EQ(checker.check(7, before, 1, 1), "");
+  EXPECT_EQ(checker.check(7, before, 1, std::nullopt), "key 7 shows half a write: 1 and nothing");
+}
+
 TEST(Checker, AWriteWithATtlShowsUntilItExpiresAndHidesWhatIsOlderFromThenOn) {
   Checker checker;
   checker.tried_write(7, 1);

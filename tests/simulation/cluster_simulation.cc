@@ -33,6 +33,7 @@ class ClusterSimulation {
       node.automatic_compaction = compacts;
       if (plant() == Plant::kEarlySync) node.sync_period = "2s";
       if (plant() == Plant::kNoHints) node.more = "hinted_handoff_enabled: false\n";
+      if (i % 2 == 0) node.more += "file_cache_enabled: false\n";
       // By its clock, a message of a peer whose clock is late would be too old.
       if (nemesis.may_shift_clocks) node.more += "internode_timeout: false\n";
       nodes_.push_back(std::make_unique<SimulatedNode>(story_, node));

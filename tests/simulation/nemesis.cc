@@ -188,9 +188,13 @@ void Nemesis::slow_disk() {
   story_.say("slow disk of node " + node.address());
   node.machine().faults().max_sync_delay = story_.between(milliseconds(50), seconds(3));
   node.machine().faults().max_io_delay = milliseconds(story_.chance(50) ? 10 : 0);
+  node.machine().faults().read_miss_ppm = 500'000;
+  node.machine().faults().max_read_delay = story_.between(milliseconds(10), seconds(1));
   later(a_while(), [&node] {
     node.machine().faults().max_sync_delay = SimFaults().max_sync_delay;
     node.machine().faults().max_io_delay = SimFaults().max_io_delay;
+    node.machine().faults().read_miss_ppm = SimFaults().read_miss_ppm;
+    node.machine().faults().max_read_delay = SimFaults().max_read_delay;
   });
 }
 

@@ -97,6 +97,7 @@ class Simulation {
     if (mode == "periodic") text += "commitlog_sync_period: 200ms\n";
     if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
     if (options_.seed % 3 == 0) text += "uuid_sstable_identifiers_enabled: false\n";
+    if (options_.seed % 2 == 0) text += "file_cache_enabled: false\n";
     HostFacts host;
     host.cores = shards_;
     auto config = parse_config(text, "simulation", host);
@@ -136,6 +137,8 @@ class Simulation {
     faults.max_network_delay = milliseconds(chance(20) ? 50 : 1);
     faults.max_sync_delay = milliseconds(chance(30) ? 100 : chance(10) ? 1000 : 5);
     faults.max_io_delay = milliseconds(chance(20) ? 20 : 0);
+    faults.read_miss_ppm = chance(70) ? 500'000 : 0;
+    faults.max_read_delay = milliseconds(chance(20) ? 200 : 10);
     if (chance(10)) limit_disk(random(4 << 20));
   }
 

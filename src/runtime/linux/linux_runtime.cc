@@ -20,6 +20,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr size_t kSyncThreads = 8;
+constexpr size_t kReadThreads = 32;  // Cassandra's concurrent_reads
 constexpr size_t kComputingThreads = 2;
 constexpr int kNicenessOfComputations = 10;
 
@@ -62,10 +63,10 @@ size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 
 
 struct LinuxShardParts {
   LinuxShardParts(unsigned index, bool shares_core, std::shared_ptr<ListenRegistry> registry, HttpServer& http,
-                  SyncPool& syncs, SyncPool& computations, OpenFiles& open_files)
+                  SyncPool& syncs, SyncPool& reads, SyncPool& computations, OpenFiles& open_files)
       : shard(index, shares_core),
         network(shard, std::move(registry), http),
-        disk(shard, syncs, open_files),
+        disk(shard, syncs, reads, open_files),
         blocking(shard, computations) {}
 
   EpollShard shard;
@@ -83,6 +84,7 @@ struct LinuxShardParts {
 struct LinuxRuntime::Parts {
   OpenFiles open_files{most_open_files()};
   SyncPool syncs{kSyncThreads, 0};
+  SyncPool reads{kReadThreads, 0};
   SyncPool computations{kComputingThreads, kNicenessOfComputations};
   HttpServer http;
   std::vector<std::unique_ptr<LinuxShardParts>> shards;
@@ -94,8 +96,8 @@ LinuxRuntime::LinuxRuntime(unsigned shards) : parts_(std::make_unique<Parts>()) 
   const bool share_cores = shards > std::thread::hardware_concurrency();
   Parts& p = *parts_;
   for (unsigned i = 0; i < shards; ++i) {
-    p.shards.push_back(
-        std::make_unique<LinuxShardParts>(i, share_cores, registry, p.http, p.syncs, p.computations, p.open_files));
+    p.shards.push_back(std::make_unique<LinuxShardParts>(i, share_cores, registry, p.http, p.syncs, p.reads,
+                                                         p.computations, p.open_files));
   }
 }
 
@@ -120,6 +122,7 @@ void LinuxRuntime::stop() {
   stopped_ = true;
   for (auto& p : parts_->shards) p->shard.request_stop();
   for (auto& p : parts_->shards) p->thread.join();
+  parts_->reads.stop();
   parts_->syncs.stop();
   parts_->computations.stop();
   parts_->http.stop();

@@ -1,5 +1,5 @@
-// The real world: one thread a shard that waits in epoll, sockets, files, up to eight threads that wait for syncs, two for what
-// takes long, and one that serves HTTP with Boost.Asio.
+// The real world: one thread a shard that waits in epoll, sockets, files, up to eight threads that wait for syncs, up to 32
+// for reads, two for what takes long, and one that serves HTTP with Boost.Asio.
 #pragma once
 
 #include <memory>

@@ -50,6 +50,10 @@ Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
   return std::unique_ptr<ReadFile>(std::make_unique<OsReadFile>(path, std::move(fd), st, open_files_, pool_));
 }
 
+Task<Status> OsDisk::bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) {
+  return reads_.run(&shard_, [file = std::move(file), offset, bytes] { return file->bring_in(offset, bytes); });
+}
+
 Result<std::unique_ptr<WriteFile>> OsDisk::create(const std::string& path) {
   FileDescriptor fd = open_files_.open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND, kFileMode);
   if (!fd.valid()) return os_error("create", path, errno);

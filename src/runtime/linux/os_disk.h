@@ -9,10 +9,11 @@ namespace cassandra_like {
 
 class OsDisk final : public Disk {
  public:
-  OsDisk(EpollShard& shard, SyncPool& pool, OpenFiles& open_files)
-      : shard_(shard), pool_(pool), open_files_(open_files) {}
+  OsDisk(EpollShard& shard, SyncPool& syncs, SyncPool& reads, OpenFiles& open_files)
+      : shard_(shard), pool_(syncs), reads_(reads), open_files_(open_files) {}
 
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override;
+  Task<Status> bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) override;
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
   Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
@@ -29,6 +30,7 @@ class OsDisk final : public Disk {
  private:
   EpollShard& shard_;
   SyncPool& pool_;
+  SyncPool& reads_;
   OpenFiles& open_files_;
 };
 

@@ -1,11 +1,14 @@
 #include "runtime/linux/os_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "runtime/linux/os_error.h"
 
@@ -19,6 +22,11 @@ constexpr uint64_t kLarge = 1024 * 1024;
 void give_back(OpenFiles::Descriptor fd, const char* mapped, uint64_t size) {
   if (mapped != nullptr) ::munmap(const_cast<char*>(mapped), size);
   fd = nullptr;
+}
+
+uint64_t page_size() {
+  static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return size;
 }
 
 }  // namespace
@@ -80,38 +88,90 @@ Result<BytesView> OsReadFile::map() const {
   return BytesView(p, size_);
 }
 
+Result<bool> OsReadFile::read_at_once(uint64_t offset, std::span<char> out) const {
+  const bool may_wait =
+      always_waits_.load(std::memory_order_relaxed) || mapped_.load(std::memory_order_acquire) != nullptr;
+  if (!may_wait) {
+    ASSIGN_OR_RETURN(OpenFiles::Descriptor fd, open_files_.use(file_));
+    iovec into{out.data(), out.size()};
+    const ssize_t n = ::preadv2(fd->get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    if (n == static_cast<ssize_t>(out.size())) return true;
+    if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return false;
+    always_waits_.store(true, std::memory_order_relaxed);
+  }
+  TRY(read(offset, out));
+  return true;
+}
+
+bool OsReadFile::is_in_memory(uint64_t offset, uint64_t bytes) const {
+  constexpr size_t kTogether = 256;
+  const char* mapped = mapped_.load(std::memory_order_acquire);
+  if (mapped == nullptr) return true;
+  unsigned char pages[kTogether];
+  const uint64_t end = std::min(offset + bytes, size_);
+  for (uint64_t at = offset / page_size() * page_size(); at < end; at += kTogether * page_size()) {
+    const uint64_t length = std::min(kTogether * page_size(), end - at);
+    if (::mincore(const_cast<char*>(mapped) + at, length, pages) != 0) return true;
+    const size_t count = (length + page_size() - 1) / page_size();
+    if (!std::all_of(pages, pages + count, [](unsigned char page) { return (page & 1) != 0; })) return false;
+  }
+  return true;
+}
+
+Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
+  const uint64_t end = std::min(offset + bytes, size_);
+  if (offset >= end) return {};
+  if (const char* mapped = mapped_.load(std::memory_order_acquire); mapped != nullptr) {
+    const uint64_t at = offset / page_size() * page_size();
+    // Unlike a look at the page, this returns an error when the disk has one. Kernels before 5.14 do not know it.
+    if (::madvise(const_cast<char*>(mapped) + at, end - at, MADV_POPULATE_READ) == 0) return {};
+    return errno == EINVAL ? Status() : os_error("read", path(), errno == EFAULT ? EIO : errno);
+  }
+  constexpr uint64_t kPiece = 256 << 10;
+  static thread_local std::unique_ptr<char[]> buffer;
+  if (buffer == nullptr) buffer = std::make_unique_for_overwrite<char[]>(kPiece);
+  for (uint64_t at = offset; at < end; at += kPiece) TRY(read(at, {buffer.get(), std::min(kPiece, end - at)}));
+  return {};
+}
+
+void OsReadFile::bring_in_later() const {
+  Result<OpenFiles::Descriptor> fd = open_files_.use(file_);
+  if (!fd.ok()) return;
+  pool_.run_idle([fd = std::move(*fd)] { ::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_WILLNEED); });
+}
+
 Status OsWriteFile::append(BytesView data) {
   size_t done = 0;
   while (done < data.size()) {
-    ssize_t n = ::write(fd_.get(), data.data() + done, data.size() - done);
+    ssize_t n = ::write(fd_->get(), data.data() + done, data.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       int error_number = errno;
       // All or nothing: what a full disk took of this append is given back.
-      if (done > 0 && ::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) size_ += done;
+      if (done > 0 && ::ftruncate(fd_->get(), static_cast<off_t>(size_)) != 0) size_ += done;
       return os_error("append to", path_, error_number);
     }
     done += static_cast<size_t>(n);
   }
   size_ += done;
+  if (size_ - written_back_ >= kLarge) begin_write_back();
   return {};
+}
+
+// So that little is left for the sync to wait for. The kernel would begin half a minute later.
+void OsWriteFile::begin_write_back() {
+  const uint64_t offset = std::exchange(written_back_, size_);
+  pool_.run_idle([fd = fd_, offset, bytes = size_ - offset] {
+    ::sync_file_range(fd->get(), static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+  });
 }
 
 Task<Status> OsWriteFile::sync() {
   return pool_.run(&shard_, [this]() -> Status {
-    if (::fdatasync(fd_.get()) != 0) return os_error("sync", path_, errno);
+    if (::fdatasync(fd_->get()) != 0) return os_error("sync", path_, errno);
     return {};
   });
 }
-
-namespace {
-
-uint64_t page_size() {
-  static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return size;
-}
-
-}  // namespace
 
 OsMappedFile::~OsMappedFile() {
   pool_.run_idle([memory = memory_] { ::munmap(memory.data(), memory.size()); });

@@ -22,6 +22,10 @@ class OsReadFile final : public ReadFile {
   Status read(uint64_t offset, std::span<char> out) const override;
   // A mapped file needs no descriptor.
   Result<BytesView> map() const override;
+  Result<bool> read_at_once(uint64_t offset, std::span<char> out) const override;
+  bool is_in_memory(uint64_t offset, uint64_t bytes) const override;
+  Status bring_in(uint64_t offset, uint64_t bytes) const override;
+  void bring_in_later() const override;
 
  private:
   uint64_t size_;
@@ -29,12 +33,17 @@ class OsReadFile final : public ReadFile {
   SyncPool& pool_;
   mutable OpenFiles::File file_;
   mutable std::atomic<const char*> mapped_{nullptr};  // by whichever shard asks first
+  // The file system does not know RWF_NOWAIT: all reads wait.
+  mutable std::atomic<bool> always_waits_{false};
 };
 
 class OsWriteFile final : public WriteFile {
  public:
   OsWriteFile(std::string path, FileDescriptor fd, EpollShard& shard, SyncPool& pool)
-      : path_(std::move(path)), fd_(std::move(fd)), shard_(shard), pool_(pool) {}
+      : path_(std::move(path)),
+        fd_(std::make_shared<const FileDescriptor>(std::move(fd))),
+        shard_(shard),
+        pool_(pool) {}
 
   const std::string& path() const override { return path_; }
   uint64_t size() const override { return size_; }
@@ -42,11 +51,14 @@ class OsWriteFile final : public WriteFile {
   Task<Status> sync() override;
 
  private:
+  void begin_write_back();
+
   std::string path_;
-  FileDescriptor fd_;
+  std::shared_ptr<const FileDescriptor> fd_;
   EpollShard& shard_;
   SyncPool& pool_;
   uint64_t size_ = 0;
+  uint64_t written_back_ = 0;  // or on its way to the disk
 };
 
 class OsMappedFile final : public MappedFile {

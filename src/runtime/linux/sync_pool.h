@@ -1,8 +1,9 @@
-// Threads for work that no shard can wait for. The runtime has two pools of them.
+// Threads for work that no shard can wait for. The runtime has three pools of them.
 //
 // One waits for the disk: for fsync and its kin, which may block for long, and for giving back large files, whose pages
 // the kernel frees one by one when the last reference to a removed file goes (some milliseconds for a commit log segment).
-// The other computes what takes long (Blocking). Its threads have a lower priority than the shards.
+// One brings in what reads did not find in memory, so that these do not wait for syncs.
+// The last computes what takes long (Blocking). Its threads have a lower priority than the shards.
 //
 // A thread starts when a job finds none that waits, and ends in stop(). stop() lets the running jobs end and drops the others.
 #pragma once

@@ -69,6 +69,22 @@ class SimReadFile final : public ReadFile {
     return inode_->size() == 0 ? BytesView("", 0) : inode_->live_bytes();
   }
 
+  Result<bool> read_at_once(uint64_t offset, std::span<char> out) const override {
+    if (!is_in_memory(offset, out.size())) return false;
+    TRY(read(offset, out));
+    return true;
+  }
+  // Bytes that were brought in stay for some time.
+  bool is_in_memory(uint64_t offset, uint64_t /*bytes*/) const override {
+    constexpr uint32_t kLeavesPpm = 125'000;
+    SimScheduler& scheduler = state_.scheduler();
+    if (state_.faults().read_miss_ppm == 0) return true;
+    if (!inode_->in_memory.contains(offset)) return !scheduler.chance(state_.faults().read_miss_ppm);
+    if (scheduler.chance(kLeavesPpm)) inode_->in_memory.erase(offset);
+    return true;
+  }
+  const std::shared_ptr<SimInode>& inode() const { return inode_; }
+
  private:
   std::string path_;
   std::shared_ptr<SimInode> inode_;
@@ -174,6 +190,32 @@ Task<Status> sim_sync(SimDiskState* state, SimExecutor* executor, std::string pa
     result.set(Status());
   });
   co_return co_await result;
+}
+
+namespace {
+
+Task<Status> bring_in_later(SimDiskState* state, SimExecutor* executor, std::string path,
+                            std::shared_ptr<SimInode> inode, uint64_t offset) {
+  SimScheduler& scheduler = state->scheduler();
+  const int64_t completed = scheduler.now() + scheduler.draw_up_to(state->faults().max_read_delay.count());
+  Promise<Status> result;
+  scheduler.at(completed, executor, SimEvent::kReadDone, offset, [state, &path, &inode, offset, &result] {
+    if (state->scheduler().chance(state->faults().io_error_ppm)) {
+      return result.set(sim_io_error("read", path, kInjected));
+    }
+    inode->in_memory.insert(offset);
+    result.set(Status());
+  });
+  co_return co_await result;
+}
+
+}  // namespace
+
+Task<Status> SimDisk::bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t /*bytes*/) {
+  if (state_.faults().read_miss_ppm == 0) return Status();
+  if (auto s = check_alive(executor_, "read", file->path()); !s.ok()) return s;
+  const auto& simulated = static_cast<const SimReadFile&>(*file);
+  return bring_in_later(&state_, &executor_, file->path(), simulated.inode(), offset);
 }
 
 Status SimDisk::names_changed(const std::string& path) {

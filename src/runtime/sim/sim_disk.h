@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "runtime/disk.h"
@@ -62,6 +63,7 @@ struct SimInode {
   int64_t last_sync = 0;
   uint32_t last_sync_life = 0;
   bool sync_failed = false;
+  std::set<uint64_t> in_memory;  // offsets from which something was brought in
 };
 
 class SimDiskState {
@@ -135,6 +137,7 @@ class SimDisk final : public Disk {
   SimDisk(SimDiskState& state, SimExecutor& executor) : state_(state), executor_(executor) {}
 
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override;
+  Task<Status> bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) override;
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
   Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;

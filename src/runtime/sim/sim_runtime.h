@@ -21,7 +21,9 @@ struct SimFaults {
   uint32_t disk_full_ppm = 0;           // an append, create or create_mapped fails with kDiskFull
   uint32_t reset_ppm = 0;               // a connection is reset when data is sent on it
   Duration max_network_delay{500'000};  // ns; each chunk is delayed by up to this, in order
+  uint32_t read_miss_ppm = 0;           // what read_at_once() and is_in_memory() ask for is not in memory
   Duration max_sync_delay{5'000'000};   // ns; each sync takes up to this
+  Duration max_read_delay{10'000'000};  // ns; each Disk::bring_in() takes up to this
   Duration max_io_delay{0};             // ns; each read or write keeps its shard from its next callback for up to this
   bool split_chunks = true;             // received data arrives in pieces of any size
   bool tear_on_crash = true;            // unsynced 512-byte sectors survive a crash each by its own chance

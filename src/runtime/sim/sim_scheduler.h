@@ -42,6 +42,7 @@ enum class SimEvent : uint8_t {
   kContinue,
   kLink,
   kConnectTimeout,
+  kReadDone,
 };
 
 // One life of a machine, from boot() to crash() or shut_down().

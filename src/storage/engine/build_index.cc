@@ -38,6 +38,10 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
   Status status;
   while (!build.is_done && status.ok() && !gate_.closed()) {
     const uint64_t before = build.partitions;
+    std::vector<SSTablePtr> sstables;
+    for (const LiveSSTable& live : store->sstables) sstables.push_back(live.sstable);
+    status = co_await read_ahead(&sstables);
+    if (!status.ok()) break;
     status = build_index_page(*store, build);
     if (build.partitions / 100'000 > before / 100'000) {
       LOG_INFO("Building index {}: {} of {}", name, build.partitions, total);

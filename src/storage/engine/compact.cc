@@ -277,10 +277,17 @@ uint64_t Engine::bytes_done(const CompactionRun& run) {
   return static_cast<uint64_t>(std::min(done, all));
 }
 
+// So that the slice that comes does not wait for the disk.
+Task<Status> Engine::read_ahead(const std::vector<SSTablePtr>* sstables) {
+  for (size_t i = 0; i < sstables->size(); ++i) CO_TRY(co_await (*sstables)[i]->read_ahead(runtime_.disk));
+  co_return Status();
+}
+
 // Requests that came meanwhile go first. The bytes since the last pause are paid for with time.
 Task<Status> Engine::pause_compaction(CompactionRun* run) {
   constexpr Duration kLongestSleep = std::chrono::milliseconds(50);
   co_await runtime_.executor.yield();
+  if (!run->unread) CO_TRY(co_await read_ahead(&run->inputs));
   const uint64_t done = std::max(run->bytes_done, bytes_done(*run));
   compaction_throughput_.spend(done - std::exchange(run->bytes_done, done), runtime_.clock.monotonic_nanos());
   while (true) {
@@ -411,7 +418,10 @@ Task<Status> Engine::run_compaction(CompactionRun* run) {
   run->store->set_compacting(run->inputs, true);
   running_.push_back(run);
   Status status;
-  if (run->operation == CompactionOperation::kRelocate) {
+  if (!run->unread) status = co_await read_ahead(&run->inputs);
+  if (!status.ok()) {
+    // The inputs cannot be read.
+  } else if (run->operation == CompactionOperation::kRelocate) {
     status = co_await split_and_commit(run);
   } else {
     status = co_await merge_and_commit(run);

@@ -452,6 +452,7 @@ EngineStatistics Engine::statistics() const {
   out.concurrent_compactors = options_.concurrent_compactors;
   out.compressed_bytes_compacted = compressed_bytes_compacted_;
   out.chunk_cache = chunk_cache_.statistics();
+  out.disk_wait_micros = disk_wait_micros_;
   return out;
 }
 

@@ -1,7 +1,7 @@
 // One shard's storage: commit log, memtables, SSTables, and reads that merge them. An Engine starts, serves requests and
 // stops; maintenance() gives what else is done to its tables. By their jobs: engine.cc (schema, start, stop, numbers),
-// replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, flush.cc, truncate.cc, snapshot.cc, compact.cc,
-// auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, import.cc, build_index.cc.
+// replay.cc, write.cc, read.cc, read_index.cc, read_unfiltered.cc, disk_waits.cc, flush.cc, truncate.cc, snapshot.cc,
+// compact.cc, auto_compact.cc, rewrite.cc, verify.cc, scrub.cc, relocate.cc, import.cc, build_index.cc.
 //
 // Invariants: a mutation is in the commit log before it is in a memtable, and in the log's durable part before it is
 // acknowledged in batch and group mode; a commit log segment is removed only when every table that it holds writes of
@@ -39,6 +39,7 @@
 #include "storage/engine/turns.h"
 #include "storage/index/secondary_index.h"
 #include "storage/options.h"
+#include "storage/sstable/cold_reads.h"
 #include "storage/table/table_store.h"
 
 namespace cassandra_like {
@@ -94,8 +95,8 @@ class Engine final : private Maintenance {
   // Reads the cells that the counter updates of `deltas` add to and applies the sums, in one step. Cells hold the delta
   // as a bigint value. Returns what was applied: this is what other replicas have to get.
   Task<Result<SerializedMutation>> apply_counter(const MutationPayload& deltas);
-  // Feeds live rows to the sink. Ready at once unless it is long (ReadPipeline::kTurn): then it takes turns with the shard's
-  // other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
+  // Feeds live rows to the sink. Ready at once unless it is long (ReadPipeline::kTurn) or waits for the disk: then it takes
+  // turns with the shard's other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline);
   // The answer to another node: this shard's part of the request's partitions, with their tombstones. Else as
@@ -207,7 +208,8 @@ class Engine final : private Maintenance {
   Status apply_now(const Mutation& mutation, BytesView serialized);
   Status check_indexed_values(const TableStore& store, const PartitionUpdate& update);
   void apply_to(TableStore& store, const PartitionUpdate& update);
-  Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas);
+  Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas, ColdReads cold);
+  Task<Result<SerializedMutation>> apply_counter_when_there(const MutationPayload* deltas, ColdReads* cold);
   Task<Result<SerializedMutation>> durable_counter(SerializedMutation applied);
   Result<SerializedMutation> apply_counter_now(const MutationPayload& deltas);
   Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
@@ -217,9 +219,33 @@ class Engine final : private Maintenance {
   void relieve_memory();
   void wake_writers();
 
-  // Reading.
+  // Reading. How reads wait for the disk: disk_waits.cc.
   struct Sources;
   struct LongRead;
+  struct PageRest;
+  // Sets cold_ and page_ for a read's turn.
+  class Turn {
+   public:
+    Turn(Engine& engine, ColdReads* cold, const PageRest* page = nullptr) : engine_(engine) {
+      engine.cold_ = cold;
+      engine.page_ = page;
+    }
+    ~Turn() {
+      engine_.cold_ = nullptr;
+      engine_.page_ = nullptr;
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+  struct DiskWait;
+  Task<Status> wait_for_disk(ColdReads* cold, int64_t deadline);
+  static Task<void> bring_in(Disk* disk, Gate* gate, std::shared_ptr<DiskWait> wait, ColdReads::Missing missing);
+  static std::optional<ReadCommand> rest_of_partition(ReadCommand& rest, const DecoratedKey& key, const Bytes& place);
+  std::unique_ptr<PageRest> keep_page(const TableStore& store, const ReadCommand& partition, uint64_t most_rows) const;
+  static void cut_at_end(const PageRest* page, ReadCommand& partition);
   // Entries of an index that a read found to point to nothing.
   struct StaleEntries {
     Arena arena;
@@ -229,10 +255,14 @@ class Engine final : private Maintenance {
   // Until it is done or the feed pauses.
   Status read_turn(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);
   Status next_turn(LongRead& read);
+  Status read_rest(TableStore& store, LongRead& read, ReadStatistics& statistics);
+  Status end_turn(const TableStore& store, LongRead& read, Status status);
   Task<Result<ReadStatistics>> read_on(std::unique_ptr<LongRead> read);
   struct UnfilteredRead;
   Task<Result<ReadStatistics>> read_unfiltered_on(std::unique_ptr<UnfilteredRead> read);
   Status next_unfiltered_turn(UnfilteredRead& read);
+  Status end_unfiltered_turn(const TableStore& store, UnfilteredRead& read, Status status);
+  Status feed_unfiltered(PartitionReader& partition, UnfilteredPipeline& pipeline);
   // Until it is done or the pipeline pauses.
   Status read_unfiltered_turn(const TableStore& store, UnfilteredRead& read);
   Status read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read);
@@ -352,6 +382,7 @@ class Engine final : private Maintenance {
   SSTableMerge make_merge(CompactionRun* run);
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
   Task<Status> pause_compaction(CompactionRun* run);
+  Task<Status> read_ahead(const std::vector<SSTablePtr>* sstables);
   static RunningCompaction described(const CompactionRun& run);
   static uint64_t bytes_done(const CompactionRun& run);
   Status may_go_on(const CompactionRun& run) const;
@@ -492,6 +523,9 @@ class Engine final : private Maintenance {
   std::deque<Promise<bool>*> memory_waiters_;
   Arena write_arena_{4096};
   Arena index_arena_{4096};
+  ColdReads* cold_ = nullptr;       // of the read whose turn it is; null: what is read now may wait for the disk
+  const PageRest* page_ = nullptr;  // likewise; null: partitions are read as they are now
+  Histogram disk_wait_micros_;
   Arena read_arena_{4096};
   Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
   std::vector<BytesView> memtable_views_;  // of such a row that is plain

@@ -7,38 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "absl/container/inlined_vector.h"
 #include "base/dcheck.h"
 #include "base/log.h"
 #include "read/merge.h"
 #include "read/query_text.h"
-#include "storage/engine/engine.h"
+#include "storage/engine/read_sources.h"
 #include "storage/memtable/column_versions.h"
 
 namespace cassandra_like {
-
-// Where a key may be.
-struct Engine::Sources {
-  struct InMemtable {
-    const Memtable* memtable;
-    const MemtablePartition* partition;
-  };
-  absl::InlinedVector<InMemtable, 2> memtables;     // newest first
-  absl::InlinedVector<const SSTable*, 8> sstables;  // newest max_timestamp first
-  HashedKey hashed;
-
-  Sources(const TableStore& store, const DecoratedKey& key) : hashed(key) {
-    auto look = [&](const Memtable& memtable) {
-      if (const MemtablePartition* found = memtable.find(key)) memtables.push_back({&memtable, found});
-    };
-    look(*store.memtable);
-    for (auto it = store.flushing.rbegin(); it != store.flushing.rend(); ++it) look(**it);
-    for (const LiveSSTable& live : store.sstables) {
-      if (live.sstable->may_contain(hashed)) sstables.push_back(live.sstable.get());
-    }
-  }
-  bool none() const { return memtables.empty() && sstables.empty(); }
-};
 
 void Engine::prefetch(std::span<const PrefetchKey> partitions) {
   absl::InlinedVector<Token, 16> tokens;
@@ -56,13 +32,20 @@ void Engine::prefetch(std::span<const PrefetchKey> partitions) {
 // The state of a read that was not done in its first turn.
 struct Engine::LongRead {
   LongRead(const ReadCommand& c, TablePtr table, ReadPipeline&& paused, ReadStatistics n, int64_t b, int64_t d)
-      : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {}
+      : command(c), tables{std::move(table)}, feed(std::move(paused)), rest(c), numbers(n), begun(b), deadline(d) {
+    // Base partitions come in ring order, whatever the order of the keys.
+    if (rest.index != nullptr) std::sort(rest.keys.begin(), rest.keys.end());
+  }
+  bool goes_on() const { return feed.paused() || waits; }
 
   const ReadCommand& command;
   std::vector<TablePtr> tables;  // of the turns: the static row that feed and sink keep refers to columns of one
   ReadPipeline feed;
   std::optional<ReadCommand> partition;  // the rest of the one that it paused in
   ReadCommand rest;
+  ColdReads cold;
+  bool waits = false;              // for the disk
+  std::unique_ptr<PageRest> page;  // of `partition`
   ReadStatistics numbers;
   int64_t begun, deadline;
   const int64_t allowance = deadline == kNoDeadline ? 0 : deadline - begun;
@@ -79,9 +62,16 @@ Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& s
   const int64_t begun = runtime_.clock.monotonic_nanos();
   ReadStatistics numbers;
   ReadPipeline feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
+  ColdReads cold;
+  cold_ = &cold;
   Status status = read_turn(store, command, feed, numbers);
-  if (status.ok() && feed.paused()) {
-    return read_on(std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline));
+  cold_ = nullptr;
+  if (status.ok() ? feed.paused() : is_disk_wait(status)) {
+    auto rest = std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline);
+    rest->cold = std::move(cold);
+    status = end_turn(store, *rest, std::move(status));
+    DCHECK(status.ok());
+    return read_on(std::move(rest));
   }
   return finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
 }
@@ -97,7 +87,11 @@ Status Engine::read_turn(TableStore& store, const ReadCommand& command, ReadPipe
   if (command.range) return read_range(store, command, feed, statistics);
   for (const DecoratedKey& key : command.keys) {
     if (feed.stopped() || feed.paused()) break;
-    TRY(read_key(store, command, key, feed, statistics));
+    Status status = read_key(store, command, key, feed, statistics);
+    if (status.ok()) continue;
+    const bool is_first = &key == &command.keys.front();
+    if (is_disk_wait(status) && !feed.paused() && !is_first) feed.wait_behind(*(&key - 1));
+    return status;
   }
   return {};
 }
@@ -106,7 +100,9 @@ Status Engine::read_turn(TableStore& store, const ReadCommand& command, ReadPipe
 Task<Result<ReadStatistics>> Engine::read_on(std::unique_ptr<LongRead> read) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
-  while (status.ok() && read->feed.paused()) {
+  while (status.ok() && read->goes_on()) {
+    if (read->waits) status = co_await wait_for_disk(&read->cold, read->deadline);
+    if (!status.ok()) break;
     co_await turns_.next();
     status = next_turn(*read);
   }
@@ -133,22 +129,60 @@ Status Engine::next_turn(LongRead& read) {
   if (!store) return invalid(fmt::format("Unknown table {}", read.command.table->qualified_name()));
   if (store->table != read.tables.back()) read.tables.push_back(store->table);
   ReadPipeline& feed = read.feed;
-  DCHECK(feed.paused() && !feed.stopped());
-  read.partition = continue_behind(read.rest, feed.paused_key(), feed.paused_clustering());
+  DCHECK(!feed.stopped());
+  if (feed.paused()) {
+    feed.next_turn(*store->table);
+  } else {
+    feed.repeat_turn(*store->table);
+  }
   ReadStatistics of_turn;
-  feed.next_turn(*store->table);
-  if (read.partition) TRY(read_turn(*store, *read.partition, feed, of_turn));
-  if (feed.has_unfinished_partition()) feed.end();
-  const bool has_rest = read.rest.range || !read.rest.keys.empty();
-  if (has_rest && !feed.stopped() && !feed.paused()) TRY(read_turn(*store, read.rest, feed, of_turn));
+  Status status = read_rest(*store, read, of_turn);
   read.numbers.sstables = std::max(read.numbers.sstables, of_turn.sstables);
   read.numbers.memtables = std::max(read.numbers.memtables, of_turn.memtables);
+  return end_turn(*store, read, std::move(status));
+}
+
+Status Engine::read_rest(TableStore& store, LongRead& read, ReadStatistics& statistics) {
+  ReadPipeline& feed = read.feed;
+  ColdReads* const cold = read.cold.has_to_block() ? nullptr : &read.cold;
+  if (read.partition) {
+    const bool is_current = read.page != nullptr && read.page->table == store.table;
+    Turn turn(*this, cold, is_current ? read.page.get() : nullptr);
+    feed.set_page_end(read.page != nullptr ? read.page->end : Bytes());
+    TRY(read_turn(store, *read.partition, feed, statistics));
+  }
+  if (feed.has_unfinished_partition()) feed.end();
+  if (feed.paused() || feed.stopped()) return {};
+  read.partition.reset();
+  read.page.reset();
+  const bool has_rest = read.rest.range || !read.rest.keys.empty();
+  if (!has_rest) return {};
+  Turn turn(*this, cold);
+  return read_turn(store, read.rest, feed, statistics);
+}
+
+// Prepares the next turn, if there is one.
+Status Engine::end_turn(const TableStore& store, LongRead& read, Status status) {
+  read.waits = is_disk_wait(status);
+  if (!status.ok() && !read.waits) return status;
+  ReadPipeline& feed = read.feed;
+  read.cold.count_turn(feed.paused());
+  if (!feed.paused()) return {};
+  read.partition = rest_of_partition(read.rest, feed.paused_key(), feed.paused_clustering());
+  const bool keeps_page = read.waits && read.partition && read.partition->index == nullptr;
+  if (!keeps_page) {
+    read.page.reset();
+  } else if (read.page == nullptr) {
+    read.page = keep_page(store, *read.partition, ReadPipeline::kPage);
+  }
+  if (read.partition) cut_at_end(read.page.get(), *read.partition);
   return {};
 }
 
 Result<ReadStatistics> Engine::finish_read(TableCounters* counters, const ReadCommand& command,
                                            const ReadPipeline& feed, ReadStatistics numbers, int64_t begun,
                                            Status status) {
+  DCHECK(!is_disk_wait(status));
   numbers.rows = feed.rows();
   numbers.tombstones = feed.tombstones();
   numbers.tombstones_of_last = feed.tombstones_of_partition();
@@ -188,25 +222,41 @@ void Engine::record_read(TableCounters* counters, const ReadCommand& command, co
   }
 }
 
+Result<const Unfiltered*> first_or_wait(PartitionReader& partition, ReadPipeline& feed, const ColdReads* cold) {
+  Result<const Unfiltered*> first = partition.next();
+  const bool waits = !first.ok() && is_disk_wait(first.error()) && !cold->place().empty();
+  if (!first.ok() && !waits) return first;
+  TRY(feed.begin(partition.key(), partition.static_row()));
+  if (waits) feed.wait_in_partition(cold->place());
+  return first;
+}
+
+Result<const Unfiltered*> next_or_wait(PartitionReader& partition, ReadPipeline& feed, const ColdReads* cold) {
+  Result<const Unfiltered*> next = partition.next();
+  if (!next.ok() && is_disk_wait(next.error())) feed.wait_in_partition(cold->place());
+  return next;
+}
+
 namespace {
 
 // Feeds a whole partition; the feed may stop early.
-Status feed_partition(PartitionReader& partition, int64_t now_seconds, ReadPipeline& feed) {
-  TRY(feed.begin(partition.key(), partition.static_row()));
+Status feed_partition(PartitionReader& partition, int64_t now_seconds, ReadPipeline& feed, const ColdReads* cold) {
+  ASSIGN_OR_RETURN(const Unfiltered* unfiltered, first_or_wait(partition, feed, cold));
   const bool takes_uniform_rows = feed.takes_uniform_rows();
-  while (true) {
-    if (const UniformRow* row = takes_uniform_rows ? partition.next_uniform(now_seconds) : nullptr) {
-      if (feed.uniform_row(*row) != ReadPipeline::Step::kContinue) break;
-      continue;
-    }
-    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
-    if (unfiltered == nullptr) break;
-    if (!unfiltered->is_row) {
+  ReadPipeline::Step step = ReadPipeline::Step::kContinue;
+  while (unfiltered != nullptr) {
+    if (unfiltered->is_row) {
+      ASSIGN_OR_RETURN(step, feed.row(unfiltered->row));
+    } else {
       TRY(feed.marker());
-      continue;
     }
-    ASSIGN_OR_RETURN(ReadPipeline::Step step, feed.row(unfiltered->row));
+    while (takes_uniform_rows && step == ReadPipeline::Step::kContinue) {
+      const UniformRow* row = partition.next_uniform(now_seconds);
+      if (row == nullptr) break;
+      step = feed.uniform_row(*row);
+    }
     if (step != ReadPipeline::Step::kContinue) break;
+    ASSIGN_OR_RETURN(unfiltered, next_or_wait(partition, feed, cold));
   }
   feed.end();
   return {};
@@ -240,7 +290,7 @@ bool is_complete(const TableMetadata& table, const Row& row, const DeletionTime&
 
 Status Engine::read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key,
                         ReadPipeline& feed, ReadStatistics& statistics) {
-  Sources sources(store, key);
+  Sources sources = page_ == nullptr ? Sources(store, key) : Sources(*page_, key);
   statistics.memtables += sources.memtables.size();
   if (sources.none()) return {};
   if (sources.sstables.empty() && sources.memtables.size() == 1) {
@@ -261,7 +311,7 @@ Status Engine::read_key(const TableStore& store, const ReadCommand& command, con
   ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
   if (readers.empty()) return {};
   MergedPartition merged(std::move(readers), command.reversed);
-  return feed_partition(merged, command.now_seconds, feed);
+  return feed_partition(merged, command.now_seconds, feed, cold_);
 }
 
 namespace {
@@ -358,7 +408,7 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
   for (const SSTable* sstable : sources.sstables) {
     if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
     ++statistics.sstables;
-    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
+    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection, cold_));
     if (reader) TRY(take(*reader));
   }
   if (row.clustering.comparable.empty()) return {};
@@ -375,7 +425,7 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
 
 Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open_key(const TableStore& store, const DecoratedKey& key,
                                                                        const SliceSelection& selection) const {
-  return open(store, Sources(store, key), selection);
+  return open(store, page_ == nullptr ? Sources(store, key) : Sources(*page_, key), selection);
 }
 
 Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableStore& store, const Sources& sources,
@@ -388,13 +438,20 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableSt
   for (const auto& reader : readers) {
     deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
   }
+  Status waits;
   for (const SSTable* sstable : sources.sstables) {
     if (sstable->info().max_timestamp < deleted_until) break;
-    ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection));
-    if (!reader) continue;
-    deleted_until = std::max(deleted_until, reader->partition_deletion().marked_for_delete_at);
-    readers.push_back(std::move(reader));
+    auto reader = sstable->read(store.table, sources.hashed, selection, cold_);
+    if (!reader.ok()) {
+      if (!is_disk_wait(reader.error())) return std::move(reader.error());
+      waits = std::move(reader.error());  // the others find out what else is missing, so that it comes at the same time
+      continue;
+    }
+    if (*reader == nullptr) continue;
+    deleted_until = std::max(deleted_until, (*reader)->partition_deletion().marked_for_delete_at);
+    readers.push_back(std::move(*reader));
   }
+  if (!waits.ok()) return std::move(waits.error());
   return readers;
 }
 
@@ -404,7 +461,7 @@ Result<std::unique_ptr<PartitionScanner>> Engine::open_range(const TableStore& s
   if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, selection));
   for (const auto& old : store.flushing) scanners.push_back(old->scan(range, selection));
   for (const LiveSSTable& live : store.sstables) {
-    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, selection));
+    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, selection, cold_));
     scanners.push_back(std::move(scanner));
   }
   std::unique_ptr<PartitionScanner> merged = std::make_unique<MergedScanner>(std::move(scanners), selection.reversed);
@@ -419,11 +476,23 @@ Status Engine::read_range(const TableStore& store, const ReadCommand& command, R
   statistics.memtables += 1 + store.flushing.size();
   bool shared =
       std::any_of(store.sstables.begin(), store.sstables.end(), [](const LiveSSTable& live) { return live.shared; });
+  Bytes last_key;
+  std::optional<Token> last;  // of the partition that was fed last
   while (!feed.stopped() && !feed.paused()) {
-    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
-    if (partition == nullptr) break;
-    if (shared && !is_mine(partition->key().token)) continue;
-    TRY(feed_partition(*partition, command.now_seconds, feed));
+    auto partition = scanner->next();
+    if (!partition.ok()) {
+      if (is_disk_wait(partition.error()) && last) feed.wait_behind({*last, last_key});
+      return std::move(partition.error());
+    }
+    if (*partition == nullptr) break;
+    const DecoratedKey& key = (*partition)->key();
+    if (!shared || is_mine(key.token)) {
+      Status status = feed_partition(**partition, command.now_seconds, feed, cold_);
+      if (is_disk_wait(status) && !feed.paused() && last) feed.wait_behind({*last, last_key});
+      TRY(std::move(status));
+    }
+    last = key.token;
+    last_key.assign(key.key);
   }
   return {};
 }

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "read/merge.h"
-#include "storage/engine/engine.h"
+#include "storage/engine/read_sources.h"
 
 namespace cassandra_like {
 
@@ -65,13 +65,16 @@ Status Engine::read_index(TableStore& store, const ReadCommand& command, ReadPip
   const Bytes value = index_key(*index, command.filter[command.index_expression]);
   const DecoratedKey key = DecoratedKey::of(value);
   StaleEntries stale;
+  std::optional<Bytes> last;  // the base partition that was read last
   const auto read = [&](std::span<const IndexEntry> hits) -> Result<bool> {
     TRY(read_index_hits(store, *index, command, key, hits, feed, statistics, stale));
+    last = Bytes(hits[0].base_key);
     return !feed.stopped() && !feed.paused();
   };
-  TRY(visit_hits(store, *index, key, command, read));
+  Status status = visit_hits(store, *index, key, command, read);
+  if (is_disk_wait(status) && !feed.paused() && last) feed.wait_behind(DecoratedKey::of(*last));
   remove_stale(store, *index, key, stale, command.now_seconds);
-  return {};
+  return status;
 }
 
 Status Engine::visit_hits(const TableStore& store, const IndexStore& index, const DecoratedKey& value,
@@ -181,6 +184,7 @@ Status Engine::read_unfiltered_hits(const TableStore& store, const IndexStore& i
   const bool is_static = index.is_static(base);
   const bool whole = is_static || base.clustering.empty();
   StaleEntries stale;
+  std::optional<Bytes> last;  // the base partition that was fed last
   const auto read = [&](std::span<const IndexEntry> hits) -> Result<bool> {
     const DecoratedKey key = DecoratedKey::of(hits[0].base_key);
     if (!is_mine(key.token) || (command.range && !command.range->contains(key))) return true;
@@ -197,16 +201,18 @@ Status Engine::read_unfiltered_hits(const TableStore& store, const IndexStore& i
     MergedPartition partition(std::move(readers), command.reversed);
     if (is_static) {
       const bool has_value = !is_stale(index, base, partition.static_row(), value.key, command.now_seconds);
-      if (has_value) TRY(pipeline.feed(partition));
+      if (has_value) TRY(feed_unfiltered(partition, pipeline));
     } else {
       RowsWithValue rows(partition, index, base, value.key, command.now_seconds);
-      TRY(pipeline.feed(rows));
+      TRY(feed_unfiltered(rows, pipeline));
     }
+    last = Bytes(key.key);
     return !pipeline.stopped() && !pipeline.paused();
   };
-  TRY(visit_hits(store, index, value, command, read));
+  Status status = visit_hits(store, index, value, command, read);
+  if (is_disk_wait(status) && !pipeline.paused() && last) pipeline.wait_behind(DecoratedKey::of(*last));
   remove_stale(store, index, value, stale, command.now_seconds);
-  return {};
+  return status;
 }
 
 Status Engine::read_index_hits(TableStore& store, const IndexStore& index, const ReadCommand& command,
@@ -235,20 +241,22 @@ Status Engine::read_index_hits(TableStore& store, const IndexStore& index, const
     forget_all();
     return {};
   }
-  TRY(feed.begin(key, partition.static_row()));
+  ASSIGN_OR_RETURN(const Unfiltered* unfiltered, first_or_wait(partition, feed, cold_));
   std::vector<Bytes> stale;
-  bool any_row = false;
-  while (true) {
-    ASSIGN_OR_RETURN(const Unfiltered* unfiltered, partition.next());
-    if (unfiltered == nullptr) break;
-    if (!unfiltered->is_row) continue;
-    if (!is_static && is_stale(index, base, unfiltered->row, value.key, command.now_seconds)) {
+  bool any_row = feed.is_open();  // it paused in the partition
+  for (ReadPipeline::Step step = ReadPipeline::Step::kContinue;
+       unfiltered != nullptr && step == ReadPipeline::Step::kContinue;) {
+    const bool is_stale_row =
+        unfiltered->is_row && !is_static && is_stale(index, base, unfiltered->row, value.key, command.now_seconds);
+    if (is_stale_row) {
       stale.emplace_back(unfiltered->row.clustering.comparable);
-      continue;
+    } else if (unfiltered->is_row) {
+      any_row = true;
+      ASSIGN_OR_RETURN(step, feed.row(unfiltered->row));
     }
-    any_row = true;
-    ASSIGN_OR_RETURN(ReadPipeline::Step step, feed.row(unfiltered->row));
-    if (step != ReadPipeline::Step::kContinue) break;
+    if (step == ReadPipeline::Step::kContinue) {
+      ASSIGN_OR_RETURN(unfiltered, next_or_wait(partition, feed, cold_));
+    }
   }
   bool static_hit = is_static || index.shape == IndexShape::kPartitionKey;
   if (any_row || static_hit || feed.stopped()) feed.end();

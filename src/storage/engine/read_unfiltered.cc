@@ -4,7 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "storage/engine/engine.h"
+#include "base/dcheck.h"
+#include "storage/engine/read_sources.h"
 
 namespace cassandra_like {
 namespace {
@@ -26,8 +27,13 @@ struct Engine::UnfilteredRead {
   UnfilteredPipeline pipeline;
   std::optional<ReadCommand> partition;  // the rest of the one that it paused in, or that the page before ended in
   ReadCommand rest;
+  ColdReads cold;
+  bool waits = false;              // for the disk
+  std::unique_ptr<PageRest> page;  // of `partition`
   ReadStatistics numbers;
   int64_t begun = 0, deadline = kNoDeadline;
+
+  bool goes_on() const { return pipeline.paused() || waits; }
 };
 
 namespace {
@@ -81,18 +87,54 @@ Task<Result<ReadStatistics>> Engine::read_unfiltered(const ReadRequest& request,
   read->begun = runtime_.clock.monotonic_nanos();
   read->deadline = deadline;
   read->partition = begin_page(request, read->rest);
-  Status status = read_unfiltered_turn(*store, *read);
-  if (status.ok() && read->pipeline.paused()) return read_unfiltered_on(std::move(read));
+  Status status = end_unfiltered_turn(*store, *read, read_unfiltered_turn(*store, *read));
+  if (status.ok() && read->goes_on()) return read_unfiltered_on(std::move(read));
   return finish_unfiltered(*read, &store->counters, std::move(status));
 }
 
 Status Engine::read_unfiltered_turn(const TableStore& store, UnfilteredRead& read) {
   UnfilteredPipeline& pipeline = read.pipeline;
-  if (read.partition && !pipeline.stopped()) TRY(read_unfiltered_part(store, *read.partition, read));
+  ColdReads* const cold = read.cold.has_to_block() ? nullptr : &read.cold;
+  if (read.partition && !pipeline.stopped()) {
+    const bool is_current = read.page != nullptr && read.page->table == store.table;
+    Turn turn(*this, cold, is_current ? read.page.get() : nullptr);
+    TRY(read_unfiltered_part(store, *read.partition, read));
+  }
   if (pipeline.has_unfinished_partition()) pipeline.end_unfinished_partition();
+  if (pipeline.stopped() || pipeline.paused()) return {};
+  read.partition.reset();
+  read.page.reset();
   const bool has_rest = read.rest.range || !read.rest.keys.empty();
-  if (!has_rest || pipeline.stopped() || pipeline.paused()) return {};
+  if (!has_rest) return {};
+  Turn turn(*this, cold);
   return read_unfiltered_part(store, read.rest, read);
+}
+
+// Prepares the next turn, if there is one.
+Status Engine::end_unfiltered_turn(const TableStore& store, UnfilteredRead& read, Status status) {
+  read.waits = is_disk_wait(status);
+  if (!status.ok() && !read.waits) return status;
+  UnfilteredPipeline& pipeline = read.pipeline;
+  read.cold.count_turn(pipeline.paused());
+  if (!pipeline.paused()) return {};
+  read.partition = rest_of_partition(read.rest, pipeline.paused_key(), pipeline.paused_place());
+  const bool keeps_page = read.waits && read.partition && read.request.index.is_nil();
+  if (!keeps_page) {
+    read.page.reset();
+  } else if (read.page == nullptr) {
+    read.page = keep_page(store, *read.partition, read.request.turn);
+    // A turn shows what was there at one time. More than one is not asked for.
+    if (!read.page->end.empty()) read.page.reset();
+  }
+  return {};
+}
+
+Status Engine::feed_unfiltered(PartitionReader& partition, UnfilteredPipeline& pipeline) {
+  Status status = pipeline.feed(partition);
+  if (!is_disk_wait(status) || cold_->place().empty()) return status;
+  if (!pipeline.has_begun()) TRY(pipeline.begin(partition));
+  pipeline.wait_in_partition(cold_->place());
+  return status;
 }
 
 Status Engine::read_unfiltered_part(const TableStore& store, const ReadCommand& command, UnfilteredRead& read) {
@@ -108,28 +150,40 @@ Status Engine::read_unfiltered_part(const TableStore& store, const ReadCommand& 
   }
   const SliceSelection selection{command.slices, command.reversed, command.wants_rows};
   if (!command.range) {
+    // There is one, so that a wait for the disk leaves nothing behind it.
     for (const DecoratedKey& key : command.keys) {
       if (pipeline.stopped() || pipeline.paused()) break;
       if (!is_mine(key.token)) continue;
       ASSIGN_OR_RETURN(auto readers, open_key(store, key, selection));
       if (readers.empty()) continue;
-      if (!store.sstables.empty()) {
+      if (!store.sstables.empty() && page_ == nullptr) {
         const size_t sstables = readers.size() - memtables_of(store, key);
         read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, sstables);
       }
       MergedPartition merged(std::move(readers), command.reversed);
-      TRY(pipeline.feed(merged));
+      TRY(feed_unfiltered(merged, pipeline));
     }
     return {};
   }
   ASSIGN_OR_RETURN(auto scanner, open_range(store, *command.range, selection));
   read.numbers.sstables = std::max<uint64_t>(read.numbers.sstables, store.sstables.size());
   read.numbers.memtables = std::max<uint64_t>(read.numbers.memtables, 1 + store.flushing.size());
+  Bytes last_key;
+  std::optional<Token> last;  // of the partition that was fed last
   while (!pipeline.stopped() && !pipeline.paused()) {
-    ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
-    if (partition == nullptr) break;
-    if (!is_mine(partition->key().token)) continue;
-    TRY(pipeline.feed(*partition));
+    auto partition = scanner->next();
+    Status status;
+    if (!partition.ok()) {
+      status = std::move(partition.error());
+    } else if (*partition == nullptr) {
+      break;
+    } else if (is_mine((*partition)->key().token)) {
+      status = feed_unfiltered(**partition, pipeline);
+    }
+    if (is_disk_wait(status) && !pipeline.paused() && last) pipeline.wait_behind({*last, last_key});
+    TRY(std::move(status));
+    last = (*partition)->key().token;
+    last_key.assign((*partition)->key().key);
   }
   return {};
 }
@@ -138,7 +192,9 @@ Status Engine::read_unfiltered_part(const TableStore& store, const ReadCommand& 
 Task<Result<ReadStatistics>> Engine::read_unfiltered_on(std::unique_ptr<UnfilteredRead> read) {
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   Status status;
-  while (status.ok() && read->pipeline.paused()) {
+  while (status.ok() && read->goes_on()) {
+    if (read->waits) status = co_await wait_for_disk(&read->cold, read->deadline);
+    if (!status.ok()) break;
     co_await turns_.next();
     status = next_unfiltered_turn(*read);
   }
@@ -159,12 +215,16 @@ Status Engine::next_unfiltered_turn(UnfilteredRead& read) {
   if (!store) return invalid(fmt::format("Unknown table {}", wanted.qualified_name()));
   if (store->table != read.tables.back()) read.tables.push_back(store->table);
   UnfilteredPipeline& pipeline = read.pipeline;
-  read.partition = continue_behind(read.rest, pipeline.paused_key(), pipeline.paused_place());
-  pipeline.next_turn(*store->table);
-  return read_unfiltered_turn(*store, read);
+  if (pipeline.paused()) {
+    pipeline.next_turn(*store->table);
+  } else {
+    pipeline.repeat_turn(*store->table);
+  }
+  return end_unfiltered_turn(*store, read, read_unfiltered_turn(*store, read));
 }
 
 Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status) {
+  DCHECK(!is_disk_wait(status));
   read.numbers.rows = read.pipeline.rows();
   read.numbers.tombstones = read.pipeline.tombstones();
   record_read(counters, read.request.command, read.numbers, read.begun);

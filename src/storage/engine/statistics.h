@@ -76,6 +76,7 @@ struct EngineStatistics {
   unsigned concurrent_compactors = 0;  // of the node
   uint64_t compressed_bytes_compacted = 0;
   ChunkCache::Statistics chunk_cache;
+  Histogram disk_wait_micros;  // of reads that found something not in memory, each wait
 };
 
 }  // namespace cassandra_like

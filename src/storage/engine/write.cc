@@ -226,19 +226,39 @@ void Engine::relieve_memory() {
 // Reading the old sums and logging the new ones is one step: nothing may come between, or an increment that came there
 // would be lost.
 Task<Result<SerializedMutation>> Engine::apply_counter(const MutationPayload& deltas) {
-  if (options_.memtables->is_full()) return apply_counter_later(deltas.serialized());
+  ColdReads cold;
+  if (options_.memtables->is_full()) return apply_counter_later(deltas.serialized(), std::move(cold));
+  Turn turn(*this, &cold);
   Result<SerializedMutation> applied = apply_counter_now(deltas);
+  if (!applied.ok() && is_disk_wait(applied.error())) return apply_counter_later(deltas.serialized(), std::move(cold));
   if (!applied.ok() || !log_.must_wait()) return applied;
   return durable_counter(std::move(*applied));
 }
 
-Task<Result<SerializedMutation>> Engine::apply_counter_later(SerializedMutation deltas) {
-  CO_TRY(co_await wait_for_memory());
+Task<Result<SerializedMutation>> Engine::apply_counter_later(SerializedMutation deltas, ColdReads cold) {
+  if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
   MutationPayload payload(std::move(deltas));
-  Result<SerializedMutation> applied = apply_counter_now(payload);
+  Result<SerializedMutation> applied = co_await apply_counter_when_there(&payload, &cold);
+  gate_.leave();  // who waits for it may destroy the engine
   if (!applied.ok() || !log_.must_wait()) co_return applied;
   CO_TRY(co_await log_.durable());
   co_return applied;
+}
+
+// Waits until there is memory for the new sums, and until all that the old ones are read from has come from the disk.
+Task<Result<SerializedMutation>> Engine::apply_counter_when_there(const MutationPayload* deltas, ColdReads* cold) {
+  const int64_t deadline = runtime_.clock.monotonic_nanos() + Duration(kLongestWait).count();
+  while (true) {
+    if (cold->waits()) CO_TRY(co_await wait_for_disk(cold, deadline));
+    if (runtime_.clock.monotonic_nanos() > deadline) {
+      co_return Error(ErrorCode::kOverloaded, "The counts that a write adds to do not come from the disk in time");
+    }
+    CO_TRY(co_await wait_for_memory());
+    Turn turn(*this, cold->has_to_block() ? nullptr : cold);
+    Result<SerializedMutation> applied = apply_counter_now(*deltas);
+    if (applied.ok() || !is_disk_wait(applied.error())) co_return applied;
+    cold->count_turn(false);
+  }
 }
 
 Task<Result<SerializedMutation>> Engine::durable_counter(SerializedMutation applied) {

@@ -181,6 +181,7 @@ Result<std::unique_ptr<ReadFile>> ComponentSet::map(std::string_view component, 
   ASSIGN_OR_RETURN(auto file, disk_->open(path(component)));
   *content = {};
   if (file->size() > 0) {
+    file->bring_in_later();
     ASSIGN_OR_RETURN(*content, file->map());
   }
   TRY(check(component, *content));

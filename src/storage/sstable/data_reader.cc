@@ -2,6 +2,7 @@
 #include "storage/sstable/data_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,11 +79,11 @@ uint64_t DataFile::chunk_end(size_t index) const {
   return index + 1 < info_.offsets.size() ? info_.offsets[index + 1] : file_->size();
 }
 
-Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const {
+Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache, ColdReads* cold) const {
   if (position >= size_) return corrupt(position, "a position beyond the end of the data");
   if (!compressed()) {
     const uint64_t index = position / plain_chunk_;
-    TRY(check_plain(index, index + 1));
+    TRY(check_plain(index, index + 1, cold));
     chunk->start = index * plain_chunk_;
     chunk->data = mapped_.substr(chunk->start, plain_chunk_);
     return {};
@@ -96,7 +97,7 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const 
     chunk->cached = cache_->find(cache_id_, index);
     if (chunk->cached == nullptr && fills_cache) {
       auto bytes = cache_->allocate(expected);
-      ASSIGN_OR_RETURN(BytesView data, read_chunk(index, expected, chunk, bytes.get()));
+      ASSIGN_OR_RETURN(BytesView data, read_chunk(index, expected, chunk, bytes.get(), cold));
       if (data.data() != bytes.get()) std::memcpy(bytes.get(), data.data(), expected);
       chunk->cached = std::move(bytes);
       cache_->put(cache_id_, index, chunk->cached, expected);
@@ -107,16 +108,23 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache) const 
     }
   }
   reserve(chunk->uncompressed, chunk->uncompressed_capacity, length);
-  ASSIGN_OR_RETURN(chunk->data, read_chunk(index, expected, chunk, chunk->uncompressed.get()));
+  ASSIGN_OR_RETURN(chunk->data, read_chunk(index, expected, chunk, chunk->uncompressed.get(), cold));
   return {};
 }
 
-Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const {
+Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chunk, char* to, ColdReads* cold) const {
   const uint64_t offset = info_.offsets[index];
   const size_t stored = chunk_end(index) - offset;
   if (stored > longest_chunk()) return corrupt(offset, "a chunk that is too long");
   reserve(chunk->compressed, chunk->compressed_capacity, stored);
-  TRY(file_->read(offset, {chunk->compressed.get(), stored}));
+  const std::span<char> raw(chunk->compressed.get(), stored);
+  if (cold != nullptr) {
+    ASSIGN_OR_RETURN(const bool is_there, file_->read_at_once(offset, raw));
+    if (!is_there) return cold->miss(file_, offset, stored);
+  } else {
+    TRY(file_->read(offset, raw));
+    reached_ = offset + stored;
+  }
   TRY(check_piece(index, BytesView(chunk->compressed.get(), stored)));
   BytesView content(chunk->compressed.get(), stored - 4);
   if (content.size() >= info_.params.max_compressed_length) {
@@ -128,7 +136,14 @@ Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chu
   return BytesView(to, expected);
 }
 
-Status DataFile::check_plain(uint64_t first, uint64_t end) const {
+Status DataFile::check_plain(uint64_t first, uint64_t end, ColdReads* cold) const {
+  const uint64_t start = first * plain_chunk_, bytes = (end - first) * plain_chunk_;
+  if (cold == nullptr) {
+    reached_ = start + bytes;
+  } else if (first != seen_ || end != first + 1) {
+    if (!file_->is_in_memory(start, bytes)) return cold->miss(file_, start, bytes);
+    seen_ = first;
+  }
   for (uint64_t index = first; index < end; ++index) {
     if (checked_[index]) continue;
     const uint64_t start = index * plain_chunk_;
@@ -138,10 +153,20 @@ Status DataFile::check_plain(uint64_t first, uint64_t end) const {
   return {};
 }
 
-Status DataFile::lengthen(Chunk* chunk, uint64_t bytes) const {
+Task<Status> DataFile::read_ahead(Disk& disk) const {
+  constexpr uint64_t kAhead = 1 << 20;
+  const uint64_t end = std::min(file_->size(), reached_ + kAhead);
+  // Another one may read the file, too, and be elsewhere.
+  if (reached_ > ahead_ || ahead_ > reached_ + kAhead) ahead_ = reached_;
+  if (ahead_ >= end || end - ahead_ < std::min(kAhead / 2, file_->size() - ahead_)) return Status();
+  const uint64_t from = std::exchange(ahead_, end);
+  return disk.bring_in(file_, from, end - from);
+}
+
+Status DataFile::lengthen(Chunk* chunk, uint64_t bytes, ColdReads* cold) const {
   const uint64_t first = (chunk->start + chunk->data.size()) / plain_chunk_;
   const uint64_t end = std::min<uint64_t>(first + (bytes + plain_chunk_ - 1) / plain_chunk_, checked_.size());
-  TRY(check_plain(first, end));
+  TRY(check_plain(first, end, cold));
   chunk->data = mapped_.substr(chunk->start, end * plain_chunk_ - chunk->start);
   return {};
 }
@@ -176,7 +201,7 @@ Status DataCursor::seek(uint64_t position) {
     window_ = chunk_.data;
     window_start_ = chunk_.start;
   } else if (position - window_start_ >= window_.size()) {
-    TRY(file_->fetch(position, &chunk_, fills_cache_));
+    TRY(file_->fetch(position, &chunk_, fills_cache_, cold_));
     window_ = chunk_.data;
     window_start_ = chunk_.start;
     pinned_ = false;
@@ -196,7 +221,7 @@ Status DataCursor::extend() {
   }
   // Chunks of a plain file lie next to each other.
   if (!file_->compressed()) {
-    TRY(file_->lengthen(&chunk_, std::max<uint64_t>(1, end - position_)));
+    TRY(file_->lengthen(&chunk_, std::max<uint64_t>(1, end - position_), cold_));
     window_ = chunk_.data;
     return {};
   }
@@ -209,7 +234,7 @@ Status DataCursor::extend() {
   }
   window_ = assembled_;
   window_start_ = keep;
-  if (!chunk_.contains(end)) TRY(file_->fetch(end, &chunk_, fills_cache_));
+  if (!chunk_.contains(end)) TRY(file_->fetch(end, &chunk_, fills_cache_, cold_));
   constexpr size_t kPiece = 512;  // mostly the rest of a row
   const size_t piece = pinned_ ? chunk_.data.size() : std::max(kPiece, assembled_.size());
   assembled_.append(chunk_.data.substr(end - chunk_.start, piece));

@@ -10,6 +10,7 @@
 
 #include "runtime/disk.h"
 #include "storage/cache/chunk_cache.h"
+#include "storage/sstable/cold_reads.h"
 #include "storage/sstable/compression.h"
 
 namespace cassandra_like {
@@ -43,10 +44,12 @@ class DataFile {
   bool has_compression(const CompressionParams& params) const;
   size_t memory_used() const { return info_.offsets.capacity() * sizeof(uint64_t) + crcs_.capacity(); }
 
-  // The chunk that holds the position. The one place where data comes from the disk.
-  Status fetch(uint64_t position, Chunk* chunk, bool fills_cache) const;
+  // The chunk that holds the position. The one place where data comes from the disk. cold: null when the caller may wait.
+  Status fetch(uint64_t position, Chunk* chunk, bool fills_cache, ColdReads* cold = nullptr) const;
   // For a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
-  Status lengthen(Chunk* chunk, uint64_t bytes) const;
+  Status lengthen(Chunk* chunk, uint64_t bytes, ColdReads* cold) const;
+  // For who reads all of it and may wait: has what comes next brought into memory, elsewhere.
+  Task<Status> read_ahead(Disk& disk) const;
   // The file as the pieces that checksums are of: all of its bytes, in their order.
   struct Piece {
     uint64_t offset = 0;
@@ -54,7 +57,10 @@ class DataFile {
   };
   size_t chunks() const { return compressed() ? info_.offsets.size() : checked_.size(); }
   Piece piece(size_t chunk) const;
-  Status read_raw(uint64_t offset, std::span<char> out) const { return file_->read(offset, out); }
+  Status read_raw(uint64_t offset, std::span<char> out) const {
+    reached_ = offset + out.size();
+    return file_->read(offset, out);
+  }
   // Whether these bytes of a piece are what its checksum says.
   Status check_piece(size_t chunk, BytesView content) const;
   Error corrupt(uint64_t position, std::string_view what) const;
@@ -65,18 +71,21 @@ class DataFile {
   // Uncompressed chunks may be padded, and no compressor makes much more out of its input than there was.
   uint64_t longest_chunk() const { return 2 * uint64_t{info_.params.chunk_length} + 1024; }
   // The bytes of a chunk, checked: uncompressed into `to`, or as they lie in `compressed`.
-  Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to) const;
-  // For a plain file: the chunks from one to before another match their checksums.
-  Status check_plain(uint64_t first, uint64_t end) const;
+  Result<BytesView> read_chunk(size_t index, size_t expected, Chunk* chunk, char* to, ColdReads* cold) const;
+  // For a plain file: the chunks from one to before another are in memory, and match their checksums.
+  Status check_plain(uint64_t first, uint64_t end, ColdReads* cold) const;
 
-  std::unique_ptr<ReadFile> file_;
+  std::shared_ptr<const ReadFile> file_;
   std::unique_ptr<Compressor> compressor_;
   CompressionInfo info_;
   // For a plain file.
   BytesView mapped_;
   Bytes crcs_;
-  uint64_t plain_chunk_ = 0;           // bytes that a checksum is of
-  mutable std::vector<bool> checked_;  // by chunk
+  uint64_t plain_chunk_ = 0;              // bytes that a checksum is of
+  mutable std::vector<bool> checked_;     // by chunk
+  mutable uint64_t seen_ = ~uint64_t{0};  // the chunk that was found to be in memory last
+  // Where readers that may wait got to, and how far they have read ahead.
+  mutable uint64_t reached_ = 0, ahead_ = 0;
   ChunkCache* cache_ = nullptr;
   uint64_t cache_id_ = 0;
   uint64_t size_ = 0;
@@ -86,9 +95,10 @@ class DataFile {
 // was uncompressed; those that do not are put together in memory of the cursor's own.
 class DataCursor {
  public:
-  void open(const DataFile* file, bool fills_cache) {
+  void open(const DataFile* file, bool fills_cache, ColdReads* cold) {
     file_ = file;
     fills_cache_ = fills_cache;
+    cold_ = cold;
     chunk_.data = window_ = {};
     pinned_ = false;
   }
@@ -102,6 +112,8 @@ class DataCursor {
   // From the position to the window's end. The bytes stay where they are until the next seek(), extend() or open().
   BytesView rest() const { return window_.substr(position_ - window_start_); }
   Reader reader() const { return Reader(rest()); }
+  // From a position in the window.
+  Reader reader_at(uint64_t position) const { return Reader(window_.substr(position - window_start_)); }
   // To where a reader got that was made from this window. Never fetches.
   void advance_to(const char* p) { position_ = window_start_ + static_cast<uint64_t>(p - window_.data()); }
   // A longer window. kCorruption at the end of the file, where nothing that is read may end in the middle.
@@ -117,6 +129,7 @@ class DataCursor {
  private:
   const DataFile* file_ = nullptr;
   bool fills_cache_ = false;
+  ColdReads* cold_ = nullptr;
   Chunk chunk_;
   Bytes assembled_;
   BytesView window_;

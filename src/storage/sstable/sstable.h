@@ -25,6 +25,7 @@
 
 namespace cassandra_like {
 
+class ColdReads;
 class ComponentSet;
 class DataFile;
 class PartitionLookup;
@@ -118,18 +119,21 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
   bool may_contain(const HashedKey& key) const { return in_bounds(key.key) && filter_->may_contain(key.hash); }
   // Reads a partition that may be here; nullptr when it is not. The table is the schema's current version: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
-  // reader; the selection's slices must outlive it.
+  // reader; the selection's slices must outlive it. With `cold`, which outlives the reader, nothing waits for the disk:
+  // what would have to fails with kDiskWait.
   Result<std::unique_ptr<PartitionReader>> read(const TablePtr& table, const HashedKey& key,
-                                                const SliceSelection& selection) const;
+                                                const SliceSelection& selection, ColdReads* cold = nullptr) const;
   Result<std::unique_ptr<PartitionScanner>> scan(const TablePtr& table, const KeyRange& range,
-                                                 const SliceSelection& selection) const;
+                                                 const SliceSelection& selection, ColdReads* cold = nullptr) const;
+  // Between the slices of whoever scans all of it without `cold`: has the data that comes next brought into memory.
+  Task<Status> read_ahead(Disk& disk) const;
   // How many partitions lie in the range, from their share of the data and the mean partition: Cassandra's
   // SSTableReader.estimatedKeysForRanges. Exact when the range covers the whole SSTable.
   Result<uint64_t> estimated_partitions(const KeyRange& range) const;
   // Reads all data and checks every checksum and order: all at once what an SSTableVerifier does in steps.
   Status verify() const;
   // For readers and the verifier: the open files, the columns as a version of the schema sees them, the checksum of Data.db.
-  SSTableFiles files(bool fills_cache) const;
+  SSTableFiles files(bool fills_cache, ColdReads* cold = nullptr) const;
   Result<std::shared_ptr<const ResolvedHeader>> resolve(const TablePtr& table) const;
   std::optional<uint32_t> digest() const { return digest_; }
   // After mutate_repaired_at().

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/vint.h"
 
 namespace cassandra_like {
@@ -46,7 +47,7 @@ SSTablePartitionReader::SSTablePartitionReader(SSTableFiles files, std::shared_p
       slices_(selection.slices.empty() ? whole_partition() : selection.slices),
       state_(ReadState::take()),
       decoder_(header_->header, RowForm::kSstable, state_->row_arena) {
-  state_->cursor.open(files_.data, files_.fills_cache);
+  state_->cursor.open(files_.data, files_.fills_cache, files_.cold);
 }
 
 SSTablePartitionReader::~SSTablePartitionReader() { ReadState::give_back(std::move(state_)); }
@@ -62,6 +63,16 @@ void SSTablePartitionReader::reset(uint64_t data_position) {
   open_ = {};
   have_head_ = false;
   at_end_ = false;
+  returned_ = kept_ = kNothing;
+}
+
+void SSTablePartitionReader::keep_place() {
+  if (files_.cold == nullptr || kept_ == returned_) return;
+  Reader in = state_->cursor.reader_at(returned_);
+  CHECK(decoder_.next(in));
+  state_->place.assign(decoder_.position().comparable);
+  kept_ = returned_;
+  have_head_ = false;  // which the decoder had found
 }
 
 Result<bool> SSTablePartitionReader::begin(const PartitionPlace& place, const DecoratedKey* expected) {
@@ -177,6 +188,7 @@ Result<bool> SSTablePartitionReader::read_head() {
     } else if (available > head_limit) {
       return corrupt("a malformed clustering");
     }
+    keep_place();
     TRY(cursor.extend());
   }
 }
@@ -227,6 +239,8 @@ Result<const Unfiltered*> SSTablePartitionReader::make_marker(BytesView comparab
   marker.bound.kind = kind;
   marker.open = open;
   marker.close = close;
+  state_->place.assign(state_->bound);
+  returned_ = kept_ = kOwnMarker;
   unfiltered_.is_row = false;
   unfiltered_.row = Row();
   unfiltered_.marker = marker;
@@ -246,7 +260,12 @@ Result<const Unfiltered*> SSTablePartitionReader::marker_at_end(const DeletionTi
 }
 
 Result<const Unfiltered*> SSTablePartitionReader::next() {
-  return selection_.reversed ? next_backwards() : next_forwards();
+  auto next = selection_.reversed ? next_backwards() : next_forwards();
+  if (!next.ok() && is_disk_wait(next.error())) {
+    DCHECK(kept_ == returned_);
+    files_.cold->set_place(returned_ == kNothing ? BytesView() : BytesView(state_->place));
+  }
+  return next;
 }
 
 // Goes to the first unfiltered after the slice's start.
@@ -260,6 +279,7 @@ Status SSTablePartitionReader::enter_slice() {
     if (!found) return blocks_->corrupt();
     uint64_t position = partition_start_ + block_.offset;
     if (!positioned || position > cursor.position()) {
+      keep_place();
       TRY(cursor.seek(position));
       rows_start_ = position;
       open_ = block_.open_deletion;
@@ -296,8 +316,10 @@ Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
       leave_slice();
       return marker;
     }
+    const uint64_t start = state_->cursor.position();
     ASSIGN_OR_RETURN(bool kept, read_unfiltered());
     if (!kept) continue;
+    returned_ = start;
     if (!unfiltered_.is_row) open_ = unfiltered_.marker.open;
     return &unfiltered_;
   }
@@ -318,6 +340,7 @@ const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
   }
   state_->values.resize(header_->regular_columns.size());
   if (!decoder_.read_plain_body(in, now_seconds, state_->values.data())) return nullptr;
+  returned_ = state_->cursor.position();
   state_->cursor.advance_to(in.position());
   plain_row_ = {decoder_.position(), state_->values};
   return &plain_row_;
@@ -325,6 +348,7 @@ const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
 
 // Learns where the unfiltereds of block_ begin that are in the slice and before `stop`.
 Status SSTablePartitionReader::read_block(bool is_last, uint64_t stop) {
+  keep_place();
   DataCursor& cursor = state_->cursor;
   const Bytes& start = slice().start;
   const Bytes& end = slice().end;
@@ -382,12 +406,14 @@ Result<const Unfiltered*> SSTablePartitionReader::next_backwards() {
       return marker_at_end(deletion, {});
     }
     if (!state_->offsets.empty()) {
-      TRY(state_->cursor.seek(state_->offsets.back()));
+      const uint64_t start = state_->offsets.back();
+      TRY(state_->cursor.seek(start));
       state_->offsets.pop_back();
       ASSIGN_OR_RETURN(bool found, read_head());
       if (!found) return corrupt("a partition that ends before its end");
       ASSIGN_OR_RETURN(bool kept, read_unfiltered());
       if (!kept) continue;
+      returned_ = start;
       if (!unfiltered_.is_row) std::swap(unfiltered_.marker.open, unfiltered_.marker.close);
       return &unfiltered_;
     }

@@ -29,6 +29,7 @@ struct ReadState {
   Arena partition_arena, row_arena;
   RowBlocksSpace blocks;
   Bytes bound;                    // comparable form of a slice's bound
+  Bytes place;                    // of the unfiltered that was returned last, once its memory may be gone
   std::vector<BytesView> values;  // of a plain row
   std::vector<uint64_t> offsets;  // where the unfiltereds of a block begin that are still to be returned
 
@@ -42,7 +43,8 @@ struct SSTableFiles {
   const SSTableVersion* version = nullptr;
   const DataFile* data = nullptr;
   const PartitionLookup* lookup = nullptr;
-  bool fills_cache = false;  // with the chunks that it reads
+  bool fills_cache = false;   // with the chunks that it reads
+  ColdReads* cold = nullptr;  // null: the reader may wait for the disk
 };
 
 class SSTablePartitionReader final : public PartitionReader {
@@ -55,6 +57,7 @@ class SSTablePartitionReader final : public PartitionReader {
   Result<bool> begin(const PartitionPlace& place, const DecoratedKey* expected);
   // Goes behind the key of a partition whose own cannot be read: to its deletion.
   Status begin_behind_key(uint64_t data_position, BytesView key);
+  // After kDiskWait another reader goes on behind ColdReads::place().
   Result<const Unfiltered*> next() override;
   const UniformRow* next_uniform(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }
@@ -65,6 +68,8 @@ class SSTablePartitionReader final : public PartitionReader {
   enum class Step { kEnterSlice, kInSlice, kDone };
 
   void reset(uint64_t data_position);
+  // Before the cursor may leave the unfiltered that was returned last.
+  void keep_place();
   Result<bool> begin_indexed(const PartitionPlace& place, const DecoratedKey* expected);
   Status read_partition_header(bool has_key);
   Status read_static_row();
@@ -104,6 +109,9 @@ class SSTablePartitionReader final : public PartitionReader {
   Step step_ = Step::kDone;
   size_t slice_ = 0;
   DeletionTime open_;  // the range tombstone that is open at the cursor
+  // Where the unfiltered that was returned last begins, and the one that state_->place is of.
+  static constexpr uint64_t kNothing = 0, kOwnMarker = 1;  // nothing was returned; a marker at a slice's end was
+  uint64_t returned_ = kNothing, kept_ = kNothing;
   // The findings of read_head().
   bool have_head_ = false;
   bool at_end_ = false;

@@ -29,9 +29,11 @@ SSTable::~SSTable() = default;
 
 size_t SSTable::memory_used() const { return filter_->memory_used() + data_->memory_used() + lookup_->memory_used(); }
 
-SSTableFiles SSTable::files(bool fills_cache) const {
-  return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache};
+SSTableFiles SSTable::files(bool fills_cache, ColdReads* cold) const {
+  return {shared_from_this(), version_, data_.get(), lookup_.get(), fills_cache, cold};
 }
+
+Task<Status> SSTable::read_ahead(Disk& disk) const { return data_->read_ahead(disk); }
 
 Status SSTable::load(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache,
                      bool verify) {
@@ -157,7 +159,7 @@ Status SSTable::check_bounds(const TablePtr& table) const {
     }
     SliceSelection nothing;
     nothing.wants_rows = false;
-    ASSIGN_OR_RETURN(auto found, read(table, hashed, nothing));
+    ASSIGN_OR_RETURN(auto found, read(table, hashed, nothing, nullptr));
     if (found == nullptr) return lookup_->corrupt();
   }
   return {};
@@ -197,13 +199,13 @@ Result<std::shared_ptr<const ResolvedHeader>> SSTable::resolve(const TablePtr& t
 }
 
 Result<std::unique_ptr<PartitionReader>> SSTable::read(const TablePtr& table, const HashedKey& key,
-                                                       const SliceSelection& selection) const {
+                                                       const SliceSelection& selection, ColdReads* cold) const {
   std::unique_ptr<PartitionReader> none;
   PartitionPlace place;
   ASSIGN_OR_RETURN(const bool found, lookup_->find(key, &place));
   if (found) {
     ASSIGN_OR_RETURN(auto header, resolve(table));
-    auto reader = std::make_unique<SSTablePartitionReader>(files(true), std::move(header), selection);
+    auto reader = std::make_unique<SSTablePartitionReader>(files(true, cold), std::move(header), selection);
     ASSIGN_OR_RETURN(bool is_it, reader->begin(place, &key.key));
     if (is_it) return std::unique_ptr<PartitionReader>(std::move(reader));
   }
@@ -217,11 +219,11 @@ namespace {
 class SSTableScanner final : public PartitionScanner {
  public:
   SSTableScanner(std::shared_ptr<const SSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
-                 const KeyRange& range, const SliceSelection& selection)
+                 const KeyRange& range, const SliceSelection& selection, ColdReads* cold)
       : sstable_(std::move(sstable)),
         range_(range),
         lookup_(*sstable_->files(false).lookup),
-        reader_(sstable_->files(false), std::move(header), selection),
+        reader_(sstable_->files(false, cold), std::move(header), selection),
         walk_(lookup_.walk(range_.start)) {}
 
   Result<PartitionReader*> next() override {
@@ -262,7 +264,7 @@ Result<uint64_t> data_position(const std::shared_ptr<const SSTable>& sstable, co
   KeyRange rest;
   rest.start = place;
   const SliceSelection everything;
-  SSTableScanner scanner(sstable, std::move(header), rest, everything);
+  SSTableScanner scanner(sstable, std::move(header), rest, everything, nullptr);
   ASSIGN_OR_RETURN(const PartitionReader* first, scanner.next());
   return first == nullptr ? sstable->info().uncompressed_bytes : scanner.reader().start_position();
 }
@@ -287,10 +289,10 @@ Result<uint64_t> SSTable::estimated_partitions(const KeyRange& range) const {
 }
 
 Result<std::unique_ptr<PartitionScanner>> SSTable::scan(const TablePtr& table, const KeyRange& range,
-                                                        const SliceSelection& selection) const {
+                                                        const SliceSelection& selection, ColdReads* cold) const {
   ASSIGN_OR_RETURN(auto header, resolve(table));
   return std::unique_ptr<PartitionScanner>(
-      std::make_unique<SSTableScanner>(shared_from_this(), std::move(header), range, selection));
+      std::make_unique<SSTableScanner>(shared_from_this(), std::move(header), range, selection, cold));
 }
 
 Status SSTable::verify() const {
