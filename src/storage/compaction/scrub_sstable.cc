@@ -300,7 +300,7 @@ int64_t SSTableScrubber::size_in_index(const PartitionPlace& place) const {
 
 bool SSTableScrubber::is_readable(uint64_t position) {
   DataCursor cursor;
-  cursor.open(files_.data, false);
+  cursor.open(files_.data, false, nullptr);
   return cursor.seek(position).ok();
 }
 
