@@ -175,7 +175,7 @@ Task<Status> ClusterNode::connect_parts(unsigned shard) {
     servers.push_back(parts.server.get());
   }
   parts_[shard].processor->set_peers(std::move(processors));
-  parts_[shard].server->set_peers(std::move(servers));
+  parts_[shard].server->set_peers(servers);
   add_system_views(admin_node(*this, runtime_), shard, admin_hooks(*this, runtime_, hooks_.on_stop_requested));
   return parts_[shard].processor->load_prepared();
 }
