@@ -12,16 +12,14 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <future>
 #include <random>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "bench/one_shard.h"
 #include "model/values.h"
-#include "runtime/linux/linux_runtime.h"
-#include "storage/engine/engine.h"
-#include "storage/memtable_budget.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like {
 namespace {
@@ -72,34 +70,16 @@ class SlowFile final : public ReadFile {
   const std::chrono::microseconds longer_;
 };
 
-class SlowDisk final : public Disk {
+class SlowDisk final : public test::ForwardingDisk {
  public:
   SlowDisk(Disk& disk, bool in_place, std::chrono::microseconds longer)
-      : disk_(disk), in_place_(in_place), longer_(longer) {}
+      : ForwardingDisk(disk), in_place_(in_place), longer_(longer) {}
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override {
     ASSIGN_OR_RETURN(auto file, disk_.open(path));
     return std::unique_ptr<ReadFile>(std::make_unique<SlowFile>(std::move(file), in_place_, longer_));
   }
-  Task<Status> bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) override {
-    return disk_.bring_in(std::move(file), offset, bytes);
-  }
-  Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_.create(path); }
-  Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
-    return disk_.create_mapped(path, size);
-  }
-  Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
-  bool exists(const std::string& path) override { return disk_.exists(path); }
-  Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
-  Status remove(const std::string& path) override { return disk_.remove(path); }
-  Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
-  Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
-  Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(std::move(path)); }
-  Task<Status> sync_file(std::string path) override { return disk_.sync_file(std::move(path)); }
-  Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
-  Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
 
  private:
-  Disk& disk_;
   const bool in_place_;
   const std::chrono::microseconds longer_;
 };
@@ -113,26 +93,6 @@ class CountingSink final : public RowSink {
   }
   uint64_t rows = 0;
 };
-
-Task<void> open_engine(Engine* engine, SchemaPtr schema, std::promise<void>* done) {
-  std::function<bool(const TableMetadata&)> every = [](const TableMetadata&) { return true; };
-  SchemaPtr none = std::make_shared<Schema>();
-  for (const SchemaPtr& known : {none, schema}) {
-    CHECK((co_await engine->set_schema(known)).ok());
-    TruncationRecords truncations;
-    CHECK((co_await engine->replay(every, truncations)).ok());
-  }
-  CHECK((co_await engine->start()).ok());
-  done->set_value();
-}
-Task<void> flush_engine(Engine* engine, std::promise<void>* done) {
-  CHECK((co_await engine->maintenance().flush({})).ok());
-  done->set_value();
-}
-Task<void> stop_engine(Engine* engine, std::promise<void>* done) {
-  co_await engine->stop();
-  done->set_value();
-}
 
 struct Load {
   std::atomic<bool> stopping = false;
@@ -161,45 +121,25 @@ Task<void> read_cold(Engine* engine, Executor* executor, TablePtr table, uint64_
   --load->running;
 }
 
-Task<void> read_hot(Engine* engine, TablePtr table, uint64_t key, std::promise<void>* done) {
-  co_await read_key(engine, std::move(table), key);
-  done->set_value();
+EngineOptions small_cache() {
+  EngineOptions options;
+  options.memtable_bytes = 4ull << 30;
+  options.chunk_cache_bytes = 8 << 20;
+  return options;
 }
 
 class Bench {
  public:
-  Bench(std::string directory, bool in_place, std::chrono::microseconds longer) : path_(std::move(directory)) {
-    runtime_ = std::make_unique<LinuxRuntime>(1);
-    runtime_->start();
-    ShardRuntime& real = runtime_->shard(0);
-    disk_ = std::make_unique<SlowDisk>(real.disk, in_place, longer);
-    shard_ = std::make_unique<ShardRuntime>(
-        ShardRuntime{real.executor, real.clock, real.network, *disk_, real.random, real.blocking});
-    options_.data_directories = {path_ + "/data"};
-    options_.commitlog_directory = path_ + "/commitlog";
-    options_.memtable_bytes = 4ull << 30;
-    options_.memtables = std::make_shared<MemtableBudget>(options_.memtable_bytes, 1);
-    options_.chunk_cache_bytes = 8 << 20;
-    options_.auto_snapshot = false;
-    KeyspaceMetadata keyspace;
-    keyspace.name = "bench";
-    for (const char* name : {"cold", "hot"}) keyspace.tables[name] = make_table(name);
-    schema_ = Schema().with_keyspace(std::make_shared<KeyspaceMetadata>(keyspace));
-    run([&] { engine_ = std::make_unique<Engine>(*shard_, 1, options_); });
-    wait([&](std::promise<void>* done) { spawn(open_engine(engine_.get(), schema_, done)); });
-  }
-  ~Bench() {
-    wait([&](std::promise<void>* done) { spawn(stop_engine(engine_.get(), done)); });
-    run([&] { engine_.reset(); });
-    runtime_->stop();
-  }
+  Bench(std::string folder, bool in_place, std::chrono::microseconds longer)
+      : shard_(std::move(folder), small_cache(), {make_table("cold"), make_table("hot")},
+               [=](Disk& disk) { return std::make_unique<SlowDisk>(disk, in_place, longer); }) {}
 
   void fill(const std::string& name, uint64_t keys) {
     std::mt19937_64 random(1);
     Bytes value(kValueBytes, 'x');
     for (uint64_t first = 0; first < keys; first += 1000) {
-      run([&] {
-        const TablePtr table = schema_->table("bench", name);
+      shard_.run([&] {
+        const TablePtr table = shard_.table(name);
         for (uint64_t key = first; key < std::min(keys, first + 1000); ++key) {
           for (size_t i = 0; i < value.size(); i += 8) store_be<uint64_t>(value.data() + i, random());
           Cell cell{table->regular_columns[0].get(), 1, kNoDeletionTime, 0, value, {}};
@@ -212,15 +152,13 @@ class Bench {
           update.key = DecoratedKey::of(bytes);
           update.rows = {&row, 1};
           const Mutation mutation{"bench", update.key, {&update, 1}};
-          Task<Status> task = engine_->apply(mutation);
+          Task<Status> task = shard_.engine().apply(mutation);
           CHECK(task.ready() && task.take().ok());
         }
       });
     }
   }
-  void flush() {
-    wait([&](std::promise<void>* done) { spawn(flush_engine(engine_.get(), done)); });
-  }
+  void flush() { shard_.flush(); }
 
   void measure(const char* what, int seconds, uint64_t readers) {
     Load load;
@@ -232,9 +170,9 @@ class Bench {
       }
     });
     load.running = readers;
-    run([&] {
+    shard_.run([&] {
       for (uint64_t i = 0; i < readers; ++i) {
-        spawn(read_cold(engine_.get(), &shard_->executor, schema_->table("bench", "cold"), i, &load));
+        spawn(read_cold(&shard_.engine(), &shard_.executor(), shard_.table("cold"), i, &load));
       }
     });
     std::vector<int64_t> micros;
@@ -242,9 +180,8 @@ class Bench {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (std::chrono::steady_clock::now() < end) {
       const auto begun = std::chrono::steady_clock::now();
-      wait([&](std::promise<void>* done) {
-        spawn(read_hot(engine_.get(), schema_->table("bench", "hot"), random() % kHotKeys, done));
-      });
+      const uint64_t key = random() % kHotKeys;
+      shard_.wait([&] { return read_key(&shard_.engine(), shard_.table("hot"), key); });
       const auto took = std::chrono::steady_clock::now() - begun;
       micros.push_back(std::chrono::duration_cast<std::chrono::microseconds>(took).count());
       std::this_thread::sleep_for(std::chrono::microseconds(500));
@@ -264,20 +201,9 @@ class Bench {
   }
 
  private:
-  void run(std::function<void()> work) {
-    wait([&](std::promise<void>* done) {
-      work();
-      done->set_value();
-    });
-  }
-  void wait(std::function<void(std::promise<void>*)> work) {
-    std::promise<void> done;
-    runtime_->shard(0).executor.post([&] { work(&done); });
-    done.get_future().wait();
-  }
   // Takes the data out of the page cache.
   void forget() {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path_ + "/data")) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(shard_.folder() + "/data")) {
       if (!entry.path().string().ends_with("-Data.db")) continue;
       const int fd = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
       ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -285,13 +211,7 @@ class Bench {
     }
   }
 
-  std::string path_;
-  std::unique_ptr<LinuxRuntime> runtime_;
-  std::unique_ptr<SlowDisk> disk_;
-  std::unique_ptr<ShardRuntime> shard_;
-  EngineOptions options_;
-  SchemaPtr schema_;
-  std::unique_ptr<Engine> engine_;
+  OneShard shard_;
 };
 
 int run(int argc, char** argv) {
@@ -304,7 +224,6 @@ int run(int argc, char** argv) {
   const uint64_t readers = argc > 3 ? std::stoull(argv[3]) : 16;
   const std::chrono::milliseconds longer(argc > 4 ? std::stoi(argv[4]) : 0);
   for (const bool in_place : {true, false}) {
-    std::filesystem::remove_all(directory);
     Bench bench(directory, in_place, longer);
     bench.fill("cold", kKeys);
     bench.flush();
@@ -312,7 +231,6 @@ int run(int argc, char** argv) {
     if (in_place) bench.measure("alone", seconds, 0);
     bench.measure(in_place ? "in place" : "elsewhere", seconds, readers);
   }
-  std::filesystem::remove_all(directory);
   return 0;
 }
 

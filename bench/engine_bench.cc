@@ -6,15 +6,12 @@
 // can be compressed. `seekrandom` is a read of the ring from a key on.
 #include <chrono>
 #include <filesystem>
-#include <future>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "bench/one_shard.h"
 #include "model/values.h"
-#include "runtime/linux/linux_runtime.h"
-#include "storage/engine/engine.h"
-#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 namespace {
@@ -22,7 +19,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 struct Settings {
-  std::string workloads = "fillrandom,overwrite,readrandom,readwhilewriting,seekrandom";
+  std::vector<std::string> workloads{"fillrandom", "overwrite", "readrandom", "readwhilewriting", "seekrandom"};
   uint64_t num = 1'000'000;
   size_t value_size = 170;
   uint64_t seek_nexts = 10;
@@ -86,25 +83,23 @@ class Workloads {
 
   Task<void> run(std::string name) {
     const auto begun = SteadyClock::now();
-    rows_ = 0;
-    uint64_t operations = settings_.num;
+    const uint64_t rows_before = sink_.rows;
     if (name == "fillrandom" || name == "overwrite") {
       co_await each([this] { return write(); });
     } else if (name == "readrandom") {
       co_await each([this] { return read(point(random_key())); });
     } else if (name == "seekrandom") {
       co_await each([this] { return read(seek(random_key())); });
-    } else if (name == "readwhilewriting") {
+    } else {
       writes_due_from_ = SteadyClock::now();
       writes_ = 0;
       co_await each([this] { return read_and_write(); });
-    } else {
-      throw std::runtime_error("no such workload: " + name);
     }
     const std::chrono::duration<double> took = SteadyClock::now() - begun;
+    const auto operations = static_cast<double>(settings_.num);
     fmt::print("{:<16} : {:8.3f} micros/op {:.0f} ops/sec {:.3f} seconds {} operations; {} rows\n", name,
-               1e6 * took.count() / static_cast<double>(operations), static_cast<double>(operations) / took.count(),
-               took.count(), operations, rows_);
+               1e6 * took.count() / operations, operations / took.count(), took.count(), settings_.num,
+               sink_.rows - rows_before);
     std::fflush(stdout);
   }
 
@@ -116,7 +111,7 @@ class Workloads {
     auto turn_ends = SteadyClock::now() + kTurn;
     for (uint64_t n = 0; n < settings_.num; ++n) {
       Status done = co_await operation();
-      if (!done.ok()) throw std::runtime_error(done.error().message());
+      CHECK(done.ok());
       if (n % 16 != 0 || SteadyClock::now() < turn_ends) continue;
       co_await executor_.yield();
       turn_ends = SteadyClock::now() + kTurn;
@@ -156,7 +151,6 @@ class Workloads {
     Task<Result<ReadStatistics>> task = engine_.read(command, sink_);
     if (!task.ready()) return read_on(std::move(task));
     auto read = task.take();
-    rows_ = sink_.rows;
     return read.ok() ? Task<Status>(Status()) : Task<Status>(Status(read.error()));
   }
   static Task<Status> read_on(Task<Result<ReadStatistics>> task) {
@@ -188,87 +182,36 @@ class Workloads {
   int64_t timestamp_ = 0;
   ReadCommand point_, range_;
   CountingSink sink_;
-  uint64_t rows_ = 0, writes_ = 0;
+  uint64_t writes_ = 0;
   SteadyClock::time_point writes_due_from_;
 };
-
-Task<void> run_all(Engine* engine, Executor* executor, SchemaPtr schema, const Settings* settings,
-                   std::promise<void>* done) {
-  try {
-    std::function<bool(const TableMetadata&)> every = [](const TableMetadata&) { return true; };
-    SchemaPtr none = std::make_shared<Schema>();
-    for (const SchemaPtr& known : {none, schema}) {
-      Status set = co_await engine->set_schema(known);
-      Status replayed = co_await engine->replay(every, TruncationRecords());
-      if (!set.ok() || !replayed.ok()) throw std::runtime_error("the engine does not open");
-    }
-    Status started = co_await engine->start();
-    if (!started.ok()) throw std::runtime_error(started.error().message());
-    Workloads workloads(*engine, *executor, schema->table("bench", "kv"), *settings);
-    for (size_t begin = 0; begin < settings->workloads.size();) {
-      const size_t end = std::min(settings->workloads.find(',', begin), settings->workloads.size());
-      co_await workloads.run(settings->workloads.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    co_await engine->stop();
-    done->set_value();
-  } catch (...) {
-    done->set_exception(std::current_exception());
-  }
-}
 
 int run(int argc, char** argv) {
   CLI::App app{"The workloads of RocksDB's db_bench on the engine of one shard"};
   Settings settings;
-  app.add_option("--benchmarks", settings.workloads, "with commas between them");
+  app.add_option("--benchmarks", settings.workloads, "with commas between them")
+      ->delimiter(',')
+      ->check(CLI::IsMember(settings.workloads));
   app.add_option("--num", settings.num, "keys, and operations of each")->check(CLI::PositiveNumber);
   app.add_option("--value_size", settings.value_size, "bytes")->check(CLI::Range(2, 1 << 16));
   app.add_option("--seek_nexts", settings.seek_nexts, "rows behind the one that is sought");
   app.add_option("--write_rate", settings.write_rate, "writes a second beside readwhilewriting");
   app.add_option("--memtables", settings.memtable_mib, "MiB")->check(CLI::PositiveNumber);
   app.add_option("--cache", settings.cache_mib, "MiB");
-  app.add_option("--db", settings.directory, "is emptied before");
+  app.add_option("--db", settings.directory, "is emptied before, and removed at the end");
   CLI11_PARSE(app, argc, argv);
 
-  std::filesystem::remove_all(settings.directory);
-  LinuxRuntime runtime(1);
-  runtime.start();
   EngineOptions options;
-  options.data_directories = {settings.directory + "/data"};
-  options.commitlog_directory = settings.directory + "/commitlog";
   options.memtable_bytes = settings.memtable_mib << 20;
-  options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, 1);
   options.chunk_cache_bytes = settings.cache_mib << 20;
   options.auto_compaction = true;
   options.compaction_throughput = 0;
-  options.auto_snapshot = false;
-  options.on_every_engine = [](std::function<Status(unsigned, Engine&)>) { return Task<Status>(Status()); };
-  KeyspaceMetadata keyspace;
-  keyspace.name = "bench";
-  keyspace.tables["kv"] = make_table();
-  SchemaPtr schema = Schema().with_keyspace(std::make_shared<KeyspaceMetadata>(keyspace));
-  std::unique_ptr<Engine> engine;
-  std::promise<void> done;
-  Executor& executor = runtime.shard(0).executor;
-  executor.post([&] {
-    engine = std::make_unique<Engine>(runtime.shard(0), 1, options);
-    spawn(run_all(engine.get(), &executor, schema, &settings, &done));
-  });
-  int code = 0;
-  try {
-    done.get_future().get();
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "engine_bench: {}\n", e.what());
-    code = 1;
+  OneShard shard(settings.directory, options, {make_table()});
+  Workloads workloads(shard.engine(), shard.executor(), shard.table("kv"), settings);
+  for (const std::string& name : settings.workloads) {
+    shard.wait([&] { return workloads.run(name); });
   }
-  std::promise<void> gone;
-  executor.post([&] {
-    engine.reset();
-    gone.set_value();
-  });
-  gone.get_future().wait();
-  runtime.stop();
-  return code;
+  return 0;
 }
 
 }  // namespace

@@ -3,15 +3,12 @@
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
-#include <future>
 
 #include <fmt/format.h>
 
 #include "allocations.h"
+#include "bench/one_shard.h"
 #include "model/values.h"
-#include "runtime/linux/linux_runtime.h"
-#include "storage/engine/engine.h"
-#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 namespace {
@@ -78,84 +75,20 @@ class CopyingSink final : public RowSink {
   uint64_t rows = 0;
 };
 
-// Opens the engine like a node: the tables that tell the schema first, then all.
-Task<void> open_engine(Engine* engine, SchemaPtr schema, std::promise<void>* done) {
-  std::function<bool(const TableMetadata&)> every = [](const TableMetadata&) { return true; };
-  SchemaPtr none = std::make_shared<Schema>();
-  for (const SchemaPtr& known : {none, schema}) {
-    CHECK((co_await engine->set_schema(known)).ok());
-    TruncationRecords truncations;
-    CHECK((co_await engine->replay(every, truncations)).ok());
-  }
-  CHECK((co_await engine->start()).ok());
-  done->set_value();
-}
-Task<void> flush_engine(Engine* engine, std::promise<void>* done) {
-  CHECK((co_await engine->maintenance().flush({})).ok());
-  done->set_value();
-}
-Task<void> stop_engine(Engine* engine, std::promise<void>* done) {
-  co_await engine->stop();
-  done->set_value();
-}
-
-class Shard {
+class Shard final : public OneShard {
  public:
-  Shard() : path_(std::filesystem::temp_directory_path() / fmt::format("storage_bench_{}", ::getpid())) {
-    std::filesystem::remove_all(path_);
-    runtime_ = std::make_unique<LinuxRuntime>(1);
-    runtime_->start();
-    EngineOptions& options = options_;
-    options.data_directories = {path_ / "data"};
-    options.commitlog_directory = path_ / "commitlog";
-    options.memtable_bytes = 4ull << 30;
-    options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, 1);
-    // Filling a table keeps the shard for seconds; no sync that ends meanwhile is late.
-    options.commitlog_sync_period = std::chrono::hours(1);
-    options.auto_snapshot = false;
-    KeyspaceMetadata keyspace;
-    keyspace.name = "bench";
-    for (const char* name : {"kv", "timeline"}) keyspace.tables[name] = make_table(name);
-    schema_ = Schema().with_keyspace(std::make_shared<KeyspaceMetadata>(keyspace));
-    open();
-  }
-  ~Shard() {
-    close();
-    runtime_->stop();
-    std::filesystem::remove_all(path_);
-  }
-  void run(std::function<void()> work) {
-    wait([&](std::promise<void>* done) {
-      work();
-      done->set_value();
-    });
-  }
-  void flush() {
-    wait([&](std::promise<void>* done) { spawn(flush_engine(engine_.get(), done)); });
-  }
-  // Writes that were not flushed are replayed.
-  void open() {
-    run([&] { engine_ = std::make_unique<Engine>(runtime_->shard(0), 1, options_); });
-    wait([&](std::promise<void>* done) { spawn(open_engine(engine_.get(), schema_, done)); });
-  }
-  void close() {
-    wait([&](std::promise<void>* done) { spawn(stop_engine(engine_.get(), done)); });
-    run([&] { engine_.reset(); });
-  }
-  Engine& engine() { return *engine_; }
-  TablePtr table(const std::string& name) { return schema_->table("bench", name); }
+  Shard()
+      : OneShard((std::filesystem::temp_directory_path() / fmt::format("storage_bench_{}", ::getpid())).string(),
+                 options(), {make_table("kv"), make_table("timeline")}) {}
 
  private:
-  void wait(std::function<void(std::promise<void>*)> work) {
-    std::promise<void> done;
-    runtime_->shard(0).executor.post([&] { work(&done); });
-    done.get_future().wait();
+  static EngineOptions options() {
+    EngineOptions options;
+    options.memtable_bytes = 4ull << 30;
+    // Filling a table keeps the shard for seconds; no sync that ends meanwhile is late.
+    options.commitlog_sync_period = std::chrono::hours(1);
+    return options;
   }
-  std::filesystem::path path_;
-  std::unique_ptr<LinuxRuntime> runtime_;
-  EngineOptions options_;
-  SchemaPtr schema_;
-  std::unique_ptr<Engine> engine_;
 };
 
 void fill(Shard& shard, const std::string& table, uint64_t keys, int64_t rows, int64_t timestamp = 1) {

@@ -15,6 +15,21 @@ const std::vector<Option> kGlobalOptions = {
     {{"-pp", "--print-port"}, "", "Operate in 4.0 mode with hosts disambiguated by port number"}};
 
 // One entry a command: name, description, function, options, arguments, their description, how many.
+// profileload has been called toppartitions.
+const std::vector<Option> kSampling = {
+    {{"-s"}, "capacity", "Capacity of the sampler, higher for more accuracy (Default: 256)"},
+    {{"-k"}, "topCount", "Number of the top samples to list (Default: 10)"},
+    {{"-a"}, "samplers", "Comma separated list of samplers to use (Default: all)"},
+    {{"-i", "--interval"},
+     "intervalMillis",
+     "Schedule a new job that samples every interval milliseconds (Default: disabled) in the background"},
+    {{"-t", "--stop"},
+     "",
+     "Stop the scheduled sampling job identified by <keyspace> and <cfname>. Jobs are stopped until the last "
+     "schedules "
+     "complete."},
+    {{"-l", "--list"}, "", "List the scheduled sampling jobs"}};
+
 const std::vector<Command> kCommands = {
     {"assassinate",
      "Forcefully remove a dead node without re-replicating any data.  Use as a last resort if you cannot removenode",
@@ -372,24 +387,9 @@ const std::vector<Command> kCommands = {
      "",
      0},
     {"pausehandoff", "Pause hints delivery process", run_pausehandoff, {}, "", "", 0},
-    {"profileload",
-     "Low footprint profiling of activity for a period of time",
-     run_profileload,
-     {{{"-s"}, "capacity", "Capacity of the sampler, higher for more accuracy (Default: 256)"},
-      {{"-k"}, "topCount", "Number of the top samples to list (Default: 10)"},
-      {{"-a"}, "samplers", "Comma separated list of samplers to use (Default: all)"},
-      {{"-i", "--interval"},
-       "intervalMillis",
-       "Schedule a new job that samples every interval milliseconds (Default: disabled) in the background"},
-      {{"-t", "--stop"},
-       "",
-       "Stop the scheduled sampling job identified by <keyspace> and <cfname>. Jobs are stopped until the last "
-       "schedules "
-       "complete."},
-      {{"-l", "--list"}, "", "List the scheduled sampling jobs"}},
+    {"profileload", "Low footprint profiling of activity for a period of time", run_profileload, kSampling,
      "<keyspace> <cfname> <duration>",
-     "The keyspace, column family name, and duration in milliseconds (Default: 10000)",
-     SIZE_MAX},
+     "The keyspace, column family name, and duration in milliseconds (Default: 10000)", SIZE_MAX},
     {"proxyhistograms", "Print statistic histograms for network operations", run_proxyhistograms, {}, "", "", 0},
     {"rangekeysample", "Shows the sampled keys held across all keyspaces"},
     {"rebuild", "Rebuild data by streaming from other nodes (similarly to bootstrap)"},
@@ -681,24 +681,9 @@ const std::vector<Command> kCommands = {
      "[<keyspace.table>...]",
      "List of tables (or keyspace) names",
      SIZE_MAX},
-    {"toppartitions",
-     "Sample and print the most active partitions",
-     run_profileload,
-     {{{"-s"}, "capacity", "Capacity of the sampler, higher for more accuracy (Default: 256)"},
-      {{"-k"}, "topCount", "Number of the top samples to list (Default: 10)"},
-      {{"-a"}, "samplers", "Comma separated list of samplers to use (Default: all)"},
-      {{"-i", "--interval"},
-       "intervalMillis",
-       "Schedule a new job that samples every interval milliseconds (Default: disabled) in the background"},
-      {{"-t", "--stop"},
-       "",
-       "Stop the scheduled sampling job identified by <keyspace> and <cfname>. Jobs are stopped until the last "
-       "schedules "
-       "complete."},
-      {{"-l", "--list"}, "", "List the scheduled sampling jobs"}},
+    {"toppartitions", "Sample and print the most active partitions", run_profileload, kSampling,
      "<keyspace> <cfname> <duration>",
-     "The keyspace, column family name, and duration in milliseconds (Default: 10000)",
-     SIZE_MAX},
+     "The keyspace, column family name, and duration in milliseconds (Default: 10000)", SIZE_MAX},
     {"tpstats",
      "Print usage statistics of thread pools",
      run_tpstats,

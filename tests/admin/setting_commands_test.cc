@@ -28,6 +28,16 @@ class SettingCommands : public AdminNodeTest {
     const std::string directory = "/data/shop/" + orders->directory_name() + "/.by_item";
     return list_sstables(runtime().shard(0).disk, directory).value().size();
   }
+  // Leaves one row in an indexed table whose rows were in the snapshot `kept`; the table's directory.
+  std::string replace_orders() {
+    make_shop();
+    cql("CREATE INDEX by_item ON shop.orders (item)");
+    run_for(std::chrono::seconds(1));
+    EXPECT_EQ(post("/v1/snapshots", "tag=kept&keyspace=shop").status, 200);
+    cql("TRUNCATE shop.orders");
+    cql("INSERT INTO shop.orders (id, item) VALUES (77, 'pear')");
+    return "/data/shop/" + context_->schema()->table("shop", "orders")->directory_name();
+  }
 };
 
 TEST_F(SettingCommands, TimeoutsChangeOnEveryShard) {
@@ -187,13 +197,7 @@ TEST_F(SettingCommands, AForcedCompactionOfAKeyDropsItsTombstones) {
 }
 
 TEST_F(SettingCommands, ASnapshotIsImported) {
-  make_shop();
-  cql("CREATE INDEX by_item ON shop.orders (item)");
-  run_for(std::chrono::seconds(1));
-  EXPECT_EQ(post("/v1/snapshots", "tag=kept&keyspace=shop").status, 200);
-  cql("TRUNCATE shop.orders");
-  cql("INSERT INTO shop.orders (id, item) VALUES (77, 'pear')");
-  const std::string directory = "/data/shop/" + context_->schema()->table("shop", "orders")->directory_name();
+  const std::string directory = replace_orders();
   const std::string order = "keyspace=shop&table=orders&directory=" + directory;
   const Reply imported = post("/v1/import", order + "/snapshots/kept");
   EXPECT_EQ(imported.json, Json::parse(R"({"failed": []})"));
@@ -207,13 +211,7 @@ TEST_F(SettingCommands, ASnapshotIsImported) {
 }
 
 TEST_F(SettingCommands, SSTablesInTheTablesOwnDirectoryAreLoaded) {
-  make_shop();
-  cql("CREATE INDEX by_item ON shop.orders (item)");
-  run_for(std::chrono::seconds(1));
-  EXPECT_EQ(post("/v1/snapshots", "tag=kept&keyspace=shop").status, 200);
-  cql("TRUNCATE shop.orders");
-  cql("INSERT INTO shop.orders (id, item) VALUES (77, 'pear')");
-  const std::string directory = "/data/shop/" + context_->schema()->table("shop", "orders")->directory_name();
+  const std::string directory = replace_orders();
   Disk& disk = runtime().shard(0).disk;
   const auto files = disk.list(directory + "/snapshots/kept").value();
   for (const auto& file : files) {

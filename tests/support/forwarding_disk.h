@@ -1,8 +1,9 @@
-// A Disk that passes everything on to another: for tests that change one of its answers.
+// A Disk that passes everything on to another: for tests and benchmarks that change one of its answers.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/disk.h"
@@ -13,6 +14,9 @@ class ForwardingDisk : public Disk {
  public:
   explicit ForwardingDisk(Disk& disk) : disk_(disk) {}
   Result<std::unique_ptr<ReadFile>> open(const std::string& path) override { return disk_.open(path); }
+  Task<Status> bring_in(std::shared_ptr<const ReadFile> file, uint64_t offset, uint64_t bytes) override {
+    return disk_.bring_in(std::move(file), offset, bytes);
+  }
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return disk_.create(path); }
   Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override {
     return disk_.create_mapped(path, size);

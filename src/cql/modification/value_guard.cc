@@ -39,7 +39,9 @@ Threshold of_size(std::optional<uint64_t> threshold) {
 }
 // A threshold that is so far from now.
 Threshold of_distance(std::optional<uint64_t> distance, int64_t now, int sign) {
-  return distance ? Threshold(now + sign * static_cast<int64_t>(*distance)) : std::nullopt;
+  // No distance is so long that the sum overflows.
+  constexpr uint64_t kLongest = uint64_t{1} << 61;
+  return distance ? Threshold(now + sign * static_cast<int64_t>(std::min(*distance, kLongest))) : std::nullopt;
 }
 
 class ValueGuard {
@@ -74,7 +76,7 @@ class ValueGuard {
 size_t count_elements(const Column& column, std::span<const Cell> cells) {
   if (column.is_complex()) return cells.size();
   Reader value(cells[0].value);
-  return value.be<uint32_t>();
+  return static_cast<size_t>(std::max(0, value.be<int32_t>()));  // a count below zero means none
 }
 
 // In Cassandra's order: the number of elements, each of them, their sum.

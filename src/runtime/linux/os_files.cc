@@ -96,8 +96,9 @@ Result<bool> OsReadFile::read_at_once(uint64_t offset, std::span<char> out) cons
     iovec into{out.data(), out.size()};
     const ssize_t n = ::preadv2(fd->get(), &into, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     if (n == static_cast<ssize_t>(out.size())) return true;
-    if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return false;
-    always_waits_.store(true, std::memory_order_relaxed);
+    if (n >= 0 || errno == EAGAIN || errno == EINTR) return false;
+    // An error of the disk comes from read(), too. The others are file systems and sandboxes that do not know the flag.
+    if (errno != EIO) always_waits_.store(true, std::memory_order_relaxed);
   }
   TRY(read(offset, out));
   return true;
@@ -123,9 +124,13 @@ Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
   if (offset >= end) return {};
   if (const char* mapped = mapped_.load(std::memory_order_acquire); mapped != nullptr) {
     const uint64_t at = offset / page_size() * page_size();
-    // Unlike a look at the page, this returns an error when the disk has one. Kernels before 5.14 do not know it.
+    // Unlike a look at the page, this returns an error when the disk has one.
     if (::madvise(const_cast<char*>(mapped) + at, end - at, MADV_POPULATE_READ) == 0) return {};
-    return errno == EINVAL ? Status() : os_error("read", path(), errno == EFAULT ? EIO : errno);
+    if (errno != EINVAL) return os_error("read", path(), errno == EFAULT ? EIO : errno);
+    // Kernels before 5.14 do not know it.
+    for (uint64_t page = at; page < end; page += page_size())
+      static_cast<void>(*static_cast<const volatile char*>(mapped + page));
+    return {};
   }
   constexpr uint64_t kPiece = 256 << 10;
   static thread_local std::unique_ptr<char[]> buffer;
