@@ -242,6 +242,36 @@ TEST_F(IndexTest, AnIndexThatWasNotBuiltToTheEndIsNotReadAndTheNextStartBuildsIt
   EXPECT_EQ(find(odd).size(), 12u);
 }
 
+// CREATE INDEX is in the schema, and the node ends before all shards heard of it. An index of this name was there before.
+TEST_F(IndexTest, AnIndexThatNoShardBeganIsBuiltByTheNextStart) {
+  use("v");
+  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  node.flush();
+  const ReadCommand odd = where("v", Operator::kEq, "odd");
+  node.set_tables({without_index()});
+  for (int c = 20; c < 30; ++c) put("a", c, "odd");
+  node.kill();
+  node.set_tables({table});
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(find(odd).size(), 20u);
+}
+
+// DROP INDEX is in the schema, and the node ends before it removed the index's files.
+TEST_F(IndexTest, AnIndexOfTheNameOfOneWhoseDropWasCutOffIsBuilt) {
+  use("v");
+  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  node.flush();
+  const ReadCommand odd = where("v", Operator::kEq, "odd");
+  node.kill();
+  node.set_tables({without_index()});
+  ASSERT_TRUE(node.boot()) << node.error();
+  for (int c = 20; c < 30; ++c) put("a", c, "odd");
+  node.kill();
+  node.set_tables({table});
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(find(odd).size(), 20u);
+}
+
 TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
   node.options.disk_failure_policy = FailurePolicy::kIgnore;
   use("v");

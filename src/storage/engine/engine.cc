@@ -119,6 +119,7 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
     Status dropped = co_await drop_table(store, before, at_millis);
     if (!dropped.ok()) co_return dropped;
   }
+  CO_TRY(co_await sync_unbuilt_indexes());
   has_all_tables_ = true;
   co_return Status();
 }
@@ -184,19 +185,45 @@ Status Engine::open_table(const TablePtr& table, bool durable) {
     }
   }
   TRY(update_indexes(*store));
+  if (replaying_) TRY(forget_dropped_indexes(*store));
   stores_[table->id] = store;  // whole: one that could not be opened is opened anew with the next schema
   if (started_ && has_to_split({store})) relocate_in_background();
   return {};
 }
 
 // An index that is made while the node runs is built next, when its table has rows.
-void Engine::note_build(const TableStore& base, TableStore& index) {
+Status Engine::note_build(const TableStore& base, TableStore& index) {
   if (base.sstables.empty() && !base.is_dirty() && !base.has_unread()) {
     Status done = index.set_built(runtime_.disk, self_);
     if (!done.ok()) LOG_WARN("{}", done.error().message());
-    return;
+    return {};
   }
-  index.set_unbuilt(runtime_.disk, self_);
+  return set_unbuilt(index);
+}
+
+Status Engine::set_unbuilt(TableStore& index) {
+  unbuilt_.push_back(index.paths[0]);
+  return index.set_unbuilt(runtime_.disk, self_);
+}
+
+// The node ended between the DROP of an index in the schema and the removal of its files. An index that comes back under this
+// name is another one.
+Status Engine::forget_dropped_indexes(const TableStore& store) {
+  ASSIGN_OR_RETURN(const auto entries, runtime_.disk.list(store.paths[0]));
+  for (const DirectoryEntry& entry : entries) {
+    const std::string path = store.paths[0] + "/" + entry.name;
+    const bool is_open = std::any_of(store.indexes.begin(), store.indexes.end(),
+                                     [&](const std::unique_ptr<IndexStore>& i) { return i->store->paths[0] == path; });
+    if (!entry.is_directory || !entry.name.starts_with('.') || is_open) continue;
+    TRY(TableStore::forget_built(runtime_.disk, path, self_));
+    unbuilt_.push_back(path);
+  }
+  return {};
+}
+
+Task<Status> Engine::sync_unbuilt_indexes() {
+  for (std::string& path : std::exchange(unbuilt_, {})) CO_TRY(co_await runtime_.disk.sync_directory(std::move(path)));
+  co_return Status();
 }
 
 Status Engine::update_indexes(TableStore& store) {
@@ -206,7 +233,7 @@ Status Engine::update_indexes(TableStore& store) {
   });
   for (auto it = gone; it != store.indexes.end(); ++it) {
     (*it)->store->dropped = true;
-    (*it)->store->set_unbuilt(runtime_.disk, self_);
+    TRY(set_unbuilt(*(*it)->store));
     TRY((*it)->store->discard(runtime_.disk, {}));
   }
   store.indexes.erase(gone, store.indexes.end());
@@ -223,7 +250,7 @@ Status Engine::update_indexes(TableStore& store) {
     TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
                              &chunk_cache_));
     (*made)->store->compaction.enabled = store.compaction.enabled;
-    if (started_) note_build(store, *(*made)->store);
+    if (started_) TRY(note_build(store, *(*made)->store));
     store.indexes.push_back(std::move(made).value());
   }
   return {};

@@ -177,7 +177,10 @@ class Engine final : private Maintenance {
   Status open_tables(const KeyspaceMetadata* before, const KeyspaceMetadata& keyspace);
   Stores gone_tables(const Schema* before) const;
   Status open_table(const TablePtr& table, bool durable);
-  void note_build(const TableStore& base, TableStore& index);
+  Status note_build(const TableStore& base, TableStore& index);
+  Status set_unbuilt(TableStore& index);
+  Status forget_dropped_indexes(const TableStore& store);
+  Task<Status> sync_unbuilt_indexes();
   Status update_indexes(TableStore& store);
   Task<void> flush_shared_records(std::string keyspace);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
@@ -503,6 +506,7 @@ class Engine final : private Maintenance {
   CommitLog log_;
   ChunkCache chunk_cache_;
   SchemaPtr schema_;
+  std::vector<std::string> unbuilt_;  // directories of indexes whose marks are removed, but not yet durably
   bool has_all_tables_ = false;  // of schema_; an open that failed is tried again with the next schema
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;

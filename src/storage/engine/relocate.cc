@@ -233,6 +233,7 @@ Task<Status> Engine::hand_over(CompactionRun* run, std::vector<SplitSSTable> spl
     return {};
   };
   Status status = co_await on_every_engine(std::move(prepare));
+  if (status.ok()) status = co_await sync_unbuilt_indexes();  // those of all shards are in the same directories
   if (status.ok()) {
     std::vector<SSTableDescriptor> obsolete;
     for (const SplitSSTable& each : *all) {
@@ -273,7 +274,7 @@ Status Engine::prepare_relocation(const SharedSSTable& shared, const std::string
   }
   if (!store->relocations->enter()) return not_now("The table is truncated or dropped");
   if (shared.is_imported) {
-    for (const auto& index : store->indexes) index->store->set_unbuilt(runtime_.disk, self_);
+    for (const auto& index : store->indexes) TRY(set_unbuilt(*index->store));
   }
   relocations_.push_back(std::move(relocation));
   return {};

@@ -39,8 +39,9 @@ Task<Status> Engine::rebuild_indexes(TableStorePtr store) {
   std::vector<std::string> names;
   for (const auto& index : store->indexes) {
     names.push_back(index->metadata.name);
-    index->store->set_unbuilt(runtime_.disk, self_);
+    CO_TRY(set_unbuilt(*index->store));
   }
+  CO_TRY(co_await sync_unbuilt_indexes());
   for (const std::string& name : names) {
     const TablePtr table = store->table;
     Status built = co_await build_index(table, name);

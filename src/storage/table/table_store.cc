@@ -2,7 +2,9 @@
 #include "storage/table/table_store.h"
 
 #include <algorithm>
+#include <set>
 
+#include <absl/strings/numbers.h>
 #include <fmt/format.h>
 
 #include "base/dcheck.h"
@@ -54,13 +56,39 @@ Result<bool> is_gone_since(Disk& disk, const SSTableOnDisk& files) {
   });
 }
 
-// "unbuilt-0-of-2"
-const std::string kUnbuilt = "unbuilt-";
+// "built-0-of-2": the index has all rows of the first shard of two.
+const std::string kBuilt = "built-";
 
-std::string unbuilt_ending(const SSTableOwner& self) { return "-of-" + std::to_string(self.shards); }
+std::string built_ending(unsigned shards) { return fmt::format("-of-{}", shards); }
 
-std::string unbuilt_path(const std::string& directory, const SSTableOwner& self) {
-  return directory + "/" + kUnbuilt + std::to_string(self.shard) + unbuilt_ending(self);
+std::string built_name(unsigned shard, unsigned shards) { return fmt::format("{}{}{}", kBuilt, shard, built_ending(shards)); }
+
+Result<std::set<std::string>> list_built(Disk& disk, const std::string& path) {
+  ASSIGN_OR_RETURN(auto entries, disk.list(path));
+  std::set<std::string> names;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.name.starts_with(kBuilt)) names.insert(entry.name);
+  }
+  return names;
+}
+
+bool is_built_by_all(const std::set<std::string>& names, unsigned shards) {
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    if (!names.contains(built_name(shard, shards))) return false;
+  }
+  return true;
+}
+
+// The shards have marks of their number alone, or of another number that all of its shards wrote.
+bool is_built_by_others(const std::set<std::string>& names) {
+  for (const std::string& name : names) {
+    const size_t at = name.rfind('-');
+    unsigned shards = 0;
+    if (absl::SimpleAtoi(name.substr(at + 1), &shards) && shards > 0 && is_built_by_all(names, shards)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -123,39 +151,38 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   return {};
 }
 
-void TableStore::set_unbuilt(Disk& disk, const SSTableOwner& self) {
+Status TableStore::set_unbuilt(Disk& disk, const SSTableOwner& self) {
   needs_rebuild = true;
-  const std::string path = unbuilt_path(paths[0], self);
-  if (disk.exists(path)) return;
-  // On a full disk an index is dropped all the same.
-  if (auto made = disk.create(path); !made.ok()) {
-    LOG_WARN("{}: if the node ends before the index is built, drop the index and create it again",
-             made.error().message());
-  }
+  return forget_built(disk, paths[0], self);
 }
 
-Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
-  needs_rebuild = false;
-  ASSIGN_OR_RETURN(auto entries, disk.list(paths[0]));
-  const std::string own = unbuilt_path(paths[0], self), of_these = unbuilt_ending(self);
-  for (const DirectoryEntry& entry : entries) {
-    const std::string path = paths[0] + "/" + entry.name;
-    // Each shard has replaced the marks of another number of shards by its own.
-    const bool is_old = entry.name.starts_with(kUnbuilt) && !entry.name.ends_with(of_these);
-    if (path == own || (is_old && self.shard == 0)) TRY(disk.remove(path));
+Status TableStore::forget_built(Disk& disk, const std::string& path, const SSTableOwner& self) {
+  ASSIGN_OR_RETURN(const auto names, list_built(disk, path));
+  for (const std::string& name : names) {
+    // The other shards remove theirs.
+    const bool is_of_another = name.ends_with(built_ending(self.shards)) && name != built_name(self.shard, self.shards);
+    if (!is_of_another) TRY(disk.remove(path + "/" + name));
   }
   return {};
 }
 
-Status TableStore::find_unbuilt(Disk& disk, const SSTableOwner& self) {
-  ASSIGN_OR_RETURN(auto entries, disk.list(paths[0]));
-  const std::string own = unbuilt_path(paths[0], self);
-  for (const DirectoryEntry& entry : entries) {
-    if (paths[0] + "/" + entry.name == own ||
-        (entry.name.starts_with(kUnbuilt) && !entry.name.ends_with(unbuilt_ending(self)))) {
-      set_unbuilt(disk, self);
-    }
+Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
+  needs_rebuild = false;
+  ASSIGN_OR_RETURN(auto names, list_built(disk, paths[0]));
+  const std::string own = built_name(self.shard, self.shards);
+  if (names.insert(own).second) TRY(disk.create(paths[0] + "/" + own));
+  if (!is_built_by_all(names, self.shards)) return {};
+  for (const std::string& name : names) {
+    if (!name.ends_with(built_ending(self.shards))) TRY(disk.remove(paths[0] + "/" + name));
   }
+  return {};
+}
+
+Status TableStore::find_built(Disk& disk, const SSTableOwner& self) {
+  ASSIGN_OR_RETURN(const auto names, list_built(disk, paths[0]));
+  if (names.contains(built_name(self.shard, self.shards))) return {};
+  if (is_built_by_others(names)) return set_built(disk, self);
+  needs_rebuild = true;
   return {};
 }
 
@@ -164,16 +191,11 @@ Status TableStore::open(Disk& disk, const std::vector<std::string>& data_directo
   for (const std::string& data_directory : data_directories) {
     std::string path = data_directory + "/" + directory;
     paths.push_back(path);
-    if (!disk.exists(path)) {
-      // Cassandra gives a table its backups/ from the start, too.
-      TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
-      // For all shards: the others find the directory.
-      if (table->is_index && paths.size() == 1) {
-        for (unsigned shard = 0; shard < self.shards; ++shard) set_unbuilt(disk, {shard, self.shards});
-      }
-      continue;
-    }
-    if (table->is_index && paths.size() == 1) TRY(find_unbuilt(disk, self));
+    const bool is_fresh = !disk.exists(path);
+    // Cassandra gives a table its backups/ from the start, too.
+    if (is_fresh) TRY(disk.make_directories(table->is_index ? path : path + "/backups"));
+    if (table->is_index && paths.size() == 1) TRY(find_built(disk, self));
+    if (is_fresh) continue;
     TRY(note_sequence_numbers(disk, path, &sequence));
     ASSIGN_OR_RETURN(auto found, find_sstables(disk, path));
     for (const SSTableOnDisk& files : found) TRY(load(disk, files, self, policy, cache));

@@ -50,10 +50,13 @@ class TableStore {
   // cannot be read is an error with every policy.
   Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
               FailurePolicy policy, ChunkCache* cache);
-  // An index is about to be filled with the rows that its table has, or to go. Until set_built() a file in its directory
-  // says so, one for each shard: a start that finds one builds the index anew.
-  void set_unbuilt(Disk& disk, const SSTableOwner& self);
+  // Of an index: it has all rows that its table has on this shard. A file in its directory says so, one for each shard. A
+  // start builds an index anew that lacks it.
   Status set_built(Disk& disk, const SSTableOwner& self);
+  // It is about to be filled anew, or to go. The caller syncs the directory before anybody relies on that.
+  Status set_unbuilt(Disk& disk, const SSTableOwner& self);
+  // The same for the directory of an index that is not open.
+  static Status forget_built(Disk& disk, const std::string& path, const SSTableOwner& self);
   void use_table(TablePtr table);
 
   // The full memtable goes to flushing; a fresh one takes its place. nullptr when there was nothing in it.
@@ -115,7 +118,7 @@ class TableStore {
   void insert(LiveSSTable live);
   bool has_one_key(const SSTable& sstable) const;
   bool may_have_keys_of(const SSTable& sstable, const SSTableOwner& self) const;
-  Status find_unbuilt(Disk& disk, const SSTableOwner& self);
+  Status find_built(Disk& disk, const SSTableOwner& self);
   Status load(Disk& disk, const SSTableOnDisk& files, const SSTableOwner& self, FailurePolicy policy,
               ChunkCache* cache);
 };
