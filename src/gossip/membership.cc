@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 
 namespace cassandra_like {
@@ -34,6 +35,11 @@ Membership::Membership(Config config)
     : config_(std::move(config)), driver_events_(config_.local, config_.local_native) {
   host_ids_[config_.local] = config_.host_id;
   endpoints_of_host_ids_[config_.host_id] = config_.local;
+}
+
+void Membership::attach(Gossiper& gossiper) {
+  DCHECK(gossiper_ == nullptr);
+  gossiper_ = &gossiper;
 }
 
 void Membership::add_saved(const PeerRow& row, GossipTime now) {
@@ -69,6 +75,7 @@ void Membership::set_normal_tokens(const InetAddressAndPort& endpoint, const std
   }
   changes_.peers_updated.insert(endpoint);
   ring_is_stale_ = changes_.ring = true;
+  DCHECK(maps_agree());
 }
 
 bool Membership::add_boot_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens,
@@ -112,6 +119,7 @@ bool Membership::set_host_id(const InetAddressAndPort& endpoint, const Uuid& hos
   }
   endpoints_of_host_ids_[host_id] = endpoint;
   ring_is_stale_ = changes_.ring = true;
+  DCHECK(maps_agree());
   return true;
 }
 
@@ -128,6 +136,18 @@ void Membership::erase(const InetAddressAndPort& endpoint) {
     host_ids_.erase(found);
   }
   ring_is_stale_ = changes_.ring = true;
+  DCHECK(maps_agree());
+}
+
+bool Membership::maps_agree() const {
+  const auto has_id = [this](const auto& entry) {
+    const auto found = host_ids_.find(entry.second);
+    return found != host_ids_.end() && found->second == entry.first;
+  };
+  const auto is_of_member = [this](const auto& entry) { return is_member(entry.second); };
+  const auto is_known_member = [this](const InetAddressAndPort& endpoint) { return is_member(endpoint); };
+  return host_ids_.size() == endpoints_of_host_ids_.size() && std::ranges::all_of(endpoints_of_host_ids_, has_id) &&
+         std::ranges::all_of(tokens_, is_of_member) && std::ranges::all_of(leaving_, is_known_member);
 }
 
 // --- Statuses
@@ -274,8 +294,11 @@ void Membership::claim_tokens(const InetAddressAndPort& endpoint, const std::vec
     }
   }
   set_normal_tokens(endpoint, won);
+  DCHECK(std::ranges::all_of(won, [&](Token token) { return tokens_.at(token) == endpoint; }));
   for (const InetAddressAndPort& gone : to_remove) {
-    if (!is_local(gone)) remove_from_cluster(gone);
+    if (is_local(gone)) continue;
+    remove_from_cluster(gone);
+    DCHECK(!is_member(gone) && !host_id(gone));
   }
 }
 

@@ -66,7 +66,7 @@ class Membership : public GossipSubscriber {
   };
   explicit Membership(Config config);
   // Before anything else; the Gossiper was made with this object as its subscriber.
-  void attach(Gossiper& gossiper) { gossiper_ = &gossiper; }
+  void attach(Gossiper& gossiper);
 
   // A node that system.peers remembers, before gossip starts.
   void add_saved(const PeerRow& row, GossipTime now);
@@ -131,6 +131,8 @@ class Membership : public GossipSubscriber {
                        const InetAddressAndPort* replaced);
   bool set_host_id(const InetAddressAndPort& endpoint, const Uuid& host_id);
   void erase(const InetAddressAndPort& endpoint);
+  // For DCHECK: each host id has one endpoint and the other way round; who has tokens or leaves is a member.
+  bool maps_agree() const;
 
   void notify_up(const InetAddressAndPort& endpoint);
   void notify_down(const InetAddressAndPort& endpoint);

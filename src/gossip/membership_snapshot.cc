@@ -1,6 +1,7 @@
 // Membership: what others get of it.
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "gossip/membership.h"
 
@@ -178,6 +179,7 @@ const TopologyPtr& Membership::topology() {
     std::vector<Endpoint> endpoints;
     for (const InetAddressAndPort& endpoint : snapshot_endpoints_) endpoints.push_back(make_endpoint(endpoint));
     auto local = std::find(snapshot_endpoints_.begin(), snapshot_endpoints_.end(), config_.local);
+    DCHECK(local != snapshot_endpoints_.end());
     auto ring = std::make_shared<TokenRing>(std::move(endpoints),
                                             static_cast<EndpointIndex>(local - snapshot_endpoints_.begin()));
     topology_ = std::make_shared<Topology>(std::move(ring), liveness(), readiness(), disk_usages());

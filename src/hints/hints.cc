@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "base/log_quota.h"
 #include "hints/hints_dispatcher.h"
@@ -477,6 +478,7 @@ Task<bool> HintsService::send_file(HintsService* self, HintsPeerPtr peer) {
   if (finished) {
     store.remove_oldest();
   } else {
+    DCHECK(dispatcher.position() >= store.oldest().position);
     store.oldest().position = dispatcher.position();
   }
   co_return finished;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/dcheck.h"
 #include "base/log.h"
 
 namespace cassandra_like {
@@ -47,6 +48,7 @@ Status HintsStore::open_writer() {
 }
 
 Status HintsStore::append(BytesView entries, int64_t expires_millis) {
+  DCHECK(runtime_.executor.is_current() && !entries.empty());
   if (writer_ == nullptr) TRY(open_writer());
   if (Status status = writer_->append(entries); !status.ok()) {
     // A part of the entries may be in the file, which a reader takes for its end.
@@ -60,6 +62,7 @@ Status HintsStore::append(BytesView entries, int64_t expires_millis) {
     }
     return status;
   }
+  DCHECK(!writing_.name.empty() && writing_.position == 0);
   crc_ = crc32(entries, crc_);
   writing_.size += entries.size();
   writing_.expires_millis = std::max({int64_t{1}, writing_.expires_millis, expires_millis});
@@ -68,6 +71,7 @@ Status HintsStore::append(BytesView entries, int64_t expires_millis) {
 }
 
 ClosingHintsFile HintsStore::close_writer() {
+  DCHECK(is_writing());
   ClosingHintsFile closing{std::move(writer_), writing_.name, crc_};
   add(std::exchange(writing_, {}));
   return closing;
@@ -100,17 +104,23 @@ Task<Status> HintsStore::sync_file(ShardRuntime* runtime, std::string directory,
 // ---- complete files
 
 void HintsStore::add(HintsFile file) {
+  DCHECK(runtime_.executor.is_current() && find(file.name) == nullptr);
   auto behind = std::upper_bound(files_.begin(), files_.end(), file.timestamp,
                                  [](int64_t timestamp, const HintsFile& other) { return timestamp < other.timestamp; });
   files_.insert(behind, std::move(file));
+  DCHECK(std::ranges::is_sorted(files_, {}, &HintsFile::timestamp));
   files_changed();
 }
 
 void HintsStore::add_unreadable(HintsFile file) { unreadable_.push_back(std::move(file)); }
 
-void HintsStore::remove_oldest() { remove(files_.front()); }
+void HintsStore::remove_oldest() {
+  DCHECK(has_files());
+  remove(files_.front());
+}
 
 void HintsStore::give_up_oldest() {
+  DCHECK(has_files());
   unreadable_.push_back(std::move(files_.front()));
   files_.pop_front();
   files_changed();
@@ -122,6 +132,7 @@ HintsFile* HintsStore::find(std::string_view name) {
 }
 
 void HintsStore::remove(const HintsFile& file) {
+  DCHECK(runtime_.executor.is_current() && find(file.name) == &file);
   remove_from_disk(file);
   std::erase_if(files_, [&file](const HintsFile& other) { return &other == &file; });
   files_changed();
@@ -141,6 +152,7 @@ void HintsStore::remove_all() {
 
 void HintsStore::remove_from_disk(const HintsFile& file) {
   node_->bytes -= static_cast<int64_t>(file.size);
+  DCHECK(node_->bytes >= 0);
   const std::string path = path_of(file.name);
   if (Status status = runtime_.disk.remove(path); !status.ok()) {
     LOG_ERROR("Failed to delete hint file {}: {}", file.name, status.error().message());

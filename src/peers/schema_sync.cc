@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/dcheck.h"
 #include "base/log.h"
 #include "messaging/wire/control_codec.h"
 #include "peers/schema_exchange.h"
@@ -88,6 +89,9 @@ class SchemaSyncImpl final : public SchemaSync {
   void pulled(const InetAddressAndPort& from, const Uuid& version, bool well);
   void mark_received(Tracked& tracked);
   bool is_settled() const;
+  // For DCHECK: a peer stands below the version that it told and no other; a version that nobody has is forgotten; no more
+  // are asked at once than may be.
+  bool is_consistent() const;
   void tell_waiters();
   void schedule_round();
   static Task<void> ask(SchemaSyncImpl* self, InetAddressAndPort peer, Inquiry* inquiry);
@@ -165,7 +169,21 @@ void SchemaSyncImpl::push(const SchemaDiff& diff) {
 
 // ---- Versions of peers
 
+bool SchemaSyncImpl::is_consistent() const {
+  size_t listed = 0;
+  for (const auto& [version, tracked] : tracked_) {
+    if (tracked.endpoints.empty() || tracked.asked.size() > options_.max_outstanding) return false;
+    listed += tracked.endpoints.size();
+  }
+  const auto is_listed = [this](const auto& peer) {
+    const auto found = tracked_.find(peer.second);
+    return found != tracked_.end() && found->second.endpoints.contains(peer.first);
+  };
+  return listed == versions_.size() && std::ranges::all_of(versions_, is_listed);
+}
+
 void SchemaSyncImpl::on_version(const InetAddressAndPort& peer, const Uuid& told) {
+  DCHECK(runtime_.executor.is_current());
   if (stopped_) return;
   const auto known = versions_.find(peer);
   const bool is_known = known != versions_.end();
@@ -182,15 +200,18 @@ void SchemaSyncImpl::on_version(const InetAddressAndPort& peer, const Uuid& told
   }
   if (before != told) forget(peer, before);
   maybe_pull(told);
+  DCHECK(is_consistent());
 }
 
 void SchemaSyncImpl::on_gone(const InetAddressAndPort& peer) {
+  DCHECK(runtime_.executor.is_current());
   const auto known = versions_.find(peer);
   if (known == versions_.end()) return;
   const Uuid before = known->second;
   versions_.erase(known);
   failed_.erase(peer);
   forget(peer, before);
+  DCHECK(is_consistent());
 }
 
 void SchemaSyncImpl::forget(const InetAddressAndPort& peer, const Uuid& before) {
@@ -240,6 +261,7 @@ void SchemaSyncImpl::postpone(const InetAddressAndPort& from, const Uuid& wanted
 }
 
 void SchemaSyncImpl::hurry() {
+  DCHECK(runtime_.executor.is_current());
   const int64_t now = runtime_.clock.monotonic_nanos();
   if (postponed_.empty() || (hurried_ != 0 && now - hurried_ < kHurryInterval)) return;
   hurried_ = now;
@@ -328,6 +350,7 @@ void SchemaSyncImpl::pulled(const InetAddressAndPort& from, const Uuid& wanted, 
   tracked.queue.push_back(from);
   if (well) return mark_received(tracked);
   maybe_pull(wanted);
+  DCHECK(is_consistent());
 }
 
 // ---- Reset
@@ -353,6 +376,7 @@ Task<Status> SchemaSyncImpl::reset(Duration timeout) {
 }
 
 void SchemaSyncImpl::end_reset(bool well) {
+  DCHECK((resetting_ != nullptr) == is_resetting());
   Waiter* waiter = std::exchange(resetting_, nullptr);
   if (waiter == nullptr) return;
   is_resetting_->store(false);

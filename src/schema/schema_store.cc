@@ -1,5 +1,6 @@
 #include "schema/schema_store.h"
 
+#include "base/dcheck.h"
 #include "schema/schema_update_handler.h"
 
 namespace cassandra_like {
@@ -15,16 +16,24 @@ Task<Result<SchemaDiff>> SchemaStore::merge(std::vector<Bytes> mutations) {
 }
 
 Task<Result<SchemaDiff>> SchemaStore::reload() {
+  DCHECK(shard_ == 0);
   if (handler_ == nullptr) return Result<SchemaDiff>(invalid("This schema cannot be changed"));
   return handler_->reload();
 }
 
 Task<Result<SchemaDiff>> SchemaStore::replace(std::vector<Bytes> mutations) {
+  DCHECK(shard_ == 0);
   if (handler_ == nullptr) return Result<SchemaDiff>(invalid("This schema cannot be changed"));
   return handler_->replace(std::move(mutations));
 }
 
+void SchemaStore::add_change_listener(Listener listener) {
+  DCHECK(shard_ == 0);
+  change_listeners_.push_back(std::move(listener));
+}
+
 void SchemaStore::publish(const SchemaDiff& diff) {
+  DCHECK(diff.schema != nullptr);
   // A shard that missed a change learns of both now.
   SchemaDiff here{diff.schema, diff.events, {}, {}};
   if (current_ != nullptr) here.changed_tables = changed_tables(*current_, *diff.schema);
@@ -33,6 +42,7 @@ void SchemaStore::publish(const SchemaDiff& diff) {
 }
 
 void SchemaStore::announce(const SchemaDiff& diff) {
+  DCHECK(shard_ == 0 && !diff.mutations.empty());
   for (auto& listener : change_listeners_) listener(diff);
 }
 

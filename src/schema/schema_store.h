@@ -34,7 +34,7 @@ class SchemaStore {
   void add_listener(Listener listener) { listeners_.push_back(std::move(listener)); }
   // On shard 0 alone: told of each change that was made on this node, on any shard, with its mutations. Merged ones
   // are other nodes' own.
-  void add_change_listener(Listener listener) { change_listeners_.push_back(std::move(listener)); }
+  void add_change_listener(Listener listener);
 
   // At the start: listeners are told nothing.
   void use(SchemaPtr schema) { current_ = std::move(schema); }

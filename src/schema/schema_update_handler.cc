@@ -261,7 +261,10 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
     pending_[std::string(mutation.key.key)].add(touched(mutation));
     for (const PartitionUpdate& update : mutation.updates) timestamps_.note(max_timestamp(update));
   }
-  for (const Mutation& mutation : batch->mutations) CO_TRY(co_await node_.write(mutation));
+  for (const Mutation& mutation : batch->mutations) {
+    DCHECK(mutation.keyspace == "system_schema");
+    CO_TRY(co_await node_.write(mutation));
+  }
   Scopes unread;
   Status broken;
   CO_ASSIGN_OR_RETURN(SchemaPtr after, co_await read_again(before, pending_, &unread, &broken));
@@ -274,6 +277,8 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
   if (!synced.ok()) co_return std::move(synced.error());
   if (version != after->version()) after = after->with_version(version);
   SchemaDiff diff{after, schema_events(*before, *after), {}, {}};
+  // Changes run one after the other, so the snapshot is the one that this change began with.
+  DCHECK(stores_[0]->current() == before);
   if (after != before) {
     CO_TRY(co_await node_.save_version(version));
     CO_TRY(co_await publish(&diff));
