@@ -5,6 +5,7 @@
 // goes. So a use costs no more than finding the entry, and what is used often stays.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -70,6 +71,16 @@ class ClockCache {
     entries_.erase(it);
   }
 
+  // Looks at so many places behind those that it looked at last, and erases the entries there whose keys are stale.
+  template <class Stale>
+  void sweep(size_t places, Stale is_stale) {
+    for (places = std::min(places, ring_.size()); places > 0; --places) {
+      if (broom_ >= ring_.size()) broom_ = 0;
+      const std::optional<Key>& at = ring_[broom_++];
+      if (at && is_stale(*at)) erase(Key(*at));
+    }
+  }
+
   // In no order.
   template <class F>
   void for_each_key(F f) const {
@@ -106,7 +117,7 @@ class ClockCache {
   absl::flat_hash_map<Key, Entry, Hash, Equal> entries_;
   std::vector<std::optional<Key>> ring_;
   std::vector<size_t> free_places_;  // of the ring
-  size_t hand_ = 0;
+  size_t hand_ = 0, broom_ = 0;      // places
 };
 
 }  // namespace cassandra_like

@@ -17,7 +17,8 @@ ChunkCache::Bytes chunk(std::string_view text) {
 
 TEST(ChunkCache, ChunksOfFilesAreToldApart) {
   ChunkCache cache(100);
-  const uint64_t one = cache.new_file(), other = cache.new_file();
+  const ChunkCache::FileId first = cache.new_file(), second = cache.new_file();
+  const uint64_t one = *first, other = *second;
   cache.put(one, 7, chunk("a"), 1);
   cache.put(other, 7, chunk("b"), 1);
 
@@ -28,7 +29,8 @@ TEST(ChunkCache, ChunksOfFilesAreToldApart) {
 
 TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
   ChunkCache cache(10);
-  const uint64_t file = cache.new_file();
+  const ChunkCache::FileId id = cache.new_file();
+  const uint64_t file = *id;
   cache.put(file, 0, chunk("0123456789"), 10);
   const ChunkCache::Bytes reading = cache.find(file, 0);
   cache.put(file, 1, chunk("abcdefghij"), 10);
@@ -41,7 +43,8 @@ TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
   std::shared_ptr<char[]> outlives;
   {
     ChunkCache cache(3 * ChunkMemory::kPiece);
-    const uint64_t file = cache.new_file();
+    const ChunkCache::FileId id = cache.new_file();
+    const uint64_t file = *id;
     std::vector<const char*> seen;
     for (uint64_t i = 0; i < 1000; ++i) {
       std::shared_ptr<char[]> bytes = cache.allocate(ChunkMemory::kPiece - i % 100);
@@ -57,9 +60,29 @@ TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
   EXPECT_EQ(outlives[ChunkMemory::kPiece - 1], 'x');
 }
 
+// A compaction replaced it. The cache is far from full.
+TEST(ChunkCache, ChunksOfAFileThatIsGoneMakeRoom) {
+  ChunkCache cache(1000);
+  const ChunkCache::FileId kept = cache.new_file();
+  ChunkCache::FileId replaced = cache.new_file();
+  for (uint64_t i = 0; i < 10; ++i) cache.put(*kept, i, chunk("kept"), 4);
+  for (uint64_t i = 0; i < 10; ++i) cache.put(*replaced, i, chunk("gone"), 4);
+  replaced.reset();
+  const ChunkCache::FileId output = cache.new_file();
+  for (uint64_t i = 0; i < 10; ++i) cache.put(*output, i, chunk("new"), 3);
+
+  EXPECT_EQ(cache.statistics().entries, 20u);
+  EXPECT_EQ(cache.statistics().bytes, 70u);
+  for (uint64_t i = 0; i < 10; ++i) {
+    EXPECT_NE(cache.find(*kept, i), nullptr);
+    EXPECT_NE(cache.find(*output, i), nullptr);
+  }
+}
+
 TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
   ChunkCache cache(25);
-  const uint64_t file = cache.new_file();
+  const ChunkCache::FileId id = cache.new_file();
+  const uint64_t file = *id;
   EXPECT_EQ(cache.statistics().hit_rate(), std::nullopt);
   for (uint64_t i = 0; i < 3; ++i) cache.put(file, i, chunk("0123456789"), 10);
   cache.find(file, 0);

@@ -1,5 +1,8 @@
 // Uncompressed chunks of the Data.db files of one shard (cache.ChunkCache; file_cache_size is the memory of all shards).
 // A reader keeps the chunk that it is in alive, whether or not the cache goes on to have it.
+//
+// A file is gone when nobody has its id any more. Each chunk that is put looks at a few others, and those of files that are
+// gone make room for the next ones: what compactions replaced does not grow the memory of the process.
 #pragma once
 
 #include <memory>
@@ -32,8 +35,18 @@ class ChunkCache {
   explicit ChunkCache(uint64_t capacity_bytes) : chunks_(capacity_bytes) {}
 
   bool is_enabled() const { return chunks_.capacity() > 0; }
-  // An id for a file that is opened. Chunks of files that are gone are never asked for again, and so go first.
-  uint64_t new_file() { return ++last_file_; }
+  using FileId = std::shared_ptr<const uint64_t>;
+  // For a file that is opened.
+  FileId new_file() {
+    constexpr size_t kFewFiles = 64;
+    if (files_.size() >= files_kept_ * 2) {
+      absl::erase_if(files_, [](const auto& file) { return file.second.expired(); });
+      files_kept_ = std::max(files_.size(), kFewFiles);
+    }
+    FileId id = std::make_shared<const uint64_t>(++last_file_);
+    files_[*id] = id;
+    return id;
+  }
   // For a chunk that is to be put.
   std::shared_ptr<char[]> allocate(size_t size) { return memory_.allocate(size); }
   // Null when it is not there.
@@ -44,6 +57,8 @@ class ChunkCache {
     return nullptr;
   }
   void put(uint64_t file, uint64_t index, Bytes chunk, uint64_t size) {
+    constexpr size_t kLookedAt = 4;
+    chunks_.sweep(kLookedAt, [this](const Key& key) { return is_gone(key.first); });
     chunks_.put(Key{file, index}, std::move(chunk), size);
   }
   Statistics statistics() const { return {chunks_.size(), chunks_.weight(), chunks_.capacity(), requests_, misses_}; }
@@ -51,8 +66,15 @@ class ChunkCache {
  private:
   using Key = std::pair<uint64_t, uint64_t>;
 
+  bool is_gone(uint64_t file) const {
+    const auto found = files_.find(file);
+    return found == files_.end() || found->second.expired();
+  }
+
   ChunkMemory memory_;
   ClockCache<Key, Bytes> chunks_;
+  absl::flat_hash_map<uint64_t, std::weak_ptr<const uint64_t>> files_;
+  size_t files_kept_ = 0;  // when those that are gone were last removed
   uint64_t last_file_ = 0;
   uint64_t requests_ = 0, misses_ = 0;
 };

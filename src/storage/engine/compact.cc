@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "storage/compaction/merge_sstables.h"
+#include "storage/compaction/slice.h"
 #include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
 
@@ -283,19 +284,44 @@ Task<Status> Engine::read_ahead(const std::vector<SSTablePtr>* sstables) {
   co_return Status();
 }
 
-// Requests that came meanwhile go first. The bytes since the last pause are paid for with time.
+// After a slice the shard's other work goes first, until it has had its part of the core or wants no more. An order may have half
+// of the core; an automatic compaction more, the more of them wait: reads and writes are slowed before SSTables become too many.
+Task<void> Engine::leave_core_to_requests(CompactionRun* run) {
+  constexpr int64_t kAskEveryNanos = 1'000'000'000;
+  constexpr int64_t kIdleNanos = 5'000;         // between two turns of a shard that has nothing else to do
+  constexpr int64_t kLongestSlice = 2'000'000;  // the rest was spent waiting for the disk
+  int64_t now = runtime_.clock.monotonic_nanos();
+  if (run->is_automatic && now >= run->share_asked + kAskEveryNanos) {
+    run->core_share = compaction_core_share(pending_tasks(*run->store));
+    run->share_asked = now;
+  }
+  const int64_t slice = std::min(now - run->slice_begun, kLongestSlice);
+  compacted_nanos_ += slice;
+  run->owed_nanos += static_cast<int64_t>(static_cast<double>(slice) * (1 / run->core_share - 1));
+  do {
+    const int64_t left = now, compacted = compacted_nanos_;
+    co_await runtime_.executor.yield();
+    now = runtime_.clock.monotonic_nanos();
+    const int64_t others = now - left - (compacted_nanos_ - compacted);
+    run->owed_nanos = others < kIdleNanos ? 0 : std::max(run->owed_nanos - others, -kLongestSlice);
+  } while (run->owed_nanos > 0);
+}
+
+// The bytes since the last pause are paid for with time.
 Task<Status> Engine::pause_compaction(CompactionRun* run) {
   constexpr Duration kLongestSleep = std::chrono::milliseconds(50);
-  co_await runtime_.executor.yield();
+  co_await leave_core_to_requests(run);
   if (!run->unread) CO_TRY(co_await read_ahead(&run->inputs));
   const uint64_t done = std::max(run->bytes_done, bytes_done(*run));
   compaction_throughput_.spend(done - std::exchange(run->bytes_done, done), runtime_.clock.monotonic_nanos());
   while (true) {
     CO_TRY(may_go_on(*run));
     const Duration pause = compaction_throughput_.pause(runtime_.clock.monotonic_nanos());
-    if (pause == Duration::zero()) co_return Status();
+    if (pause == Duration::zero()) break;
     co_await runtime_.executor.sleep(std::min(pause, kLongestSleep));
   }
+  run->slice_begun = runtime_.clock.monotonic_nanos();
+  co_return Status();
 }
 
 // OperationType.fileName
@@ -410,7 +436,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
 Task<Status> Engine::run_compaction(CompactionRun* run) {
   Status settled = co_await settle(run->store);
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
-  run->begun = runtime_.clock.monotonic_nanos();
+  run->begun = run->slice_begun = runtime_.clock.monotonic_nanos();
   run->record = begin_record(run->store->table, run->inputs);
   run->record.operation = run->operation;
   run->transaction =

@@ -354,7 +354,10 @@ class Engine final : private Maintenance {
     bool resets_level = false, clears_repaired = false;  // of its parts
     bool stopped = false;                                // somebody wants it to end
     // While it runs.
-    int64_t begun = 0;
+    int64_t begun = 0, slice_begun = 0;
+    double core_share = 0.5;  // when the shard has other work
+    int64_t share_asked = 0;
+    int64_t owed_nanos = 0;  // to the shard's other work; below zero: it has had more than its part
     bool log_may_hold_inputs = true;
     std::unique_ptr<SSTableTransaction> transaction;
     CompactionRecord record;
@@ -384,6 +387,7 @@ class Engine final : private Maintenance {
   Task<Status> merge_and_commit(CompactionRun* run);
   SSTableMerge make_merge(CompactionRun* run);
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
+  Task<void> leave_core_to_requests(CompactionRun* run);
   Task<Status> pause_compaction(CompactionRun* run);
   Task<Status> read_ahead(const std::vector<SSTablePtr>* sstables);
   static RunningCompaction described(const CompactionRun& run);
@@ -507,7 +511,7 @@ class Engine final : private Maintenance {
   ChunkCache chunk_cache_;
   SchemaPtr schema_;
   std::vector<std::string> unbuilt_;  // directories of indexes whose marks are removed, but not yet durably
-  bool has_all_tables_ = false;  // of schema_; an open that failed is tried again with the next schema
+  bool has_all_tables_ = false;       // of schema_; an open that failed is tried again with the next schema
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
   std::set<std::string> damaged_segments_;  // replayed in part
@@ -537,6 +541,7 @@ class Engine final : private Maintenance {
   const OwnedRanges ranges_;
   CompactorSlots compactor_slots_;
   CompactionThroughput compaction_throughput_;
+  int64_t compacted_nanos_ = 0;  // that slices of compactions took
   std::vector<CompactionRun*> running_;
   bool asks_every_minute_ = false;
   std::vector<Relocation> relocations_;  // that wait for the commit of another shard

@@ -77,6 +77,7 @@ BloomFilter::BloomFilter(uint64_t keys, double false_positive_chance) {
   hash_count_ = shape.hashes;
   uint64_t bits = keys * static_cast<uint64_t>(shape.bits_per_key) + 20;
   bits_.assign((bits + 63) / 64 * 8, '\0');
+  bit_count_ = Divisor(bits_.size() * 8);
 }
 
 bool BloomFilter::is_header_of(BytesView head, uint64_t file_bytes) {
@@ -95,6 +96,7 @@ std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
   filter.hash_count_ = in.i32();
   const uint64_t words = in.u32();
   filter.bits_ = Bytes(in.take(words * 8));
+  filter.bit_count_ = Divisor(filter.bits_.size() * 8);
   if (is_old) {
     for (size_t word = 0; word < filter.bits_.size(); word += 8) {
       std::reverse(filter.bits_.begin() + static_cast<std::ptrdiff_t>(word),
@@ -102,13 +104,6 @@ std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
     }
   }
   return filter;
-}
-
-uint64_t BloomFilter::index(const std::array<uint64_t, 2>& hash, int i) const {
-  // Signed arithmetic that wraps, a remainder that keeps its sign, and then its absolute value, as in Java.
-  auto sum = static_cast<int64_t>(hash[1] + static_cast<uint64_t>(i) * hash[0]);
-  int64_t remainder = sum % static_cast<int64_t>(bits_.size() * 8);
-  return static_cast<uint64_t>(remainder < 0 ? -remainder : remainder);
 }
 
 void BloomFilter::add(const std::array<uint64_t, 2>& hash) {

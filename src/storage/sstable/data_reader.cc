@@ -94,13 +94,13 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache, ColdRe
   chunk->start = index * uint64_t{length};
   const size_t expected = std::min<uint64_t>(length, size_ - chunk->start);
   if (cache_ != nullptr) {
-    chunk->cached = cache_->find(cache_id_, index);
+    chunk->cached = cache_->find(*cache_id_, index);
     if (chunk->cached == nullptr && fills_cache) {
       auto bytes = cache_->allocate(expected);
       ASSIGN_OR_RETURN(BytesView data, read_chunk(index, expected, chunk, bytes.get(), cold));
       if (data.data() != bytes.get()) std::memcpy(bytes.get(), data.data(), expected);
       chunk->cached = std::move(bytes);
-      cache_->put(cache_id_, index, chunk->cached, expected);
+      cache_->put(*cache_id_, index, chunk->cached, expected);
     }
     if (chunk->cached != nullptr) {
       chunk->data = BytesView(chunk->cached.get(), expected);

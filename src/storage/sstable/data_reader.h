@@ -87,7 +87,7 @@ class DataFile {
   // Where readers that may wait got to, and how far they have read ahead.
   mutable uint64_t reached_ = 0, ahead_ = 0;
   ChunkCache* cache_ = nullptr;
-  uint64_t cache_id_ = 0;
+  ChunkCache::FileId cache_id_;
   uint64_t size_ = 0;
 };
 

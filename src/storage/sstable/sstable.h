@@ -117,6 +117,7 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
   const SSTableInfo& info() const { return info_; }
   // False: the partition is certainly not here (bloom filter, key bounds).
   bool may_contain(const HashedKey& key) const { return in_bounds(key.key) && filter_->may_contain(key.hash); }
+  void prefetch(const HashedKey& key) const { filter_->prefetch(key.hash); }  // for may_contain()
   // Reads a partition that may be here; nullptr when it is not. The table is the schema's current version: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
   // reader; the selection's slices must outlive it. With `cold`, which outlives the reader, nothing waits for the disk:

@@ -164,10 +164,16 @@ Status SSTableWriter::end_partition() {
   if (guard_) guard_->end_partition(key_, partition_offset());
 
   const std::array<uint64_t, 2> hash = murmur3_128(key_);
-  filter_.add(hash);
+  hashes_.push_back(hash);
+  if (hashes_.size() == kHashesAtOnce) add_hashes();
   index_->end_partition({{token_, key_}, hash, partition_start_, header_bytes_, end, deletion_});
   TRY(data_->flush_chunks());
   return index_->status();
+}
+
+void SSTableWriter::add_hashes() {
+  for (const std::array<uint64_t, 2>& hash : hashes_) filter_.add(hash);
+  hashes_.clear();
 }
 
 Statistics SSTableWriter::gather_statistics() {
@@ -218,6 +224,7 @@ Task<Result<SSTableInfo>> SSTableWriter::finish() {
   CHECK(!in_partition_ && statistics_.partitions() > 0);
   CO_TRY(data_->finish());
   CO_TRY(index_->finish());
+  add_hashes();
 
   Statistics statistics = gather_statistics();
   SmallComponents small;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "storage/sstable/bloom_filter.h"
 #include "storage/sstable/index_writer.h"
 #include "storage/sstable/partition_guard.h"
@@ -59,6 +60,7 @@ class SSTableWriter {
   uint64_t partition_offset() const;
   Status mark_unfinished();
   void end_block();
+  void add_hashes();
   Statistics gather_statistics();
   Bytes checksums_of(const SmallComponents& small) const;
   Result<std::unique_ptr<WriteFile>> write_file(std::string_view component, BytesView content);
@@ -76,6 +78,9 @@ class SSTableWriter {
   std::unique_ptr<DataWriter> data_;
   std::unique_ptr<IndexWriter> index_;
   BloomFilter filter_;
+  // Of the last partitions. They go to the filter together: so the processor waits for memory for several at a time.
+  static constexpr size_t kHashesAtOnce = 32;
+  absl::InlinedVector<std::array<uint64_t, 2>, kHashesAtOnce> hashes_;
   StatisticsCollector statistics_;
   std::optional<PartitionGuard> guard_;  // none: no guardrail is set
   uint64_t small_bytes_ = 0;             // of the components that are written at the end

@@ -61,7 +61,9 @@ const std::string kBuilt = "built-";
 
 std::string built_ending(unsigned shards) { return fmt::format("-of-{}", shards); }
 
-std::string built_name(unsigned shard, unsigned shards) { return fmt::format("{}{}{}", kBuilt, shard, built_ending(shards)); }
+std::string built_name(unsigned shard, unsigned shards) {
+  return fmt::format("{}{}{}", kBuilt, shard, built_ending(shards));
+}
 
 Result<std::set<std::string>> list_built(Disk& disk, const std::string& path) {
   ASSIGN_OR_RETURN(auto entries, disk.list(path));
