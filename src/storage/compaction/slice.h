@@ -26,8 +26,8 @@ class CompactionSlice {
   uint64_t end_bytes_ = 0;
 };
 
-// Of an automatic compaction, by how many its strategy would have now: from a third of the core to four fifths for ten of them.
-// So a table that is written to faster than it is compacted slows its writers down.
+// The share of an automatic compaction grows with the compactions that its strategy would have now: from a third of the core to
+// four fifths for ten of them. So a table that is written to faster than it is compacted slows its writers down.
 inline double compaction_core_share(uint32_t waiting) { return std::min(0.3 + 0.05 * waiting, 0.8); }
 
 }  // namespace cassandra_like

@@ -27,7 +27,7 @@ struct Engine::Sources {
   absl::InlinedVector<const SSTable*, 8> sstables;  // newest max_timestamp first
   HashedKey hashed;
 
-  // What is far away is on its way from there while the memtables are looked at.
+  // The filters' memory is on its way to the processor while the memtables are looked at.
   Sources(const TableStore& store, const DecoratedKey& key) : hashed(key) {
     for (const LiveSSTable& live : store.sstables) live.sstable->prefetch(hashed);
     look(*store.memtable, key);

@@ -50,7 +50,7 @@ class TableStore {
   // cannot be read is an error with every policy.
   Status open(Disk& disk, const std::vector<std::string>& data_directories, const SSTableOwner& self,
               FailurePolicy policy, ChunkCache* cache);
-  // Of an index: it has all rows that its table has on this shard. A file in its directory says so, one for each shard. A
+  // The index has all rows that its table has on this shard. A file in its directory says so, one for each shard. A
   // start builds an index anew that lacks it.
   Status set_built(Disk& disk, const SSTableOwner& self);
   // It is about to be filled anew, or to go. The caller syncs the directory before anybody relies on that.
