@@ -37,9 +37,9 @@ SUITES = {"/".join(path.parts[-3:-1]): path
           for path in sorted([*ROOT.glob("tests/drivers/*/run"), *ROOT.glob("tests/cluster/*/run")])}
 # A minute in all.
 SHORT_SUITES = [f"cluster/{name}" for name in ("bad_day", "cqlsh", "nodes", "operations", "paging", "schema", "seeds")]
-# Two at once. They have addresses of their own and look at no times; all others run alone.
+# Lanes beside each other. Their suites have addresses of their own and look at no times; all others run alone.
 SUITES_AT_ONCE = ([name for name in SUITES if name.startswith("drivers/")],
-                  ["cluster/ccm", "cluster/crash", "cluster/sstables"])
+                  ["cluster/ccm", "cluster/crash", "cluster/sstables"], ["cluster/soak"])
 
 
 class Totals:
