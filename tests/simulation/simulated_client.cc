@@ -88,9 +88,9 @@ void SimulatedClient::on_closed() {
 }
 
 bool SimulatedClient::query(const std::string& text, const ClientQueryOptions& options, AnswerHandler handler) {
-  if (!ready_) return false;
+  if (!ready_ || handlers_.size() == kStreams) return false;
   do {
-    next_stream_ = static_cast<int16_t>((next_stream_ + 1) % 1000);
+    next_stream_ = static_cast<int16_t>((next_stream_ + 1) % kStreams);
   } while (handlers_.contains(next_stream_));
   handlers_[next_stream_] = std::move(handler);
   codec_->append(connection_->output(), Opcode::kQuery, next_stream_, query_body(version_, text, options));

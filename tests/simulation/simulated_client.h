@@ -24,7 +24,7 @@ class SimulatedClient {
   void stop();
   bool ready() const { return ready_; }
   size_t in_flight() const { return handlers_.size(); }
-  // False when there is no connection now: nothing was sent.
+  // False when there is no connection now, or it has as many requests under way as it may: nothing was sent.
   bool query(const std::string& text, const ClientQueryOptions& options, AnswerHandler handler);
 
  private:
@@ -42,6 +42,7 @@ class SimulatedClient {
   bool connecting_ = false;
   Connection* connection_ = nullptr;
   std::unique_ptr<ClientCodec> codec_;
+  static constexpr int16_t kStreams = 1000;
   int16_t next_stream_ = 0;
   std::map<int16_t, AnswerHandler> handlers_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -177,8 +177,9 @@ class Simulation {
     std::optional<int64_t> safe_until;
     if (kind < 5) {
       say("power cut");
-      // Writes that were acknowledged a period and its sync ago are on the disk, whatever the mode.
-      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * sync_delay_nanos() - held_up_nanos();
+      // Writes that were acknowledged a period ago are on the disk, whatever the mode, but for three waits, each of which may be
+      // held up: for the end of the sync before, for the start of their own, and for its end.
+      if (mode_ == "periodic") safe_until = now() - kPeriodNanos - 3 * (sync_delay_nanos() + held_up_nanos());
       machine_.crash();
     } else if (kind < 8 || stop_requested_) {
       say("kill");
