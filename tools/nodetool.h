@@ -177,6 +177,7 @@ void run_disableoldprotocolversions(Session&);
 void run_enablebackup(Session&);
 void run_disablebackup(Session&);
 void run_statusbackup(Session&);
+void run_invalidate_nothing(Session&);
 void run_invalidatecredentialscache(Session&);
 void run_getauthcacheconfig(Session&);
 void run_setauthcacheconfig(Session&);
