@@ -20,7 +20,6 @@ class Divisor {
   uint64_t remainder(uint64_t dividend) const {
     return dividend - static_cast<uint64_t>(Wide{dividend} * factor_ >> shift_) * divisor_;
   }
-  uint64_t value() const { return divisor_; }
 
  private:
   __extension__ using Wide = unsigned __int128;

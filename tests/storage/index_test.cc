@@ -56,6 +56,16 @@ class IndexTest : public testing::Test {
     std::sort(out.begin(), out.end());
     return out;
   }
+  // The schema changed, and the node ended before its shards heard of it.
+  void restart_with(const TablePtr& changed) {
+    node.kill();
+    node.set_tables({changed});
+    ASSERT_TRUE(node.boot()) << node.error();
+  }
+  // Evens and odds, from one number to before another.
+  void put_numbers(int from, int end) {
+    for (int c = from; c < end; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  }
   void put(const std::string& key, int c, const std::string& v, int64_t ts = 1) {
     ASSERT_TRUE(node.apply(Update(table, key).at(ts).row(c).live().cell("v", v)).ok());
   }
@@ -242,34 +252,26 @@ TEST_F(IndexTest, AnIndexThatWasNotBuiltToTheEndIsNotReadAndTheNextStartBuildsIt
   EXPECT_EQ(find(odd).size(), 12u);
 }
 
-// CREATE INDEX is in the schema, and the node ends before all shards heard of it. An index of this name was there before.
+// An index of this name was there before.
 TEST_F(IndexTest, AnIndexThatNoShardBeganIsBuiltByTheNextStart) {
   use("v");
-  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  put_numbers(0, 20);
   node.flush();
-  const ReadCommand odd = where("v", Operator::kEq, "odd");
   node.set_tables({without_index()});
-  for (int c = 20; c < 30; ++c) put("a", c, "odd");
-  node.kill();
-  node.set_tables({table});
-  ASSERT_TRUE(node.boot()) << node.error();
-  EXPECT_EQ(find(odd).size(), 20u);
+  put_numbers(20, 40);
+  restart_with(table);
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 20u);
 }
 
-// DROP INDEX is in the schema, and the node ends before it removed the index's files.
+// The files of the first index are still there.
 TEST_F(IndexTest, AnIndexOfTheNameOfOneWhoseDropWasCutOffIsBuilt) {
   use("v");
-  for (int c = 0; c < 20; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  put_numbers(0, 20);
   node.flush();
-  const ReadCommand odd = where("v", Operator::kEq, "odd");
-  node.kill();
-  node.set_tables({without_index()});
-  ASSERT_TRUE(node.boot()) << node.error();
-  for (int c = 20; c < 30; ++c) put("a", c, "odd");
-  node.kill();
-  node.set_tables({table});
-  ASSERT_TRUE(node.boot()) << node.error();
-  EXPECT_EQ(find(odd).size(), 20u);
+  restart_with(without_index());
+  put_numbers(20, 40);
+  restart_with(table);
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 20u);
 }
 
 TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
@@ -327,6 +329,25 @@ TEST_F(SetAsideTest, EntriesOfItsRowsStay) {
 
 TEST_F(SetAsideTest, AnIndexThatWasBuiltWithoutItsRowsIsBuiltAgainByTheNextStart) {
   build_without_rows();
+  bring_back();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
+}
+
+// The index was whole before, and its own SSTable is damaged, too.
+TEST_F(SetAsideTest, AnIndexThatWasWholeAndIsBuiltAnewWithoutItsRowsIsBuiltAgainByTheNextStart) {
+  use("v");
+  put("a", 1, "red");
+  node.flush();
+  const std::string directory = node.engine().maintenance().sstables(table->id)[0].descriptor.directory + "/.by";
+  set_aside();
+  auto found = find_sstables(node.disk(), directory);
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  ASSERT_TRUE(node.disk().remove(found->front().descriptor.file("Statistics.db")).ok());
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "red")), Lines());
+  for (const std::string& component : found->front().components) {
+    ASSERT_TRUE(node.disk().remove(found->front().descriptor.file(component)).ok());
+  }
   bring_back();
   EXPECT_EQ(find(where("v", Operator::kEq, "red")), (Lines{"a 1: @1 v=red@1"}));
 }

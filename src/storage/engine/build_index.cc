@@ -57,11 +57,13 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
     if (index->metadata.name != name) continue;
     // Rows of SSTables that are set aside may come back: the next start builds the index again.
     if (store->has_unread()) {
+      CO_TRY(set_unbuilt(*index->store));
       index->store->needs_rebuild = false;
     } else {
       CO_TRY(index->store->set_built(runtime_.disk, self_));
     }
   }
+  CO_TRY(co_await sync_unbuilt_indexes());
   LOG_INFO("Index build of {} complete", name);
   co_return Status();
 }
