@@ -85,6 +85,19 @@ Lines sorted(Lines lines) {
 }
 
 // Sources that are damaged, or that a Cassandra of old wrote, give such things.
+TEST(Compaction, AReadThatBeganBeforeATtlEndedFindsTheWholeRow) {
+  Purging p;
+  ASSERT_TRUE(p.node.apply(Update(p.t, "a").row(1).live(5, kNow - 5).cell("v", "x", 5, kNow - 5)).ok());
+  ASSERT_TRUE(p.flush().ok());
+  ASSERT_TRUE(p.compact().ok());
+  ReadCommand command = p.node.command("t");
+  command.range = KeyRange{};
+  command.now_seconds = kNow - 6;
+  EXPECT_EQ(p.node.read(command), (Lines{"a", "  1: @1+5 v=x@1+5"}));
+  command.now_seconds = kNow - 5;
+  EXPECT_EQ(p.node.read(command), Lines());
+}
+
 TEST(Writing, WhatIsNotInOrderIsDamageAndEndsNothingElse) {
   Node node;
   const TablePtr t = node.table("t");

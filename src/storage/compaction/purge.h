@@ -4,7 +4,8 @@
 // A tombstone may go when it is older than gc_grace_seconds, so that all replicas have had the time to hear of it, and when
 // nothing outside of the compaction can hold data that it hides: neither another SSTable of the key nor a memtable with a
 // timestamp as low. A cell that has expired is a tombstone of the moment when it was written, for what its end and its
-// ttl say.
+// ttl say. A compaction takes a TTL's end for past kLongestRead later, so that a read that began before that end still finds
+// the whole row.
 #pragma once
 
 #include <functional>
@@ -17,9 +18,12 @@ namespace cassandra_like {
 struct PurgeRules {
   static constexpr int64_t kNothingOutside = std::numeric_limits<int64_t>::max();
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::min();
+  // Seconds. The default of range_request_timeout, and a second for clocks that differ: the coordinator says at which second
+  // a read sees the data.
+  static constexpr int64_t kLongestRead = 11;
 
-  int64_t now_seconds = 0;
-  int64_t gc_before = kNever;  // seconds: deletions of before then may go
+  int64_t now_seconds = 0;         // TTLs that end later are live
+  int64_t gc_before = kNever;      // seconds: deletions of before then may go
   // Partitions whose deletions may go whenever they were made, unless gc_before is kNever. Unset: none.
   std::function<bool(const DecoratedKey&)> purges_young;
   // The least timestamp that a source outside of the compaction may have for a key.

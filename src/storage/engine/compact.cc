@@ -413,9 +413,9 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   merge.row_index_granularity = column_index_bytes();
   merge.guardrails = sstable_guardrails();
   merge.must_write = run->log_may_hold_inputs;
-  merge.purge.now_seconds = runtime_.clock.wall_seconds();
-  if (run->purges && may_purge(*run))
-    merge.purge.gc_before = merge.purge.now_seconds - merge.table->params.gc_grace_seconds;
+  const int64_t now_seconds = runtime_.clock.wall_seconds();
+  merge.purge.now_seconds = now_seconds - PurgeRules::kLongestRead;
+  if (run->purges && may_purge(*run)) merge.purge.gc_before = now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.purges_young = run->purges_young;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
   if (run->operation == CompactionOperation::kGarbageCollect) {
