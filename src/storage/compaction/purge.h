@@ -22,8 +22,8 @@ struct PurgeRules {
   // a read sees the data.
   static constexpr int64_t kLongestRead = 11;
 
-  int64_t now_seconds = 0;         // TTLs that end later are live
-  int64_t gc_before = kNever;      // seconds: deletions of before then may go
+  int64_t now_seconds = 0;     // TTLs that end later are live
+  int64_t gc_before = kNever;  // seconds: deletions of before then may go
   // Partitions whose deletions may go whenever they were made, unless gc_before is kNever. Unset: none.
   std::function<bool(const DecoratedKey&)> purges_young;
   // The least timestamp that a source outside of the compaction may have for a key.

@@ -134,8 +134,8 @@ void Engine::look_at(const TableStore& store, uint32_t group, CompactionSight* s
   view.group = group;
   view.ranges = &ranges_;
   view.now_millis = runtime_.clock.wall_millis();
-  view.gc_before = runtime_.clock.wall_seconds() -
-                   std::max<int64_t>(store.table->params.gc_grace_seconds, PurgeRules::kLongestRead);
+  view.gc_before =
+      runtime_.clock.wall_seconds() - std::max<int64_t>(store.table->params.gc_grace_seconds, PurgeRules::kLongestRead);
   view.never_purge = !may_purge(store);
   view.min_memtable_timestamp = min_timestamp_of_memtables(store);
   view.flush_bytes = store.compaction.flush_bytes;
