@@ -16,6 +16,7 @@ using std::chrono::seconds;
 
 constexpr char kAddress[] = "127.0.0.1";
 constexpr int kKeys = 40;
+constexpr int64_t kGroups = 5;  // values of the indexed column
 // No write is on its way for as long: what is purged then is never hidden from one that comes late.
 constexpr int64_t kGraceSeconds = 10;
 constexpr int64_t kPeriodNanos = 200'000'000;  // commitlog_sync_period in periodic mode
@@ -31,6 +32,7 @@ class Simulation {
     compacts_ = chance(75);
     compaction_ = chance(60) ? pick_compaction() : "";
     ttl_percent_ = 25 * random(4);
+    indexed_ = chance(50);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
       clients_.push_back(
@@ -42,7 +44,7 @@ class Simulation {
     result_.description =
         fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
                     compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_) +
-        (options_.seed % 3 == 0 ? ", numbers as ids" : "");
+        (indexed_ ? ", an index" : "") + (options_.seed % 3 == 0 ? ", numbers as ids" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -238,11 +240,13 @@ class Simulation {
     return execute(
                "CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
                "1}") &&
-           execute(
-               fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, filler text, PRIMARY KEY (k, c)) "
-                           "WITH gc_grace_seconds = {}{}",
-                           kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_));
+           execute(fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, g int, filler text, "
+                               "PRIMARY KEY (k, c)) WITH gc_grace_seconds = {}{}",
+                               kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_)) &&
+           create_index();
   }
+  bool create_index() { return !indexed_ || execute("CREATE INDEX IF NOT EXISTS t_by_g ON s.t (g)"); }
+  static int64_t group_of(int64_t number) { return number % kGroups; }
 
   void issue_write(int key) {
     int64_t number = ++last_number_;
@@ -250,9 +254,10 @@ class Simulation {
     std::optional<int64_t> ttl;
     if (chance(ttl_percent_)) ttl = chance(50) ? 1 + static_cast<int64_t>(random(4)) : 100'000;
     std::string text = fmt::format(
-        "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 0, {0}, '{2}'){3}; "
-        "INSERT INTO s.t (k, c, n, filler) VALUES ({1}, 1, {0}, '{2}'){3}; APPLY BATCH",
-        number, key, filler, ttl ? fmt::format(" USING TTL {}", *ttl) : "");
+        "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} "
+        "INSERT INTO s.t (k, c, n, g, filler) VALUES ({1}, 0, {0}, {4}, '{2}'){3}; "
+        "INSERT INTO s.t (k, c, n, g, filler) VALUES ({1}, 1, {0}, {4}, '{2}'){3}; APPLY BATCH",
+        number, key, filler, ttl ? fmt::format(" USING TTL {}", *ttl) : "", group_of(number));
     checker_.tried_write(key, number, ttl, wall_seconds());
     issue(text, [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
   }
@@ -302,6 +307,48 @@ class Simulation {
     std::string problem = checker_.check(key, expected, found[0], found[1], wall_seconds());
     if (!problem.empty()) fail(problem);
     ++judged_reads_;
+    shown_[key] = found[0];
+  }
+
+  // Through the index. `judge` gets the rows' keys, clusterings and numbers.
+  struct IndexedRow {
+    int key, c;
+    int64_t number;
+  };
+  void read_group(int64_t group, std::function<void(const std::vector<IndexedRow>&)> judge) {
+    issue(fmt::format("SELECT k, c, n FROM s.t WHERE g = {}", group),
+          [this, group, judge = std::move(judge)](const ClientResponse& response) {
+            const auto* rows = response.get<ClientRows>();
+            if (rows == nullptr) return;  // an error, or the index is not there
+            std::vector<IndexedRow> found;
+            for (const auto& row : rows->rows) {
+              if (row.size() != 3 || !row[0] || !row[1] || !row[2]) return fail("the index shows a row that cannot be");
+              found.push_back({decode_int(*row[0]), decode_int(*row[1]), decode_bigint(*row[2])});
+              if (group_of(found.back().number) != group || found.back().key >= kKeys || found.back().c > 1)
+                return fail(fmt::format("the index shows {} for group {}", found.back().number, group));
+            }
+            judge(found);
+          });
+  }
+
+  // While others write, a key that does not show may be in another group by now, and rows of a key may be of two moments. So each
+  // row has to be one that its key may show.
+  void issue_group_read() {
+    std::vector<Checker::Expectation> expected;
+    for (int key = 0; key < kKeys; ++key) expected.push_back(checker_.must_show(key, wall_seconds()));
+    read_group(static_cast<int64_t>(random(kGroups)), [this, expected](const std::vector<IndexedRow>& rows) {
+      for (const IndexedRow& row : rows) {
+        std::string problem =
+            checker_.check(row.key, expected[static_cast<size_t>(row.key)], row.number, row.number, wall_seconds());
+        if (!problem.empty()) fail("through the index: " + problem);
+      }
+    });
+  }
+
+  void issue_index_change() {
+    const char* text = chance(50) ? "DROP INDEX IF EXISTS s.t_by_g" : "CREATE INDEX IF NOT EXISTS t_by_g ON s.t (g)";
+    say(text);
+    issue(text, [](const ClientResponse&) {});
   }
 
   void issue(const std::string& text, std::function<void(const ClientResponse&)> judge) {
@@ -346,6 +393,10 @@ class Simulation {
           issue_maintenance();
         } else if (truncates_ && !checker_.truncating() && random(1000) == 0) {
           issue_truncate();
+        } else if (indexed_ && random(500) == 0) {
+          issue_index_change();
+        } else if (indexed_ && random(20) == 0) {
+          issue_group_read();
         } else if (kind < 6) {
           issue_write(key);
         } else if (kind < 7) {
@@ -370,6 +421,33 @@ class Simulation {
       }
       if (judged_reads_ == before) fail(fmt::format("key {} cannot be read after the faults are gone", key));
     }
+    if (indexed_ && result_.failure.empty()) check_index();
+  }
+
+  // All groups together show each key as a read of the key does, unless it has expired since.
+  void check_index() {
+    if (!create_index()) return;
+    std::vector<std::optional<int64_t>> found(2 * kKeys);
+    for (int64_t group = 0; group < kGroups && result_.failure.empty(); ++group) {
+      bool judged = false;
+      for (int attempt = 0; attempt < 50 && !judged && result_.failure.empty(); ++attempt) {
+        read_group(group, [&](const std::vector<IndexedRow>& rows) {
+          if (std::exchange(judged, true)) return;
+          for (const IndexedRow& row : rows) found[static_cast<size_t>(2 * row.key + row.c)] = row.number;
+        });
+        world_->run_until([&] { return judged || !result_.failure.empty(); }, seconds(60));
+      }
+      if (!judged) fail(fmt::format("group {} cannot be read after the faults are gone", group));
+    }
+    for (int key = 0; key < kKeys && result_.failure.empty(); ++key) {
+      const auto at = static_cast<size_t>(2 * key);
+      Checker::Expectation expected = checker_.must_show(key);
+      expected.at_least = shown_[key].value_or(0);
+      std::string problem = checker_.check(key, expected, found[at], found[at + 1], wall_seconds());
+      if (problem.empty() && found[at] && found[at] != shown_[key])
+        problem = fmt::format("key {} shows {} and by itself not", key, *found[at]);
+      if (!problem.empty()) fail("through the index: " + problem);
+    }
   }
 
   SimulationOptions options_;
@@ -390,6 +468,8 @@ class Simulation {
   Checker checker_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;
+  bool indexed_ = false;                         // by s.t (g)
+  std::map<int, std::optional<int64_t>> shown_;  // by the last read of the key
 };
 
 }  // namespace

@@ -69,7 +69,6 @@ std::unique_ptr<Engine::PageRest> Engine::keep_page(const TableStore& store, con
   const bool reversed = partition.reversed;
   const Sources sources(store, key);
   auto page = std::make_unique<PageRest>();
-  page->table = store.table;
   for (const SSTable* sstable : sources.sstables) page->sstables.push_back(sstable->shared_from_this());
   for (const auto& [memtable, found] : sources.memtables) {
     Arena arena;

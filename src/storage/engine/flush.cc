@@ -2,6 +2,10 @@
 //
 // One flush of a table runs at a time. The memtables of its indexes go first: the log is clean of the table's writes
 // only when both are on the disk, and an SSTable of the base table says that they need no replay.
+//
+// An index's memtable lacks the entries of values that a write has replaced. When the power fails behind its flush, and takes
+// that write, the table has the old value again, and the index must have its entry. So the log is synced first. A table
+// without a log takes back its indexes' marks until its own memtable is on the disk: a start builds such indexes anew.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -110,11 +114,16 @@ Task<Status> Engine::flush_store(TableStorePtr store) {
       collect(store);
       recount_memory();
     }
+    if (!work.empty() && work.front().store != store) status = co_await prepare_flush_of_indexes(store);
     for (const Work& each : work) {
-      status = co_await write_memtable(each.store, each.memtable, each.upper);
-      if (!status.ok()) break;
+      if (status.ok()) status = co_await write_memtable(each.store, each.memtable, each.upper);
     }
-    if (status.ok() && !store->dropped) log_.mark_clean(store->log, upper);
+    if (status.ok() && !store->dropped) {
+      log_.mark_clean(store->log, upper);
+      for (const auto& index : store->indexes) {
+        if (status.ok()) status = index->store->restore_built(runtime_.disk, self_);
+      }
+    }
     store->shares_records |= shared_records && !status.ok();
   }
   if (status.ok()) {
@@ -127,6 +136,24 @@ Task<Status> Engine::flush_store(TableStorePtr store) {
   ++flushes_completed_;
   gate_.leave();
   co_return status;
+}
+
+Task<Status> Engine::prepare_flush_of_indexes(TableStorePtr store) {
+  if (store->durable) {
+    Status synced = co_await log_.sync();
+    if (synced.ok()) co_return Status();
+  }
+  std::vector<std::string> paths;
+  for (const auto& index : store->indexes) {
+    Status withdrawn = index->store->withdraw_built(runtime_.disk, self_);
+    if (!withdrawn.ok()) co_return withdrawn;
+    paths.push_back(index->store->paths[0]);
+  }
+  for (std::string& path : paths) {
+    Status synced = co_await runtime_.disk.sync_directory(std::move(path));
+    if (!synced.ok()) co_return synced;
+  }
+  co_return Status();
 }
 
 const std::string& Engine::pick_path(const TableStore& store) const {

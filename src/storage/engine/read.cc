@@ -146,8 +146,8 @@ Status Engine::read_rest(TableStore& store, LongRead& read, ReadStatistics& stat
   ReadPipeline& feed = read.feed;
   ColdReads* const cold = read.cold.has_to_block() ? nullptr : &read.cold;
   if (read.partition) {
-    const bool is_current = read.page != nullptr && read.page->table == store.table;
-    Turn turn(*this, cold, is_current ? read.page.get() : nullptr);
+    if (read.page != nullptr) read.page->use_table(store.table);
+    Turn turn(*this, cold, read.page.get());
     feed.set_page_end(read.page != nullptr ? read.page->end : Bytes());
     TRY(read_turn(store, *read.partition, feed, statistics));
   }

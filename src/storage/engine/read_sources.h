@@ -12,10 +12,14 @@ namespace cassandra_like {
 // The rest of the page of a partition in which a read waits for the disk: the SSTables, and a copy of the rows that memtables
 // have. So the page shows what was there at one time, though others write while the read waits.
 struct Engine::PageRest {
-  TablePtr table;
   std::unique_ptr<Memtable> memtable;  // null: none has the partition
   std::vector<std::shared_ptr<const SSTable>> sstables;
   Bytes end;  // the memtables had more behind this row; empty: all of the partition is here
+
+  // The table as it is now: it may have been altered since the page began.
+  void use_table(const TablePtr& table) {
+    if (memtable != nullptr) memtable->use_table(table);
+  }
 };
 
 struct Engine::Sources {

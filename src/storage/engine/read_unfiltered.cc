@@ -96,8 +96,8 @@ Status Engine::read_unfiltered_turn(const TableStore& store, UnfilteredRead& rea
   UnfilteredPipeline& pipeline = read.pipeline;
   ColdReads* const cold = read.cold.has_to_block() ? nullptr : &read.cold;
   if (read.partition && !pipeline.stopped()) {
-    const bool is_current = read.page != nullptr && read.page->table == store.table;
-    Turn turn(*this, cold, is_current ? read.page.get() : nullptr);
+    if (read.page != nullptr) read.page->use_table(store.table);
+    Turn turn(*this, cold, read.page.get());
     TRY(read_unfiltered_part(store, *read.partition, read));
   }
   if (pipeline.has_unfinished_partition()) pipeline.end_unfinished_partition();

@@ -155,7 +155,17 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
 
 Status TableStore::set_unbuilt(Disk& disk, const SSTableOwner& self) {
   needs_rebuild = true;
+  is_marked_built = is_mark_withdrawn = false;
   return forget_built(disk, paths[0], self);
+}
+
+Status TableStore::withdraw_built(Disk& disk, const SSTableOwner& self) {
+  is_mark_withdrawn |= std::exchange(is_marked_built, false);
+  return forget_built(disk, paths[0], self);
+}
+
+Status TableStore::restore_built(Disk& disk, const SSTableOwner& self) {
+  return std::exchange(is_mark_withdrawn, false) ? set_built(disk, self) : Status();
 }
 
 Status TableStore::forget_built(Disk& disk, const std::string& path, const SSTableOwner& self) {
@@ -173,6 +183,7 @@ Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
   ASSIGN_OR_RETURN(auto names, list_built(disk, paths[0]));
   const std::string own = built_name(self.shard, self.shards);
   if (names.insert(own).second) TRY(disk.create(paths[0] + "/" + own));
+  is_marked_built = true;
   if (!is_built_by_all(names, self.shards)) return {};
   for (const std::string& name : names) {
     if (!name.ends_with(built_ending(self.shards))) TRY(disk.remove(paths[0] + "/" + name));
@@ -182,7 +193,8 @@ Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
 
 Status TableStore::find_built(Disk& disk, const SSTableOwner& self) {
   ASSIGN_OR_RETURN(const auto names, list_built(disk, paths[0]));
-  if (names.contains(built_name(self.shard, self.shards))) return {};
+  is_marked_built = names.contains(built_name(self.shard, self.shards));
+  if (is_marked_built) return {};
   if (is_built_by_others(names)) return set_built(disk, self);
   needs_rebuild = true;
   return {};

@@ -55,7 +55,11 @@ class TableStore {
   Status set_built(Disk& disk, const SSTableOwner& self);
   // It is about to be filled anew, or to go. The caller syncs the directory before anybody relies on that.
   Status set_unbuilt(Disk& disk, const SSTableOwner& self);
-  // The same for the directory of an index that is not open.
+  // Until restore_built() no file says so, if one did: a crash would leave an index that nobody can vouch for. The caller
+  // syncs the directory.
+  Status withdraw_built(Disk& disk, const SSTableOwner& self);
+  Status restore_built(Disk& disk, const SSTableOwner& self);
+  // set_unbuilt() for the directory of an index that is not open.
   static Status forget_built(Disk& disk, const std::string& path, const SSTableOwner& self);
   void use_table(TablePtr table);
 
@@ -87,6 +91,7 @@ class TableStore {
   Duration flush_retry_pause{};    // before the last retry; 0 after a flush that succeeded
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
+  bool is_marked_built = false, is_mark_withdrawn = false;
   bool durable = true;  // its keyspace wants the commit log
   // Records of the log that are in no SSTable yet have writes of other tables, too.
   bool shares_records = false;
