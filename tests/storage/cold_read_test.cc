@@ -227,7 +227,7 @@ TEST(ColdReadTest, AnswersAreThoseOfMemory) {
   EXPECT_GT(waits, 5000u);
 }
 
-// A batch writes two rows of a partition while a read of it waits between them.
+// A batch writes two rows of a partition while a read of it waits between them. The table is altered and flushed meanwhile.
 TEST(ColdReadTest, APageOfAPartitionShowsNoBatchByHalf) {
   constexpr int kLast = 2000;
   for (const bool has_more : {false, true}) {
@@ -266,6 +266,11 @@ TEST(ColdReadTest, APageOfAPartitionShowsNoBatchByHalf) {
       int64_t at = 4;
       for (; !read; ++at) {
         write_ends(at, last);
+        if (at == 6) {
+          auto altered = std::make_shared<TableMetadata>(*node.table("t"));
+          altered->params.comment = "altered";
+          node.set_tables({altered});
+        }
         if (at == 8) {
           std::optional<Status> flushed;
           spawn(finish<Status>(node.engine().maintenance().flush({}), &flushed));

@@ -254,8 +254,8 @@ void Node::kill() {
   machine_.shut_down();
 }
 
-void Node::set_tables(std::vector<TablePtr> tables) {
-  schema_ = make_schema(std::move(tables));
+void Node::set_tables(std::vector<TablePtr> tables, bool durable_writes) {
+  schema_ = make_schema(std::move(tables), durable_writes);
   for (auto& engine : engines_) ASSERT_TRUE(run(engine->set_schema(schema_)).ok());
 }
 

@@ -102,7 +102,7 @@ class Node {
     ASSERT_TRUE(boot()) << error();
   }
   void set_shards(unsigned shards) { shards_ = shards; }  // of the next boot
-  void set_tables(std::vector<TablePtr> tables);
+  void set_tables(std::vector<TablePtr> tables, bool durable_writes = true);
 
   template <class T>
   T run(Task<T> task);

@@ -10,12 +10,26 @@
 namespace cassandra_like {
 
 struct Engine::IndexBuild {
-  std::string name;
+  TableStorePtr index;  // another one may have its name when it is dropped
   KeyRange rest;      // partitions that no page has come to
   Bytes key, behind;  // the partition that the last page did not end, and where to go on in it; or empty
   uint64_t partitions = 0;
   bool is_done = false;
 };
+
+// It begins empty: deletions of entries that are there would hide the entries of older rows. So it cannot be read until it is
+// built (SecondaryIndexManager.makeIndexNonQueryable).
+Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
+  co_await table->flush_mutex.lock();
+  AsyncMutex::Guard flush_guard(table->flush_mutex);
+  const CompactionGuards ended = co_await end_compactions(index);
+  if (index->dropped) co_return Status();
+  CO_TRY(set_unbuilt(*index));
+  CO_TRY(co_await sync_unbuilt_indexes());
+  CO_TRY(co_await settle(index));
+  auto emptied = co_await discard_all(index);
+  co_return emptied.ok() ? Status() : Status(emptied.error());
+}
 
 // Pages over the base table by key, so that flushes and writes go on between pages: what is written meanwhile is indexed
 // with its write.
@@ -34,8 +48,8 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
   total += store->memtable->partitions().size();
   LOG_INFO("Building index {} of {} from about {} partitions", name, table->qualified_name(), total);
   IndexBuild build;
-  build.name = name;
-  Status status;
+  build.index = (*found)->store;
+  Status status = co_await empty_index(store, build.index);
   while (!build.is_done && status.ok() && !gate_.closed()) {
     const uint64_t before = build.partitions;
     std::vector<SSTablePtr> sstables;
@@ -54,7 +68,7 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
   Status flushed = co_await flush_store(store);
   if (!flushed.ok()) co_return flushed;
   for (const auto& index : store->indexes) {
-    if (index->metadata.name != name) continue;
+    if (index->store != build.index) continue;
     // Rows of SSTables that are set aside may come back: the next start builds the index again.
     if (store->has_unread()) {
       CO_TRY(set_unbuilt(*index->store));
@@ -76,11 +90,11 @@ Status Engine::build_index_page(TableStore& store, IndexBuild& build) {
   uint64_t rows = 0;
   auto is_over = [&] { return rows >= kPageRows || runtime_.clock.monotonic_nanos() >= end; };
   auto index = std::find_if(store.indexes.begin(), store.indexes.end(),
-                            [&](const std::unique_ptr<IndexStore>& i) { return i->metadata.name == build.name; });
+                            [&](const std::unique_ptr<IndexStore>& i) { return i->store == build.index; });
   if (index == store.indexes.end()) {
-    return invalid(fmt::format("Index {} was dropped while it was built", build.name));
+    return invalid(fmt::format("Index {} was dropped while it was built", build.index->table->qualified_name()));
   }
-  Memtable& hidden = *(*index)->store->memtable;
+  Memtable& hidden = *build.index->memtable;
   const size_t before = hidden.memory_used();
   auto write = [&](const PartitionUpdate& entry) {
     if (entry.key.key.size() < kIndexedValueLimit) hidden.apply(entry);

@@ -331,6 +331,7 @@ class Engine final : private Maintenance {
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
   SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
   struct IndexBuild;
+  Task<Status> empty_index(TableStorePtr table, TableStorePtr index);
   Status build_index_page(TableStore& store, IndexBuild& build);
 
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.

@@ -81,8 +81,9 @@ bool is_built_by_all(const std::set<std::string>& names, unsigned shards) {
   return true;
 }
 
-// The shards have marks of their number alone, or of another number that all of its shards wrote.
-bool is_built_by_others(const std::set<std::string>& names) {
+// All shards of some number have said so. One that did not builds its part anew, and for that removes the SSTables that all
+// shards share.
+bool is_built(const std::set<std::string>& names) {
   for (const std::string& name : names) {
     const size_t at = name.rfind('-');
     unsigned shards = 0;
@@ -193,9 +194,7 @@ Status TableStore::set_built(Disk& disk, const SSTableOwner& self) {
 
 Status TableStore::find_built(Disk& disk, const SSTableOwner& self) {
   ASSIGN_OR_RETURN(const auto names, list_built(disk, paths[0]));
-  is_marked_built = names.contains(built_name(self.shard, self.shards));
-  if (is_marked_built) return {};
-  if (is_built_by_others(names)) return set_built(disk, self);
+  if (is_built(names)) return set_built(disk, self);
   needs_rebuild = true;
   return {};
 }
