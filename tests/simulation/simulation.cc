@@ -33,6 +33,7 @@ class Simulation {
     compaction_ = chance(60) ? pick_compaction() : "";
     ttl_percent_ = 25 * random(4);
     indexed_ = chance(50);
+    logged_ = chance(90);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
       clients_.push_back(
@@ -44,7 +45,8 @@ class Simulation {
     result_.description =
         fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
                     compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_) +
-        (indexed_ ? ", an index" : "") + (options_.seed % 3 == 0 ? ", numbers as ids" : "");
+        (indexed_ ? ", an index" : "") + (logged_ ? "" : ", no log") +
+        (options_.seed % 3 == 0 ? ", numbers as ids" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -176,6 +178,7 @@ class Simulation {
   // Power cut, kill, or a clean stop; a different number of shards now and then.
   void end_life() {
     uint64_t kind = random(10);
+    bool stopped_cleanly = false;
     std::optional<int64_t> safe_until;
     if (kind < 5) {
       say("power cut");
@@ -188,6 +191,7 @@ class Simulation {
       machine_.shut_down();
     } else {
       say("clean stop");
+      stopped_cleanly = true;
       set_faults(false);
       stopping_ = true;
       machine_runtime_post([this] { spawn(stop_task(this)); });
@@ -199,6 +203,7 @@ class Simulation {
     checker_.life_ended(last_number_);
     // The answers that were still on their way when the power went count as well.
     if (safe_until) checker_.forget_acknowledged_after(*safe_until);
+    if (!logged_ && !stopped_cleanly) checker_.forget_acknowledged_after(-1);
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
   int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
@@ -237,9 +242,9 @@ class Simulation {
   }
 
   bool create_schema() {
-    return execute(
-               "CREATE KEYSPACE IF NOT EXISTS s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': "
-               "1}") &&
+    return execute(fmt::format("CREATE KEYSPACE IF NOT EXISTS s WITH replication = {{'class': 'SimpleStrategy', "
+                               "'replication_factor': 1}} AND durable_writes = {}",
+                               logged_)) &&
            execute(fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, g int, filler text, "
                                "PRIMARY KEY (k, c)) WITH gc_grace_seconds = {}{}",
                                kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_)) &&
@@ -468,6 +473,7 @@ class Simulation {
   Checker checker_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;
+  bool logged_ = true;                           // the table's writes are in the commit log
   bool indexed_ = false;                         // by s.t (g)
   std::map<int, std::optional<int64_t>> shown_;  // by the last read of the key
 };

@@ -67,6 +67,9 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
   if (!status.ok()) co_return status;
   Status flushed = co_await flush_store(store);
   if (!flushed.ok()) co_return flushed;
+  // A flush that began before has not seen the mark, so it could not take it back.
+  co_await store->flush_mutex.lock();
+  AsyncMutex::Guard flush_guard(store->flush_mutex);
   for (const auto& index : store->indexes) {
     if (index->store != build.index) continue;
     // Rows of SSTables that are set aside may come back: the next start builds the index again.
