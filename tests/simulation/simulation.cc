@@ -287,7 +287,8 @@ class Simulation {
     bool sent = client.query("TRUNCATE s.t", {}, [this](std::optional<ClientResponse> response) {
       if (!response || !checker_.truncating()) return;
       bool done = response->get<ClientVoid>() != nullptr;
-      say(done ? "truncated" : "answer: not truncated");
+      const auto* error = response->get<ErrorInfo>();
+      say(done ? "truncated" : "answer: not truncated: " + (error != nullptr ? error->message : ""));
       if (done) checker_.truncation_ended(last_number_, true);
     });
     if (sent) checker_.truncation_started(number);

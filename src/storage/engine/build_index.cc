@@ -11,8 +11,8 @@ namespace cassandra_like {
 
 struct Engine::IndexBuild {
   TableStorePtr index;  // another one may have its name when it is dropped
-  KeyRange rest;      // partitions that no page has come to
-  Bytes key, behind;  // the partition that the last page did not end, and where to go on in it; or empty
+  KeyRange rest;        // partitions that no page has come to
+  Bytes key, behind;    // the partition that the last page did not end, and where to go on in it; or empty
   uint64_t partitions = 0;
   bool is_done = false;
 };

@@ -305,6 +305,8 @@ class Engine final : private Maintenance {
   Task<Status> flush_store(TableStorePtr store);
   // Before the memtables of its indexes go to the disk.
   Task<Status> prepare_flush_of_indexes(TableStorePtr store);
+  // No file says any more that the table's indexes are built, durably.
+  Task<Status> withdraw_marks(TableStorePtr store);
   Task<void> flush_in_background(TableStorePtr store);
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
   Task<Status> write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote);

@@ -143,6 +143,11 @@ Task<Status> Engine::prepare_flush_of_indexes(TableStorePtr store) {
     Status synced = co_await log_.sync();
     if (synced.ok()) co_return Status();
   }
+  Status withdrawn = co_await withdraw_marks(store);
+  co_return withdrawn;
+}
+
+Task<Status> Engine::withdraw_marks(TableStorePtr store) {
   std::vector<std::string> paths;
   for (const auto& index : store->indexes) {
     Status withdrawn = index->store->withdraw_built(runtime_.disk, self_);

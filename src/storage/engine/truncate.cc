@@ -3,7 +3,8 @@
 // Its SSTables go in a transaction, one for each directory: a crash must not take a deletion and leave what it hides. SSTables
 // that several shards read are no part of it, since each shard removes them. SSTables that are set aside because they are
 // damaged go, too: a scrub, or a start that finds them whole, would bring their data back. The base table goes before its
-// indexes: an entry without a row does no harm.
+// indexes: an entry without a row does no harm. When an index cannot follow, the log may bring back rows whose entries it has
+// deleted: so nothing says then that it is built, and the next start builds it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -102,7 +103,12 @@ Task<Result<CommitLogPosition>> Engine::truncate(TablePtr table, std::string sna
   const CompactionGuards ended = co_await end_compactions(store);
   Status settled = co_await settle(store);
   if (!settled.ok()) co_return std::move(settled.error());
+  CO_TRY(co_await withdraw_marks(store));
   Result<CommitLogPosition> position = co_await discard_all(store);
+  for (const auto& index : store->indexes) {
+    if (position.ok()) CO_TRY(index->store->restore_built(runtime_.disk, self_));
+    index->store->is_mark_withdrawn = false;
+  }
   co_return position;
 }
 

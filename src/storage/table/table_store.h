@@ -91,7 +91,7 @@ class TableStore {
   Duration flush_retry_pause{};    // before the last retry; 0 after a flush that succeeded
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
-  bool is_marked_built = false, is_mark_withdrawn = false;
+  bool is_marked_built = false, is_mark_withdrawn = false;  // see set_built(), withdraw_built()
   bool durable = true;  // its keyspace wants the commit log
   // Records of the log that are in no SSTable yet have writes of other tables, too.
   bool shares_records = false;
