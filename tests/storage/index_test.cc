@@ -280,7 +280,7 @@ class IndexFlushTest : public testing::TestWithParam<bool> {};
 
 TEST_P(IndexFlushTest, TheIndexHasWhatItsTableHasWheneverThePowerFails) {
   const bool durable_writes = GetParam();
-  // Of one partition.
+  // The partition has one key.
   const auto rows_of = [](const Lines& lines) {
     std::multiset<std::string> rows(lines.begin(), lines.end());
     rows.erase("a");

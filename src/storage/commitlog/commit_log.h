@@ -62,7 +62,9 @@ class CommitLog {
   bool must_wait() const { return options_.sync != CommitLogSync::kPeriodic || lagging_; }
   // Completes when all that was appended until now is on the disk (periodic mode: when syncs do not lag any more).
   Task<Status> durable();
-  // Syncs now, markers included.
+  // Syncs now what was appended until now.
+  Task<Status> sync_records();
+  // The markers, too. Nothing is appended meanwhile.
   Task<Status> sync();
   // Behind the last record.
   CommitLogPosition position() const;

@@ -173,14 +173,18 @@ Task<Status> CommitLog::durable() {
   co_return co_await done;
 }
 
-Task<Status> CommitLog::sync() {
+Task<Status> CommitLog::sync_records() {
   if (failure_) co_return *failure_;
-  if (durable_ < appended_) {
-    if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The commit log is closed");
-    sync_now();
-    Status done = co_await durable();
-    if (!done.ok()) co_return done;
-  }
+  if (durable_ >= appended_) co_return Status();
+  if (gate_.closed()) co_return Error(ErrorCode::kClosed, "The commit log is closed");
+  sync_now();
+  Status done = co_await durable();
+  co_return done;
+}
+
+Task<Status> CommitLog::sync() {
+  Status done = co_await sync_records();
+  if (!done.ok()) co_return done;
   // The last markers, which no later section brings to the disk.
   std::vector<SegmentPtr> segments(segments_.begin(), segments_.end());
   for (const SegmentPtr& segment : segments) {

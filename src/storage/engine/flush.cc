@@ -140,7 +140,7 @@ Task<Status> Engine::flush_store(TableStorePtr store) {
 
 Task<Status> Engine::prepare_flush_of_indexes(TableStorePtr store) {
   if (store->durable) {
-    Status synced = co_await log_.sync();
+    Status synced = co_await log_.sync_records();
     if (synced.ok()) co_return Status();
   }
   Status withdrawn = co_await withdraw_marks(store);
