@@ -92,7 +92,7 @@ class TableStore {
   // An index that lacks rows of its table: it was not built to the end, Cassandra wrote it, or an SSTable is not used.
   bool needs_rebuild = false;
   bool is_marked_built = false, is_mark_withdrawn = false;  // see set_built(), withdraw_built()
-  bool durable = true;  // its keyspace wants the commit log
+  bool durable = true;                                      // its keyspace wants the commit log
   // Records of the log that are in no SSTable yet have writes of other tables, too.
   bool shares_records = false;
   // SSTables that are set aside since they are damaged: nobody knows what they hold. The first are this shard's alone.
