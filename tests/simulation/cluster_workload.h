@@ -73,6 +73,13 @@ class ClusterWorkload {
   void judge_register_write(int key, int64_t number, const Outcome& outcome);
   void read_register(size_t client, int key);
   void judge_register(int key, const Checker::Expectation& expected, const ClientResponse& response);
+  struct IndexedRow {
+    int key, clustering;
+    int64_t number;
+  };
+  std::vector<IndexedRow> indexed_rows(int64_t group, const ClientResponse& response);
+  void read_group(size_t client, int64_t group);
+  void check_index(size_t client);
   void add_to_counter(size_t client, int key);
   void send_addition(size_t client, int key, int64_t delta, int attempts);
   void read_counter(size_t client, int key, Consistency consistency);
@@ -90,7 +97,8 @@ class ClusterWorkload {
   DeliveryChecker delivery_;
   SchemaChecker schema_;
   int64_t last_number_ = 0;
-  uint64_t judged_ = 0;  // reads
+  bool indexed_ = false;  // registers, by g
+  uint64_t judged_ = 0;   // reads
   uint64_t acknowledged_batches_ = 0, acknowledged_rows_ = 0;
 };
 
