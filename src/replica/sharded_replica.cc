@@ -99,6 +99,10 @@ SchemaNode ShardedReplica::schema_node() {
   node.sync = [shared] {
     return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
   };
+  node.prepare_drop = [shared](std::vector<Uuid> tables) {
+    return shared->replicas[0]->on_every_engine(
+        [tables = std::move(tables)](Engine& engine) { return engine.prepare_drop(tables); });
+  };
   node.truncate = [shared](TablePtr table) { return shared->replicas[0]->truncate(std::move(table)); };
   node.save_version = [this](Uuid version) { return save_version(version); };
   node.build_index = [shared](TablePtr table, std::string index) {

@@ -297,6 +297,30 @@ SchemaScope touched(const Mutation& mutation) {
   return scope;
 }
 
+std::vector<Uuid> dropped_tables(const Schema& before, const Mutation& mutation) {
+  std::vector<Uuid> out;
+  const KeyspacePtr keyspace = before.keyspace(std::string(mutation.key.key));
+  if (keyspace == nullptr) return out;
+  bool all = false;
+  for (const PartitionUpdate& update : mutation.updates) {
+    if (update.table->name != "keyspaces" && update.table->name != "tables") continue;
+    all |= !update.partition_deletion.is_live() || !update.range_tombstones.empty();
+    if (update.table->name == "keyspaces") continue;
+    for (const Row& row : update.rows) {
+      const TablePtr table = keyspace->table(std::string(row.clustering.values[0]));
+      if (table == nullptr) continue;
+      const bool is_another = std::any_of(row.cells.begin(), row.cells.end(), [&](const Cell& cell) {
+        return cell.column->name == "id" && cell.value != table->id.view();
+      });
+      if (row.liveness.is_empty() || is_another) out.push_back(table->id);
+    }
+  }
+  if (!all) return out;
+  out.clear();
+  for (const auto& [name, table] : keyspace->tables) out.push_back(table->id);
+  return out;
+}
+
 int64_t max_timestamp(const PartitionUpdate& update) {
   int64_t latest = update.partition_deletion.marked_for_delete_at;
   auto note = [&latest](int64_t timestamp) { latest = std::max(latest, timestamp); };

@@ -29,6 +29,9 @@ std::vector<PartitionUpdate> schema_updates(const Schema& tables, const Keyspace
 // The parts of a keyspace that a mutation of system_schema may have changed.
 SchemaScope touched(const Mutation& mutation);
 
+// The tables that it drops, if nothing later is written: it deletes their definitions, or gives their names to others.
+std::vector<Uuid> dropped_tables(const Schema& before, const Mutation& mutation);
+
 // The latest write or deletion in it; kNoTimestamp when there is nothing in it.
 int64_t max_timestamp(const PartitionUpdate& update);
 

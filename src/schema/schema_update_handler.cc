@@ -261,6 +261,12 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
     pending_[std::string(mutation.key.key)].add(touched(mutation));
     for (const PartitionUpdate& update : mutation.updates) timestamps_.note(max_timestamp(update));
   }
+  std::vector<Uuid> dropped;
+  for (const Mutation& mutation : batch->mutations) {
+    const std::vector<Uuid> of_keyspace = dropped_tables(*before, mutation);
+    dropped.insert(dropped.end(), of_keyspace.begin(), of_keyspace.end());
+  }
+  if (!dropped.empty()) CO_TRY(co_await node_.prepare_drop(dropped));
   for (const Mutation& mutation : batch->mutations) {
     DCHECK(mutation.keyspace == "system_schema");
     CO_TRY(co_await node_.write(mutation));

@@ -29,6 +29,8 @@ struct SchemaNode {
   // Borrows the mutation until the Task is done.
   std::function<Task<Status>(const Mutation&)> write;
   std::function<Task<Result<ReadStatistics>>(const ReadCommand&, RowSink&)> read;
+  // Before tables may be dropped: what others have in common with them comes to the disks (Engine::prepare_drop), on all shards.
+  std::function<Task<Status>(std::vector<Uuid> tables)> prepare_drop;
   // Brings the writes to the disks of all shards.
   std::function<Task<Status>()> sync;
   // system.local has this schema_version.

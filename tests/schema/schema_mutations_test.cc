@@ -98,5 +98,19 @@ TEST(SchemaMutations, TellWhatTheyTouch) {
   EXPECT_EQ(max_timestamp(all[0]), 100);
 }
 
+TEST(SchemaMutations, TellWhichTablesTheyMayDrop) {
+  const TablePtr t = table({}), altered = table({column("v", types::text())});
+  const KeyspacePtr before = keyspace({t});
+  const SchemaPtr schema = builtin_schema()->with_keyspace(before);
+  const auto dropped_by = [&](const KeyspacePtr& after) {
+    Arena arena;
+    const auto updates = schema_updates(*schema, before.get(), after.get(), {100, false}, arena);
+    return dropped_tables(*schema, Mutation{"system_schema", updates[0].key, updates});
+  };
+  EXPECT_EQ(dropped_by(keyspace({})), std::vector{t->id});
+  EXPECT_EQ(dropped_by(nullptr), std::vector{t->id});
+  EXPECT_EQ(dropped_by(keyspace({altered})), std::vector<Uuid>());
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

@@ -34,6 +34,7 @@ class Simulation {
     ttl_percent_ = 25 * random(4);
     indexed_ = chance(50);
     logged_ = chance(90);
+    drops_ = chance(40);
     for (int i = 0; i < 2; ++i) {
       auto& client_machine = world_->add_machine(fmt::format("127.0.1.{}", i + 1));
       clients_.push_back(
@@ -45,7 +46,7 @@ class Simulation {
     result_.description =
         fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
                     compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_) +
-        (indexed_ ? ", an index" : "") + (logged_ ? "" : ", no log") +
+        (indexed_ ? ", an index" : "") + (logged_ ? "" : ", no log") + (drops_ ? ", drops" : "") +
         (options_.seed % 3 == 0 ? ", numbers as ids" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
@@ -200,10 +201,12 @@ class Simulation {
     }
     node_.reset();
     world_->run_for(milliseconds(100));
-    checker_.life_ended(last_number_);
-    // The answers that were still on their way when the power went count as well.
-    if (safe_until) checker_.forget_acknowledged_after(*safe_until);
-    if (!logged_ && !stopped_cleanly) checker_.forget_acknowledged_after(-1);
+    for (Checker* checker : {&checker_, &second_}) {
+      checker->life_ended(last_number_);
+      // The answers that were still on their way when the power went count as well.
+      if (safe_until) checker->forget_acknowledged_after(*safe_until);
+      if (!logged_ && !stopped_cleanly) checker->forget_acknowledged_after(-1);
+    }
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
   int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
@@ -248,9 +251,12 @@ class Simulation {
            execute(fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, g int, filler text, "
                                "PRIMARY KEY (k, c)) WITH gc_grace_seconds = {}{}",
                                kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_)) &&
-           create_index();
+           create_index() && create_second();
   }
   bool create_index() { return !indexed_ || execute("CREATE INDEX IF NOT EXISTS t_by_g ON s.t (g)"); }
+  // A table that is dropped and made again. Its writes share records of the log with those of s.t.
+  static constexpr char kCreateSecond[] = "CREATE TABLE IF NOT EXISTS s.second (k int PRIMARY KEY, n bigint)";
+  bool create_second() { return !drops_ || execute(kCreateSecond); }
   static int64_t group_of(int64_t number) { return number % kGroups; }
 
   void issue_write(int key) {
@@ -258,26 +264,33 @@ class Simulation {
     std::string filler(random(400), 'x');
     std::optional<int64_t> ttl;
     if (chance(ttl_percent_)) ttl = chance(50) ? 1 + static_cast<int64_t>(random(4)) : 100'000;
+    const std::string using_ttl = ttl ? fmt::format(" USING TTL {}", *ttl) : "";
+    const bool to_second = drops_ && chance(40);
     std::string text = fmt::format(
         "BEGIN UNLOGGED BATCH USING TIMESTAMP {0} "
         "INSERT INTO s.t (k, c, n, g, filler) VALUES ({1}, 0, {0}, {4}, '{2}'){3}; "
-        "INSERT INTO s.t (k, c, n, g, filler) VALUES ({1}, 1, {0}, {4}, '{2}'){3}; APPLY BATCH",
-        number, key, filler, ttl ? fmt::format(" USING TTL {}", *ttl) : "", group_of(number));
+        "INSERT INTO s.t (k, c, n, g, filler) VALUES ({1}, 1, {0}, {4}, '{2}'){3}; {5}APPLY BATCH",
+        number, key, filler, using_ttl, group_of(number),
+        to_second ? fmt::format("INSERT INTO s.second (k, n) VALUES ({}, {}){}; ", key, number, using_ttl) : "");
     checker_.tried_write(key, number, ttl, wall_seconds());
-    issue(text, [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
+    if (to_second) second_.tried_write(key, number, ttl, wall_seconds());
+    issue(text, [this, key, number, to_second](const ClientResponse& response) {
+      judge_write(checker_, key, number, response);
+      if (to_second) judge_write(second_, key, number, response);
+    });
   }
 
   void issue_delete(int key) {
     int64_t number = ++last_number_;
     checker_.tried_delete(key, number);
     issue(fmt::format("DELETE FROM s.t USING TIMESTAMP {} WHERE k = {}", number, key),
-          [this, key, number](const ClientResponse& response) { judge_write(key, number, response); });
+          [this, key, number](const ClientResponse& response) { judge_write(checker_, key, number, response); });
   }
 
-  void judge_write(int key, int64_t number, const ClientResponse& response) {
+  void judge_write(Checker& checker, int key, int64_t number, const ClientResponse& response) {
     if (response.get<ClientVoid>() == nullptr) return;
-    checker_.acknowledged(key, number, now(), last_number_);
-    checker_.written_by(key, number, wall_seconds());
+    checker.acknowledged(key, number, now(), last_number_);
+    checker.written_by(key, number, wall_seconds());
   }
 
   // Unanswered, it may take effect until the node's life ends.
@@ -292,6 +305,36 @@ class Simulation {
       if (done) checker_.truncation_ended(last_number_, true);
     });
     if (sent) checker_.truncation_started(number);
+  }
+
+  // To its rows, a DROP is a truncation.
+  void issue_drop() {
+    int64_t number = ++last_number_;
+    auto& client = *clients_[random(clients_.size())];
+    bool sent = client.query("DROP TABLE IF EXISTS s.second", {}, [this](std::optional<ClientResponse> response) {
+      if (!response || !second_.truncating()) return;
+      const bool done = response->get<ErrorInfo>() == nullptr;
+      say(done ? "dropped" : "answer: not dropped");
+      if (done) second_.truncation_ended(last_number_, true);
+    });
+    if (sent) second_.truncation_started(number);
+  }
+  void issue_create() {
+    issue(kCreateSecond, [](const ClientResponse&) {});
+  }
+
+  void read_second(int key) {
+    Checker::Expectation expected = second_.must_show(key, wall_seconds());
+    issue(fmt::format("SELECT n FROM s.second WHERE k = {}", key),
+          [this, key, expected](const ClientResponse& response) {
+            const auto* rows = response.get<ClientRows>();
+            if (rows == nullptr) return;  // an error, or the table is not there
+            std::optional<int64_t> found;
+            if (!rows->rows.empty() && rows->rows[0].at(0)) found = decode_bigint(*rows->rows[0][0]);
+            const std::string problem = second_.check(key, expected, found, found, wall_seconds());
+            if (!problem.empty()) fail("s.second: " + problem);
+            ++judged_reads_;
+          });
   }
 
   void issue_read(int key) {
@@ -399,6 +442,10 @@ class Simulation {
           issue_maintenance();
         } else if (truncates_ && !checker_.truncating() && random(1000) == 0) {
           issue_truncate();
+        } else if (drops_ && random(200) == 0) {
+          second_.truncating() || chance(50) ? issue_create() : issue_drop();
+        } else if (drops_ && random(20) == 0) {
+          read_second(key);
         } else if (indexed_ && random(500) == 0) {
           issue_index_change();
         } else if (indexed_ && random(20) == 0) {
@@ -419,15 +466,22 @@ class Simulation {
     // Some of what has a TTL, or all that has a short one, expires.
     if (ttl_percent_ != 0 && chance(50)) world_->run_for(seconds(1 + random(5)));
     say("check");
-    for (int key = 0; key < kKeys && result_.failure.empty(); ++key) {
-      uint64_t before = judged_reads_;
-      for (int attempt = 0; attempt < 50 && judged_reads_ == before && result_.failure.empty(); ++attempt) {
-        issue_read(key);
-        world_->run_until([&] { return judged_reads_ != before || !result_.failure.empty(); }, milliseconds(500));
-      }
-      if (judged_reads_ == before) fail(fmt::format("key {} cannot be read after the faults are gone", key));
+    for (int key = 0; key < kKeys && result_.failure.empty(); ++key) insist_on_read([&] { issue_read(key); }, key);
+    if (!result_.failure.empty() || !create_second()) return;
+    for (int key = 0; drops_ && key < kKeys && result_.failure.empty(); ++key) {
+      insist_on_read([&] { read_second(key); }, key);
     }
     if (indexed_ && result_.failure.empty()) check_index();
+  }
+
+  template <class Read>
+  void insist_on_read(Read read, int key) {
+    const uint64_t before = judged_reads_;
+    for (int attempt = 0; attempt < 50 && judged_reads_ == before && result_.failure.empty(); ++attempt) {
+      read();
+      world_->run_until([&] { return judged_reads_ != before || !result_.failure.empty(); }, milliseconds(500));
+    }
+    if (judged_reads_ == before) fail(fmt::format("key {} cannot be read after the faults are gone", key));
   }
 
   // All groups together show each key as a read of the key does, unless it has expired since.
@@ -471,7 +525,8 @@ class Simulation {
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;
   bool starting_ = false, stopping_ = false, stop_requested_ = false;
-  Checker checker_;
+  bool drops_ = false;
+  Checker checker_, second_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;
   bool logged_ = true;                           // the table's writes are in the commit log

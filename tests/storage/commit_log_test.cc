@@ -315,20 +315,41 @@ TEST(CommitLogTest, AFullLogFlushesItsOldestTables) {
 TEST(CommitLogTest, ADropTakesNothingFromTablesThatAreInTheSameRecords) {
   for (bool after_restart : {false, true}) {
     Node node;
-    const TablePtr kv = node.table("kv");
-    Update gone(node.table("t"), "key"), stays(kv, "key");
-    gone.row(1).cell("v", "x");
-    stays.row(std::vector<int32_t>{}).cell("v1", "y");
-    const PartitionUpdate updates[] = {gone.build(), stays.build()};
-    const Mutation both{"ks", updates[0].key, updates};
-    ASSERT_TRUE(node.run(node.engine().apply(both)).ok());
-    const Lines before = node.read("kv", "key");
-    ASSERT_EQ(before.size(), 2u);
+    const TablePtr kv = node.table("kv"), t = node.table("t");
+    const auto write_both = [&](const std::string& column) {
+      Update gone(t, "key"), stays(kv, "key");
+      gone.row(1).cell("v", "x");
+      stays.row(std::vector<int32_t>{}).cell(column, "y");
+      const PartitionUpdate updates[] = {gone.build(), stays.build()};
+      const Mutation both{"ks", updates[0].key, updates};
+      ASSERT_TRUE(node.run(node.engine().apply(both)).ok());
+    };
+    write_both("v1");
     if (after_restart) node.restart();
+    ASSERT_TRUE(node.run(node.engine().prepare_drop({t->id})).ok());
+    write_both("v2");
     node.set_tables({kv});
     node.restart();
-    EXPECT_EQ(node.read("kv", "key"), before) << after_restart;
+    EXPECT_EQ(node.read("kv", "key"), (Lines{"key", "  v1=y@1 v2=y@1"})) << after_restart;
   }
+}
+
+TEST(CommitLogTest, ADropWaitsUntilTheDiskHasRoomForWhatSharesItsRecords) {
+  Node node;
+  Update gone(node.table("t"), "key"), stays(node.table("kv"), "key");
+  gone.row(1).cell("v", "x");
+  stays.row(std::vector<int32_t>{}).cell("v1", "y");
+  const PartitionUpdate updates[] = {gone.build(), stays.build()};
+  const Mutation both{"ks", updates[0].key, updates};
+  ASSERT_TRUE(node.run(node.engine().apply(both)).ok());
+  node.machine().faults().disk_full_ppm = 1'000'000;
+  const Status refused = node.run(node.engine().prepare_drop({node.table("t")->id}));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().message().starts_with(
+      "ks.t cannot be dropped: writes of ks.kv that share records of the commit log with it cannot be flushed: "))
+      << refused.error().message();
+  node.machine().faults().disk_full_ppm = 0;
+  EXPECT_TRUE(node.run(node.engine().prepare_drop({node.table("t")->id})).ok());
 }
 
 TEST(CommitLogTest, SegmentsThatWereNeverSyncedGo) {

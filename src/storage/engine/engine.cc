@@ -120,6 +120,7 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
     if (!dropped.ok()) co_return dropped;
   }
   CO_TRY(co_await sync_unbuilt_indexes());
+  for (auto& [id, store] : stores_) store->logs_alone = false;
   has_all_tables_ = true;
   co_return Status();
 }
@@ -256,23 +257,30 @@ Status Engine::update_indexes(TableStore& store) {
   return {};
 }
 
-// A replay cannot read a record that has writes of a table that is gone: what others have in such records goes to the disk.
-Task<void> Engine::flush_shared_records(std::string keyspace) {
-  const TableSelection all(std::move(keyspace));
-  const Stores stores = select(all);
-  for (const TableStorePtr& store : stores) {
-    if (!store->shares_records || !schema_->table(store->table->id)) continue;
-    Status flushed = co_await flush_store(store);
-    if (!flushed.ok()) {
-      LOG_WARN("Until {} is flushed, a restart may not find all of its writes: {}", store->table->qualified_name(),
-               flushed.error().message());
+Task<Status> Engine::prepare_drop(std::vector<Uuid> tables) {
+  Stores going;
+  for (const Uuid& id : tables) {
+    if (TableStorePtr store = find(id)) going.push_back(std::move(store));
+  }
+  for (const TableStorePtr& store : going) store->logs_alone = true;
+  for (const TableStorePtr& store : going) {
+    if (!store->shares_records) continue;
+    for (const TableStorePtr& other : select(TableSelection(store->table->keyspace))) {
+      if (!other->shares_records || other->logs_alone) continue;
+      Status flushed = co_await flush_store(other);
+      if (flushed.ok()) continue;
+      co_return Error(
+          flushed.error().code(),
+          fmt::format("{} cannot be dropped: writes of {} that share records of the commit log with it cannot be "
+                      "flushed: {}",
+                      store->table->qualified_name(), other->table->qualified_name(), flushed.error().message()));
     }
   }
+  co_return Status();
 }
 
 Task<Status> Engine::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
-  if (store->shares_records) co_await flush_shared_records(store->table->keyspace);
   bool keeps_files = false;
   if (options_.auto_snapshot && store->table->params.allow_auto_snapshot &&
       !store->table->keyspace.starts_with("system")) {

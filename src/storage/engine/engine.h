@@ -104,7 +104,11 @@ class Engine final : private Maintenance {
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                int64_t deadline = kNoDeadline);
   // Ready when all writes until now are on disk.
-  Task<Status> sync_commitlog() { return log_.sync(); }
+  Task<Status> sync_commitlog() { return log_.sync_records(); }
+  // Before a change of the schema that may drop these tables comes to the log: a replay cannot read a record that has writes of
+  // a table that is gone. So all such records are flushed, and until set_schema() writes of these tables get records of their
+  // own. An error: a flush failed, and the change must not be made.
+  Task<Status> prepare_drop(std::vector<Uuid> tables);
 
   // The same tables, for all that is not a request.
   Maintenance& maintenance() { return *this; }
@@ -182,7 +186,7 @@ class Engine final : private Maintenance {
   Status forget_dropped_indexes(const TableStore& store);
   Task<Status> sync_unbuilt_indexes();
   Status update_indexes(TableStore& store);
-  Task<void> flush_shared_records(std::string keyspace);
+  Status log_mutation(const Mutation& mutation, std::span<TableStore* const> stores, BytesView serialized);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
   TableStorePtr find(const Uuid& id) const;
   Stores select(const TableSelection& selection) const;

@@ -93,7 +93,6 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
   DCHECK(is_mine(mutation.key.token));
   int64_t begun = runtime_.clock.monotonic_nanos();
   absl::InlinedVector<TableStore*, 4> stores;
-  absl::InlinedVector<LogTable*, 4> logged;
   for (const PartitionUpdate& update : mutation.updates) {
     DCHECK(update.key == mutation.key);
     auto found = stores_.find(update.table->id);
@@ -102,12 +101,8 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
     if (!stores.back()->indexes.empty() && update.table == stores.back()->table.get()) {
       TRY(check_indexed_values(*stores.back(), update));
     }
-    if (found->second->durable) logged.push_back(&found->second->log);
   }
-  if (!logged.empty()) TRY(log_.append(mutation, logged, serialized));
-  if (logged.size() > 1) {
-    for (TableStore* store : stores) store->shares_records = true;
-  }
+  TRY(log_mutation(mutation, stores, serialized));
   for (size_t i = 0; i < stores.size(); ++i) apply_to(*stores[i], mutation.updates[i]);
   const int64_t now = runtime_.clock.monotonic_nanos();
   const auto micros = static_cast<uint64_t>(now - begun) / 1000;
@@ -118,6 +113,26 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
     if (counters.samplers) counters.samplers->write(mutation.updates[i], now);
   }
   if (active_bytes_ >= tell_at_) tell_memory();
+  return {};
+}
+
+Status Engine::log_mutation(const Mutation& mutation, std::span<TableStore* const> stores, BytesView serialized) {
+  absl::InlinedVector<LogTable*, 4> logged;
+  bool is_shared = stores.size() > 1;
+  for (TableStore* store : stores) {
+    if (store->durable) logged.push_back(&store->log);
+    is_shared &= !store->logs_alone;
+  }
+  if (logged.empty()) return {};
+  if (is_shared) {
+    for (TableStore* store : stores) store->shares_records = true;
+  }
+  if (is_shared || stores.size() == 1) return log_.append(mutation, logged, serialized);
+  for (size_t i = 0; i < stores.size(); ++i) {
+    const Mutation one{mutation.keyspace, mutation.key, mutation.updates.subspan(i, 1)};
+    LogTable* const log = &stores[i]->log;
+    if (stores[i]->durable) TRY(log_.append(one, {&log, 1}));
+  }
   return {};
 }
 

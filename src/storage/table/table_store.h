@@ -95,6 +95,7 @@ class TableStore {
   bool durable = true;                                      // its keyspace wants the commit log
   // Records of the log that are in no SSTable yet have writes of other tables, too.
   bool shares_records = false;
+  bool logs_alone = false;  // its writes share no records: it may be dropped now
   // SSTables that are set aside since they are damaged: nobody knows what they hold. The first are this shard's alone.
   std::vector<SSTableDescriptor> unread, shared_unread;
   // A start replays all that the log has of it, since it cannot know yet whose intervals its SSTables have.
