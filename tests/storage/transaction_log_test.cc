@@ -129,33 +129,6 @@ TEST_F(TransactionLogTest, CopiesInSeveralDirectoriesAreOneLog) {
 }
 
 // Wherever the power goes, the table has its old SSTable or its new one.
-// The power fails, and files that were removed during the commit are there again.
-TEST_F(TransactionLogTest, FilesThatGoDuringACommitMayComeBack) {
-  SSTableTransaction transaction(disk, kDirectory, "compaction", Uuid::name_based("x"));
-  const std::vector<SSTableDescriptor> old{put_sstable("1"), put_sstable("2")};
-  std::optional<Status> committed;
-  spawn(storage_test::finish<Status>(transaction.commit(old), &committed));
-  ASSERT_FALSE(committed.has_value());
-  const Lines before = files();
-  const auto move_sstables = [&](const std::string& from, const std::string& to) {
-    for (const std::string& name : before) {
-      const bool is_log = is_transaction_log(name);
-      ASSERT_TRUE(is_log || disk.rename(from + "/" + name, to + "/" + name).ok());
-    }
-  };
-  move_sstables(kDirectory, "/data/ks");
-  ASSERT_TRUE(node.world().run_until([&] { return committed.has_value(); }, std::chrono::hours(1)));
-  ASSERT_TRUE(committed->ok());
-  move_sstables("/data/ks", kDirectory);
-  const auto entries = disk.list(kDirectory).value();
-  const auto log = std::find_if(entries.begin(), entries.end(), [](auto& e) { return is_transaction_log(e.name); });
-  ASSERT_NE(log, entries.end());
-  auto read = TransactionLog::read(disk, {kDirectory + ("/" + log->name)});
-  ASSERT_TRUE(read.ok());
-  EXPECT_TRUE(node.run(read->finish(&disk)).ok());
-  EXPECT_EQ(files(), Lines());
-}
-
 TEST_F(TransactionLogTest, ATransactionIsDoneOrNotAtEveryOperation) {
   int undone = 0, done = 0;
   for (uint64_t operations = 0;; ++operations) {

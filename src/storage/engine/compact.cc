@@ -496,11 +496,6 @@ Task<Status> Engine::merge_and_commit(CompactionRun* run) {
   if (run->store->dropped) co_return Error(ErrorCode::kClosed, "The table was dropped");
   Status committed = co_await run->transaction->commit(std::move(obsolete));
   if (!committed.ok()) co_return committed;
-  if (run->store->dropped && run->store->table->is_index) {
-    // An index does not wait for this when it goes.
-    for (const SSTablePtr& output : outputs) CO_TRY(remove_sstable(runtime_.disk, output->info().descriptor));
-    outputs.clear();
-  }
   run->store->remove_sstables(run->inputs);
   for (const SSTablePtr& input : run->inputs) std::erase(run->store->unread, input->info().descriptor);
   for (const SSTablePtr& output : outputs) run->store->add_sstable(output, self_, runtime_.clock.wall_millis());

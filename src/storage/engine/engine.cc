@@ -120,6 +120,7 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
     if (!dropped.ok()) co_return dropped;
   }
   CO_TRY(co_await sync_unbuilt_indexes());
+  CO_TRY(co_await discard_gone_indexes());
   for (auto& [id, store] : stores_) store->logs_alone = false;
   has_all_tables_ = true;
   co_return Status();
@@ -227,15 +228,27 @@ Task<Status> Engine::sync_unbuilt_indexes() {
   co_return Status();
 }
 
+Task<Status> Engine::discard_gone_indexes() {
+  while (!gone_indexes_.empty()) {
+    const TableStorePtr index = gone_indexes_.back();
+    const CompactionGuards ended = co_await end_compactions(index);
+    Status discarded = index->discard(runtime_.disk, {});
+    if (!discarded.ok()) co_return discarded;
+    std::erase(gone_indexes_, index);
+  }
+  recount_memory();
+  co_return Status();
+}
+
 Status Engine::update_indexes(TableStore& store) {
   const TableMetadata& table = *store.table;
   auto gone = std::partition(store.indexes.begin(), store.indexes.end(), [&](const std::unique_ptr<IndexStore>& index) {
     return table.indexes.contains(index->metadata.name) && index->column(table) != nullptr;
   });
   for (auto it = gone; it != store.indexes.end(); ++it) {
-    (*it)->store->dropped = true;
+    (*it)->store->dropped = true;  // a compaction ends at its next pause
     TRY(set_unbuilt(*(*it)->store));
-    TRY((*it)->store->discard(runtime_.disk, {}));
+    gone_indexes_.push_back((*it)->store);
   }
   store.indexes.erase(gone, store.indexes.end());
   for (const auto& index : store.indexes) index->store->compaction.use(table.params.compaction);

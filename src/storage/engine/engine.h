@@ -185,6 +185,8 @@ class Engine final : private Maintenance {
   Status set_unbuilt(TableStore& index);
   Status forget_dropped_indexes(const TableStore& store);
   Task<Status> sync_unbuilt_indexes();
+  // Of indexes that were dropped: when their compactions have ended, their files go.
+  Task<Status> discard_gone_indexes();
   Status update_indexes(TableStore& store);
   Status log_mutation(const Mutation& mutation, std::span<TableStore* const> stores, BytesView serialized);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
@@ -519,6 +521,7 @@ class Engine final : private Maintenance {
   CommitLog log_;
   ChunkCache chunk_cache_;
   SchemaPtr schema_;
+  Stores gone_indexes_;
   std::vector<std::string> unbuilt_;  // directories of indexes whose marks are removed, but not yet durably
   bool has_all_tables_ = false;       // of schema_; an open that failed is tried again with the next schema
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;

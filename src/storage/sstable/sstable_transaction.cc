@@ -29,12 +29,8 @@ Task<Status> SSTableTransaction::add(SSTableDescriptor created) {
 Task<Status> SSTableTransaction::commit(std::vector<SSTableDescriptor> obsolete) {
   DCHECK(state_ == State::kOpen);
   obsolete_ = std::move(obsolete);
-  // All at one moment: files of an index that is dropped go meanwhile, and come back when the power fails.
-  std::vector<TransactionRecord> records;
   for (const SSTableDescriptor& sstable : obsolete_) {
-    CO_ASSIGN_OR_RETURN(records.emplace_back(), removal_of(disk_, sstable));
-  }
-  for (TransactionRecord& record : records) {
+    CO_ASSIGN_OR_RETURN(TransactionRecord record, removal_of(disk_, sstable));
     Status written = co_await append(std::move(record));
     if (!written.ok()) co_return written;
   }
