@@ -185,7 +185,7 @@ class Engine final : private Maintenance {
   Status set_unbuilt(TableStore& index);
   Status forget_dropped_indexes(const TableStore& store);
   Task<Status> sync_unbuilt_indexes();
-  // Of indexes that were dropped: when their compactions have ended, their files go.
+  // When the compactions of indexes that were dropped have ended, their files go.
   Task<Status> discard_gone_indexes();
   Status update_indexes(TableStore& store);
   Status log_mutation(const Mutation& mutation, std::span<TableStore* const> stores, BytesView serialized);
