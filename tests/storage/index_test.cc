@@ -360,6 +360,22 @@ TEST_F(IndexTest, AnSSTableOfAnIndexThatCannotBeReadIsReplacedByABuild) {
   EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 10u);
 }
 
+// Cassandra's SSTables have no Checksums.crc32, and it orders entries otherwise.
+TEST_F(IndexTest, TheFilesOfAnIndexOfCassandraGoWithTheBuild) {
+  node.options.sequence_ids = true;
+  node.restart();
+  use("v");
+  put_numbers(0, 20);
+  node.flush();
+  const std::string directory = "/data/ks/" + table->directory_name() + "/.by";
+  const auto before = list_sstables(node.disk(), directory).value();
+  ASSERT_EQ(before.size(), 1u);
+  ASSERT_TRUE(node.disk().remove(before[0].file("Checksums.crc32")).ok());
+  node.restart();
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 10u);
+  EXPECT_FALSE(node.disk().exists(before[0].file("Data.db")));
+}
+
 // The SSTable of the base table, which no log replaces, is set aside.
 class SetAsideTest : public IndexTest {
  protected:

@@ -122,6 +122,7 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   if (table->is_index && !writer) {
     // Cassandra orders an index by the indexed type, not by token.
     LOG_WARN("Not using the index SSTable {}: the index is built anew", descriptor.file(components::kData));
+    shared_unread.push_back(descriptor);  // the build removes it
     needs_rebuild = true;
     return {};
   }
