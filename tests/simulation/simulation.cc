@@ -54,6 +54,7 @@ class Simulation {
         if (result_.failure.empty()) end_life();
         if (result_.failure.empty() && start_node()) check_everything();
       }
+      if (result_.failure.empty() && chance(30)) live_with_damage();
     }
     for (auto& client : clients_) client->stop();
     machine_.shut_down();
@@ -103,6 +104,7 @@ class Simulation {
     if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
     if (options_.seed % 3 == 0) text += "uuid_sstable_identifiers_enabled: false\n";
     if (options_.seed % 2 == 0) text += "file_cache_enabled: false\n";
+    if (!damaged_.empty()) text += "disk_failure_policy: stop\n";
     HostFacts host;
     host.cores = shards_;
     auto config = parse_config(text, "simulation", host);
@@ -123,7 +125,11 @@ class Simulation {
       self->stop_requested_ = true;
     };
     auto started = co_await ClusterNode::start(runtime, self->make_config(), std::move(hooks));
-    if (!started.ok()) {
+    if (!started.ok() && !self->damaged_.empty()) {
+      self->say("the node does not start: " + started.error().message());
+      if (started.error().message().find(self->damaged_) == std::string::npos)
+        self->fail(fmt::format("damage of {} is not named: {}", self->damaged_, started.error().message()));
+    } else if (!started.ok()) {
       self->fail("the node does not start: " + started.error().message());
     } else {
       self->node_ = std::move(*started);
@@ -166,7 +172,7 @@ class Simulation {
     ++result_.restarts;
     for (auto& client : clients_) client->start();
     bool connected = world_->run_until([this] { return clients_[0]->ready() && clients_[1]->ready(); }, seconds(60));
-    if (!connected) fail("clients cannot connect");
+    if (!connected && damaged_.empty()) fail("clients cannot connect");
     return connected;
   }
 
@@ -510,6 +516,75 @@ class Simulation {
     }
   }
 
+  // --- Damage ---
+
+  // A component of an SSTable of s.t, or of its index.
+  std::string pick_file() {
+    std::vector<std::string> files;
+    std::vector<std::string> directories{"/data/s"};
+    Disk& disk = machine_.boot(1).shard(0).disk;
+    while (!directories.empty()) {
+      const std::string directory = std::move(directories.back());
+      directories.pop_back();
+      const auto entries = disk.list(directory);
+      if (!entries.ok()) continue;
+      for (const DirectoryEntry& entry : *entries) {
+        const std::string path = directory + "/" + entry.name;
+        const bool is_copy = entry.name == "snapshots" || entry.name == "backups";
+        if (entry.is_directory && !is_copy) directories.push_back(path);
+        if (!entry.is_directory && entry.name.starts_with("da-")) files.push_back(path);
+      }
+    }
+    machine_.shut_down();
+    return files.empty() ? "" : pick(files);
+  }
+
+  // A bit flips, or a sector has what was written for another one.
+  bool damage(const std::string& path) {
+    Disk& disk = machine_.boot(1).shard(0).disk;
+    Bytes content;
+    {
+      auto file = disk.open(path);
+      if (!file.ok() || (*file)->size() == 0) return false;
+      content.resize((*file)->size());
+      if (!(*file)->read(0, content).ok()) return false;
+    }
+    machine_.shut_down();
+    constexpr uint64_t kSector = 512;
+    uint64_t offset = random(content.size());
+    Bytes wrong(1, static_cast<char>(content[offset] ^ (1 << random(8))));
+    if (chance(30) && content.size() > 2 * kSector) {
+      const uint64_t sectors = content.size() / kSector;
+      offset = random(sectors) * kSector;
+      wrong = content.substr(random(sectors) * kSector, kSector);
+    }
+    say(fmt::format("damage of {} bytes at {} of {}", wrong.size(), offset, path));
+    return machine_.damage(path, offset, wrong);
+  }
+
+  // Each read is answered with an error or with the truth, before and after the damaged file is compacted, and a start that is
+  // refused names the SSTable.
+  void live_with_damage() {
+    end_life();
+    const std::string path = pick_file();
+    if (path.empty() || !damage(path)) return;
+    damaged_ = path.substr(0, path.rfind('-') + 1);
+    start_node();
+    for (int time = 0; time < 2 && node_ != nullptr && result_.failure.empty(); ++time) {
+      for (int key = 0; key < kKeys; ++key) {
+        issue_read(key);
+        if (drops_) read_second(key);
+        if (indexed_) issue_group_read();
+        world_->run_for(milliseconds(50));
+      }
+      for (unsigned shard = 0; shard < runtime_->shard_count(); ++shard) {
+        Maintenance* maintenance = &node_->replica(shard).maintenance();
+        runtime_->shard(shard).executor.post([maintenance] { spawn(maintain(maintenance, true)); });
+      }
+      world_->run_for(seconds(2));
+    }
+  }
+
   SimulationOptions options_;
   SimulationResult result_;
   std::unique_ptr<SimWorld> world_;
@@ -526,6 +601,7 @@ class Simulation {
   std::unique_ptr<ClusterNode> node_;
   bool starting_ = false, stopping_ = false, stop_requested_ = false;
   bool drops_ = false;
+  std::string damaged_;  // the beginning of the names of a damaged SSTable's files
   Checker checker_, second_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;

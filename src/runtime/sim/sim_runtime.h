@@ -79,6 +79,9 @@ class SimMachine {
   virtual SimFaults& faults() = 0;
   // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.
   virtual void set_disk_capacity(uint64_t bytes) = 0;
+  // Other bytes stand in a file than were written: a bit that flipped, a write that went to the wrong place. False: the file has no
+  // such bytes.
+  virtual bool damage(const std::string& path, uint64_t offset, BytesView bytes) = 0;
   // Sets the wall clock of this machine forward, or back; the monotonic clock goes on.
   virtual void shift_wall_clock(Duration by) = 0;
 };

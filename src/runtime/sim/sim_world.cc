@@ -98,6 +98,12 @@ class SimMachineImpl final : public SimMachine {
 
   SimFaults& faults() override { return faults_; }
   void set_disk_capacity(uint64_t bytes) override { disk_.set_capacity(bytes); }
+  bool damage(const std::string& path, uint64_t offset, BytesView bytes) override {
+    const std::shared_ptr<SimInode> inode = disk_.find(path);
+    if (inode == nullptr || offset + bytes.size() > inode->content.size()) return false;
+    inode->content.replace(offset, bytes.size(), bytes);
+    return true;
+  }
   void shift_wall_clock(Duration by) override {
     clock_offset_ += std::chrono::duration_cast<std::chrono::microseconds>(by).count();
   }
