@@ -17,6 +17,14 @@ struct Engine::IndexBuild {
   bool is_done = false;
 };
 
+namespace {
+
+Error was_dropped(const TableStore& index) {
+  return invalid(fmt::format("Index {} was dropped while it was built", index.table->qualified_name()));
+}
+
+}  // namespace
+
 // It begins empty: deletions of entries that are there would hide the entries of older rows. So it cannot be read until it is
 // built (SecondaryIndexManager.makeIndexNonQueryable).
 Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
@@ -31,8 +39,6 @@ Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
   co_return emptied.ok() ? Status() : Status(emptied.error());
 }
 
-// Pages over the base table by key, so that flushes and writes go on between pages: what is written meanwhile is indexed
-// with its write.
 Task<Status> Engine::build_index(TablePtr table, std::string name) {
   TableStorePtr store = find(table->id);
   if (!store) co_return invalid(fmt::format("Unknown table {}", table->qualified_name()));
@@ -43,13 +49,23 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
         fmt::format("Index {} of {} is unknown or of a kind that is not supported yet", name, table->qualified_name()));
   }
   if (!gate_.enter()) co_return Error(ErrorCode::kClosed, "The node is stopping");
+  Status built = co_await fill_index(store, (*found)->store, std::move(name));
+  gate_.leave();  // who waits for it may destroy the engine
+  co_return built;
+}
+
+// Pages over the base table by key, so that flushes and writes go on between pages: what is written meanwhile is indexed
+// with its write.
+Task<Status> Engine::fill_index(TableStorePtr store, TableStorePtr index, std::string name) {
+  co_await index->build_mutex.lock();
+  AsyncMutex::Guard build_guard(index->build_mutex);
   uint64_t total = 0;
   for (const LiveSSTable& live : store->sstables) total += live.sstable->info().partitions;
   total += store->memtable->partitions().size();
-  LOG_INFO("Building index {} of {} from about {} partitions", name, table->qualified_name(), total);
+  LOG_INFO("Building index {} of {} from about {} partitions", name, store->table->qualified_name(), total);
   IndexBuild build;
-  build.index = (*found)->store;
-  Status status = co_await empty_index(store, build.index);
+  build.index = index;
+  Status status = co_await empty_index(store, index);
   while (!build.is_done && status.ok() && !gate_.closed()) {
     const uint64_t before = build.partitions;
     std::vector<SSTablePtr> sstables;
@@ -63,24 +79,21 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
     co_await runtime_.executor.yield();
   }
   if (!build.is_done && status.ok()) status = Error(ErrorCode::kClosed, "The node is stopping");
-  gate_.leave();
   if (!status.ok()) co_return status;
   Status flushed = co_await flush_store(store);
   if (!flushed.ok()) co_return flushed;
   // A flush that began before has not seen the mark, so it could not take it back.
   co_await store->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(store->flush_mutex);
-  for (const auto& index : store->indexes) {
-    if (index->store != build.index) continue;
-    // Rows of SSTables that are set aside may come back: the next start builds the index again.
-    if (store->has_unread()) {
-      CO_TRY(set_unbuilt(*index->store));
-      index->store->needs_rebuild = false;
-    } else {
-      CO_TRY(index->store->set_built(runtime_.disk, self_));
-    }
+  if (index->dropped) co_return was_dropped(*index);
+  // Rows of SSTables that are set aside may come back: the next start builds the index again.
+  if (store->has_unread()) {
+    CO_TRY(set_unbuilt(*index));
+    CO_TRY(co_await sync_unbuilt_indexes());
+    index->needs_rebuild = false;
+  } else {
+    CO_TRY(index->set_built(runtime_.disk, self_));
   }
-  CO_TRY(co_await sync_unbuilt_indexes());
   LOG_INFO("Index build of {} complete", name);
   co_return Status();
 }
@@ -95,7 +108,7 @@ Status Engine::build_index_page(TableStore& store, IndexBuild& build) {
   auto index = std::find_if(store.indexes.begin(), store.indexes.end(),
                             [&](const std::unique_ptr<IndexStore>& i) { return i->store == build.index; });
   if (index == store.indexes.end()) {
-    return invalid(fmt::format("Index {} was dropped while it was built", build.index->table->qualified_name()));
+    return was_dropped(*build.index);
   }
   Memtable& hidden = *build.index->memtable;
   const size_t before = hidden.memory_used();

@@ -339,6 +339,7 @@ class Engine final : private Maintenance {
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
   SnapshotRequest automatic_snapshot(std::string tag, const Schema& schema, const TableMetadata& table) const;
   struct IndexBuild;
+  Task<Status> fill_index(TableStorePtr table, TableStorePtr index, std::string name);
   Task<Status> empty_index(TableStorePtr table, TableStorePtr index);
   Status build_index_page(TableStore& store, IndexBuild& build);
 

@@ -115,7 +115,7 @@ class TableStore {
   std::vector<std::unique_ptr<IndexStore>> indexes;
   TableCounters counters;
   TableCompaction compaction;
-  AsyncMutex flush_mutex, compaction_mutex;
+  AsyncMutex flush_mutex, compaction_mutex, build_mutex;
   // Entered while this shard's part of a split SSTable waits for the commit of all. Closed while the table is truncated or
   // dropped.
   std::unique_ptr<Gate> relocations = std::make_unique<Gate>();
