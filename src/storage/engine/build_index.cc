@@ -25,8 +25,7 @@ Error was_dropped(const TableStore& index) {
 
 }  // namespace
 
-// It begins empty: deletions of entries that are there would hide the entries of older rows. So it cannot be read until it is
-// built (SecondaryIndexManager.makeIndexNonQueryable).
+// Deletions of entries that are there would hide the entries of older rows.
 Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
   co_await table->flush_mutex.lock();
   AsyncMutex::Guard flush_guard(table->flush_mutex);
@@ -65,7 +64,9 @@ Task<Status> Engine::fill_index(TableStorePtr store, TableStorePtr index, std::s
   LOG_INFO("Building index {} of {} from about {} partitions", name, store->table->qualified_name(), total);
   IndexBuild build;
   build.index = index;
-  Status status = co_await empty_index(store, index);
+  // One that is built gets what it lacks, and reads go on.
+  Status status;
+  if (index->needs_rebuild) status = co_await empty_index(store, index);
   while (!build.is_done && status.ok() && !gate_.closed()) {
     const uint64_t before = build.partitions;
     std::vector<SSTablePtr> sstables;
