@@ -415,10 +415,15 @@ class Simulation {
     });
   }
 
-  // Flushes or compacts the table on one shard, beside the load.
+  // Flushes or compacts the table, or builds its index again, on one shard, beside the load.
   void issue_maintenance() {
     const auto shard = static_cast<unsigned>(random(runtime_->shard_count()));
     Maintenance* maintenance = &node_->replica(shard).maintenance();
+    if (indexed_ && chance(10)) {
+      const TablePtr table = node_->replica(shard).schema().current()->table("s", "t");
+      runtime_->shard(shard).executor.post([maintenance, table] { spawn(rebuild(maintenance, table)); });
+      return;
+    }
     // Mostly flushes, so that the strategy has something to choose from.
     const bool compacts = compacts_ && chance(compaction_.empty() ? 60 : 20);
     runtime_->shard(shard).executor.post([maintenance, compacts] { spawn(maintain(maintenance, compacts)); });
@@ -428,6 +433,11 @@ class Simulation {
     const TableSelection table("s", "t");
     // A full or failing disk ends it, and that is all.
     Task<Status> task = compacts ? maintenance->compact(table) : maintenance->flush(table);
+    Status ignored = co_await task;
+  }
+
+  static Task<void> rebuild(Maintenance* maintenance, TablePtr table) {
+    Task<Status> task = maintenance->build_index(table, "t_by_g");
     Status ignored = co_await task;
   }
 

@@ -277,9 +277,9 @@ Task<Status> Engine::prepare_drop(std::vector<Uuid> tables) {
   }
   for (const TableStorePtr& store : going) store->logs_alone = true;
   for (const TableStorePtr& store : going) {
-    if (!store->shares_records) continue;
     for (const TableStorePtr& other : select(TableSelection(store->table->keyspace))) {
-      if (!other->shares_records || other->logs_alone) continue;
+      // Records of a flush that is under way count, too.
+      if (other->logs_alone || (!other->shares_records && other->flushing.empty())) continue;
       Status flushed = co_await flush_store(other);
       if (flushed.ok()) continue;
       co_return Error(
