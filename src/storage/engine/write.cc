@@ -96,7 +96,7 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
   for (const PartitionUpdate& update : mutation.updates) {
     DCHECK(update.key == mutation.key);
     auto found = stores_.find(update.table->id);
-    if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->id.to_string()));
+    if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->qualified_name()));
     stores.push_back(found->second.get());
     if (!stores.back()->indexes.empty() && update.table == stores.back()->table.get()) {
       TRY(check_indexed_values(*stores.back(), update));
@@ -300,7 +300,7 @@ Result<Mutation> Engine::resolve_counters(const Mutation& mutation, Arena& arena
   for (size_t i = 0; i < updates.size(); ++i) {
     updates[i] = mutation.updates[i];
     TableStorePtr store = find(updates[i].table->id);
-    if (!store) return invalid(fmt::format("Unknown table {}", updates[i].table->id.to_string()));
+    if (!store) return invalid(fmt::format("Unknown table {}", updates[i].table->qualified_name()));
     if (!updates[i].static_row.is_empty()) {
       ASSIGN_OR_RETURN(updates[i].static_row,
                        resolve_counter_row(*store, updates[i].key, updates[i].static_row, true, arena));
