@@ -365,37 +365,60 @@ class Simulation {
     shown_[key] = found[0];
   }
 
-  // Through the index. `judge` gets the rows' keys, clusterings and numbers.
-  struct IndexedRow {
+  // A read of many keys, in pages: of the whole table, or of a group through the index.
+  struct FoundRow {
     int key, c;
     int64_t number;
   };
-  void read_group(int64_t group, std::function<void(const std::vector<IndexedRow>&)> judge) {
-    issue(fmt::format("SELECT k, c, n FROM s.t WHERE g = {}", group),
-          [this, group, judge = std::move(judge)](const ClientResponse& response) {
-            const auto* rows = response.get<ClientRows>();
-            if (rows == nullptr) return;  // an error, or the index is not there
-            std::vector<IndexedRow> found;
-            for (const auto& row : rows->rows) {
-              if (row.size() != 3 || !row[0] || !row[1] || !row[2]) return fail("the index shows a row that cannot be");
-              found.push_back({decode_int(*row[0]), decode_int(*row[1]), decode_bigint(*row[2])});
-              if (group_of(found.back().number) != group || found.back().key >= kKeys || found.back().c > 1)
-                return fail(fmt::format("the index shows {} for group {}", found.back().number, group));
-            }
-            judge(found);
-          });
+  struct Scan {
+    std::optional<int64_t> group;
+    ClientQueryOptions options;
+    uint64_t life;
+    std::vector<FoundRow> rows;
+    std::function<void(const std::vector<FoundRow>&)>
+        judge;  // gets all rows, unless an error or the node's end came before
+
+    std::string text() const { return "SELECT k, c, n FROM s.t" + (group ? fmt::format(" WHERE g = {}", *group) : ""); }
+    std::string name() const { return group ? "through the index: " : "in a scan: "; }
+  };
+  void scan(std::optional<int64_t> group, std::function<void(const std::vector<FoundRow>&)> judge) {
+    auto scan = std::make_shared<Scan>(group, ClientQueryOptions(), result_.restarts);
+    if (chance(80)) scan->options.page_size = 1 + static_cast<int32_t>(random(60));
+    scan->judge = std::move(judge);
+    read_page(scan);
+  }
+  void read_page(const std::shared_ptr<Scan>& scan) {
+    auto& client = *clients_[random(clients_.size())];
+    client.query(scan->text(), scan->options, [this, scan](std::optional<ClientResponse> response) {
+      if (!response || scan->life != result_.restarts) return;
+      if (const auto* error = response->get<ErrorInfo>()) say("answer: " + error->message);
+      const auto* rows = response->get<ClientRows>();
+      if (rows == nullptr) return;
+      for (const auto& row : rows->rows) {
+        if (row.size() != 3 || !row[0] || !row[1] || !row[2]) return fail(scan->name() + "a row that cannot be");
+        scan->rows.push_back({decode_int(*row[0]), decode_int(*row[1]), decode_bigint(*row[2])});
+        const FoundRow& found = scan->rows.back();
+        if (found.key >= kKeys || found.c > 1 || (scan->group && group_of(found.number) != *scan->group))
+          return fail(fmt::format("{}key {} shows {}", scan->name(), found.key, found.number));
+      }
+      scan->options.paging_state = rows->paging_state;
+      if (rows->paging_state) return read_page(scan);
+      scan->judge(scan->rows);
+    });
   }
 
   // While others write, a key that does not show may be in another group by now, and rows of a key may be of two moments. So each
   // row has to be one that its key may show.
-  void issue_group_read() {
+  void issue_scan() {
     std::vector<Checker::Expectation> expected;
     for (int key = 0; key < kKeys; ++key) expected.push_back(checker_.must_show(key, wall_seconds()));
-    read_group(static_cast<int64_t>(random(kGroups)), [this, expected](const std::vector<IndexedRow>& rows) {
-      for (const IndexedRow& row : rows) {
+    std::optional<int64_t> group;
+    if (indexed_ && chance(70)) group = static_cast<int64_t>(random(kGroups));
+    scan(group, [this, expected](const std::vector<FoundRow>& rows) {
+      for (const FoundRow& row : rows) {
         std::string problem =
             checker_.check(row.key, expected[static_cast<size_t>(row.key)], row.number, row.number, wall_seconds());
-        if (!problem.empty()) fail("through the index: " + problem);
+        if (!problem.empty()) fail("in a scan: " + problem);
       }
     });
   }
@@ -464,8 +487,8 @@ class Simulation {
           read_second(key);
         } else if (indexed_ && random(500) == 0) {
           issue_index_change();
-        } else if (indexed_ && random(20) == 0) {
-          issue_group_read();
+        } else if (random(30) == 0) {
+          issue_scan();
         } else if (kind < 6) {
           issue_write(key);
         } else if (kind < 7) {
@@ -487,7 +510,10 @@ class Simulation {
     for (int key = 0; drops_ && key < kKeys && result_.failure.empty(); ++key) {
       insist_on_read([&] { read_second(key); }, key);
     }
-    if (indexed_ && result_.failure.empty()) check_index();
+    check_scans({std::nullopt});
+    std::vector<std::optional<int64_t>> groups;
+    for (int64_t group = 0; group < kGroups; ++group) groups.push_back(group);
+    if (indexed_ && result_.failure.empty() && create_index()) check_scans(groups);
   }
 
   template <class Read>
@@ -500,20 +526,19 @@ class Simulation {
     if (judged_reads_ == before) fail(fmt::format("key {} cannot be read after the faults are gone", key));
   }
 
-  // All groups together show each key as a read of the key does, unless it has expired since.
-  void check_index() {
-    if (!create_index()) return;
+  // Together they show each key as a read of the key does, unless it has expired since.
+  void check_scans(const std::vector<std::optional<int64_t>>& groups) {
     std::vector<std::optional<int64_t>> found(2 * kKeys);
-    for (int64_t group = 0; group < kGroups && result_.failure.empty(); ++group) {
+    for (const std::optional<int64_t>& group : groups) {
       bool judged = false;
       for (int attempt = 0; attempt < 50 && !judged && result_.failure.empty(); ++attempt) {
-        read_group(group, [&](const std::vector<IndexedRow>& rows) {
+        scan(group, [&](const std::vector<FoundRow>& rows) {
           if (std::exchange(judged, true)) return;
-          for (const IndexedRow& row : rows) found[static_cast<size_t>(2 * row.key + row.c)] = row.number;
+          for (const FoundRow& row : rows) found[static_cast<size_t>(2 * row.key + row.c)] = row.number;
         });
         world_->run_until([&] { return judged || !result_.failure.empty(); }, seconds(60));
       }
-      if (!judged) fail(fmt::format("group {} cannot be read after the faults are gone", group));
+      if (!judged) fail("a scan is not answered after the faults are gone");
     }
     for (int key = 0; key < kKeys && result_.failure.empty(); ++key) {
       const auto at = static_cast<size_t>(2 * key);
@@ -522,7 +547,7 @@ class Simulation {
       std::string problem = checker_.check(key, expected, found[at], found[at + 1], wall_seconds());
       if (problem.empty() && found[at] && found[at] != shown_[key])
         problem = fmt::format("key {} shows {} and by itself not", key, *found[at]);
-      if (!problem.empty()) fail("through the index: " + problem);
+      if (!problem.empty()) fail((groups[0] ? "through the index: " : "in a scan: ") + problem);
     }
   }
 
@@ -584,7 +609,7 @@ class Simulation {
       for (int key = 0; key < kKeys; ++key) {
         issue_read(key);
         if (drops_) read_second(key);
-        if (indexed_) issue_group_read();
+        issue_scan();
         world_->run_for(milliseconds(50));
       }
       for (unsigned shard = 0; shard < runtime_->shard_count(); ++shard) {
