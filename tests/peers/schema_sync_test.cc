@@ -65,6 +65,8 @@ TEST(SchemaSync, ANodeThatStartsAsksForTheSchema) {
   cluster.part({2});
   ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
   ASSERT_TRUE(cluster.change(0, drop_table("kv")).ok());
+  const auto is_pushed = [&] { return cluster.node(1).version() == cluster.node(0).version(); };
+  ASSERT_TRUE(cluster.gossip_until(is_pushed, seconds(10)));
   cluster.part({});
   EXPECT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, seconds(10)));
   EXPECT_EQ(tables(cluster, 2), (Lines{"t"}));

@@ -111,7 +111,7 @@ TEST_F(Verbs, AWriteToATableThatWasDroppedIsRefusedByItsOwner) {
   EXPECT_TRUE(node.change(0, drop_table("t")).ok());
   Status status = node.write(0, std::move(update));
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message(), "Unknown table " + table->id.to_string());
+  EXPECT_EQ(status.error().message(), "Unknown table ks.t");
 }
 
 TEST_F(Verbs, CountersAreAddedUpByTheirOwner) {
