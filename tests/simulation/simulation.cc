@@ -632,16 +632,16 @@ class Simulation {
   bool compacts_ = false;
   std::string compaction_;    // of the table, by itself; empty: none
   uint64_t ttl_percent_ = 0;  // of the writes
+  bool indexed_ = false;      // by s.t (g)
+  bool logged_ = true;        // the tables' writes are in the commit log
+  bool drops_ = false;        // s.second comes and goes
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   std::unique_ptr<ClusterNode> node_;
   bool starting_ = false, stopping_ = false, stop_requested_ = false;
-  bool drops_ = false;
   std::string damaged_;  // the beginning of the names of a damaged SSTable's files
   Checker checker_, second_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;
-  bool logged_ = true;                           // the table's writes are in the commit log
-  bool indexed_ = false;                         // by s.t (g)
   std::map<int, std::optional<int64_t>> shown_;  // by the last read of the key
 };
 

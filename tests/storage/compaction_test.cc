@@ -84,7 +84,6 @@ Lines sorted(Lines lines) {
   return lines;
 }
 
-// Sources that are damaged, or that a Cassandra of old wrote, give such things.
 TEST(Compaction, AReadThatBeganBeforeATtlEndedFindsTheWholeRow) {
   Purging p;
   ASSERT_TRUE(p.node.apply(Update(p.t, "a").row(1).live(5, kNow - 5).cell("v", "x", 5, kNow - 5)).ok());
@@ -98,6 +97,7 @@ TEST(Compaction, AReadThatBeganBeforeATtlEndedFindsTheWholeRow) {
   EXPECT_EQ(p.node.read(command), Lines());
 }
 
+// Sources that are damaged, or that a Cassandra of old wrote, give such things.
 TEST(Writing, WhatIsNotInOrderIsDamageAndEndsNothingElse) {
   Node node;
   const TablePtr t = node.table("t");

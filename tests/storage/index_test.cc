@@ -20,6 +20,20 @@ TablePtr with_index(const std::string& target, const std::string& name = "by") {
   return table;
 }
 
+// Reads all partitions through the index "by" of the table.
+ReadCommand indexed_read(const Node& node, const TableMetadata& table, const std::string& column, Operator op,
+                         const std::string& value) {
+  ReadCommand command = node.command("t");
+  command.range = KeyRange{};
+  command.index = &table.indexes.at("by");
+  FilterExpression condition;
+  condition.column = table.column(column);
+  condition.op = op;
+  condition.value = value;
+  command.filter.push_back(condition);
+  return command;
+}
+
 class IndexTest : public testing::Test {
  protected:
   void use(const std::string& target) {
@@ -32,15 +46,7 @@ class IndexTest : public testing::Test {
     return plain;
   }
   ReadCommand where(const std::string& column, Operator op, const std::string& value) {
-    ReadCommand command = node.command("t");
-    command.range = KeyRange{};
-    command.index = &table->indexes.at("by");
-    FilterExpression condition;
-    condition.column = table->column(column);
-    condition.op = op;
-    condition.value = value;
-    command.filter.push_back(condition);
-    return command;
+    return indexed_read(node, *table, column, op, value);
   }
   // Rows of all partitions, sorted: the ring's order is not what is tested.
   Lines find(ReadCommand command) {
@@ -322,15 +328,8 @@ TEST_P(IndexFlushTest, TheIndexHasWhatItsTableHasWheneverThePowerFails) {
     const std::multiset<std::string> rows = rows_of(node.scan("t"));
     Lines found;
     for (const char* value : {"old", "new"}) {
-      ReadCommand command = node.command("t");
-      command.range = KeyRange{};
-      command.index = &table->indexes.at("by");
-      FilterExpression condition;
-      condition.column = table->column("v");
-      condition.op = Operator::kEq;
-      condition.value = value;
-      command.filter.push_back(condition);
-      for (std::string& line : node.read(std::move(command))) found.push_back(std::move(line));
+      const Lines with_value = node.read(indexed_read(node, *table, "v", Operator::kEq, value));
+      found.insert(found.end(), with_value.begin(), with_value.end());
     }
     EXPECT_EQ(rows_of(found), rows);
     seen.insert(rows);
