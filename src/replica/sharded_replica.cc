@@ -49,6 +49,17 @@ Task<Status> on_every_engine_from(NodeShared* shared, unsigned shard, std::funct
   co_return first_error(std::move(statuses));
 }
 
+Task<Status> prepare_drop_on_every_engine(NodeShared* shared, std::vector<Uuid> tables) {
+  ReplicaImpl& replica = *shared->replicas[0];
+  Status prepared = co_await replica.on_every_engine([&tables](Engine& engine) { return engine.prepare_drop(tables); });
+  if (prepared.ok()) co_return prepared;
+  static_cast<void>(co_await on_every_engine_from(shared, 0, [&tables](unsigned, Engine& engine) {
+    engine.cancel_drop(tables);
+    return Status();
+  }));
+  co_return prepared;
+}
+
 Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
   Runtime& runtime = shared->runtime;
   EngineOptions options = shared->engine_options;
@@ -100,8 +111,7 @@ SchemaNode ShardedReplica::schema_node() {
     return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
   };
   node.prepare_drop = [shared](std::vector<Uuid> tables) {
-    return shared->replicas[0]->on_every_engine(
-        [tables = std::move(tables)](Engine& engine) { return engine.prepare_drop(tables); });
+    return prepare_drop_on_every_engine(shared, std::move(tables));
   };
   node.truncate = [shared](TablePtr table) { return shared->replicas[0]->truncate(std::move(table)); };
   node.save_version = [this](Uuid version) { return save_version(version); };

@@ -102,8 +102,11 @@ class Disk {
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status link(const std::string& from, const std::string& to) = 0;
   virtual Task<Status> sync_directory(std::string path) = 0;
-  // All that the file holds now: for one that a process which is gone has written.
+  // All that the file holds now.
   virtual Task<Status> sync_file(std::string path) = 0;
+  // Stores bytes of the file once more where they are, and syncs them. After a sync that failed, the system may take pages
+  // for clean that the disk never got: the next process reads them, and a sync of them brings nothing to the disk.
+  virtual Task<Status> rewrite(std::string path, uint64_t offset, uint64_t bytes) = 0;
   virtual Result<DiskSpace> space(const std::string& path) = 0;
   virtual Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) = 0;
 };

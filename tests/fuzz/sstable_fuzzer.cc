@@ -61,6 +61,7 @@ class MemoryDisk : public Disk {
   Status link(const std::string& from, const std::string&) override { return refused(from); }
   Task<Status> sync_directory(std::string path) override { return Status(refused(path)); }
   Task<Status> sync_file(std::string path) override { return Status(refused(path)); }
+  Task<Status> rewrite(std::string path, uint64_t, uint64_t) override { return Status(refused(path)); }
   Result<DiskSpace> space(const std::string& path) override { return refused(path); }
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return refused(path); }
 

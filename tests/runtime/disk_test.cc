@@ -131,6 +131,24 @@ Task<void> mapped(Disk* disk, std::string dir) {
 }
 TEST_P(DiskTest, AMappedFileIsWrittenAsMemory) { on_disk(mapped); }
 
+Task<void> rewrite(Disk* disk, std::string dir) {
+  Bytes content;
+  for (int i = 0; i < 100'000; ++i) content += std::to_string(i);
+  auto file = disk->create(dir + "/f");
+  EXPECT_TRUE((*file)->append(content).ok());
+  Status stored = co_await disk->rewrite(dir + "/f", 17, content.size());  // more than there is
+  EXPECT_TRUE(stored.ok());
+  Bytes got(content.size(), '\0');
+  auto in = disk->open(dir + "/f");
+  EXPECT_EQ((*in)->size(), content.size());
+  EXPECT_TRUE((*in)->read(0, got).ok());
+  EXPECT_EQ(got, content);
+  Status missing = co_await disk->rewrite(dir + "/g", 0, 1);
+  EXPECT_NE(missing.error().message().find(dir + "/g"), std::string::npos);
+  EXPECT_FALSE(disk->exists(dir + "/g"));
+}
+TEST_P(DiskTest, WritesOnceMoreWhatIsThere) { on_disk(rewrite); }
+
 Task<void> names_of_files(Disk* disk, std::string dir) {
   EXPECT_TRUE(disk->make_directories(dir + "/a/b/c").ok());
   EXPECT_TRUE(disk->make_directories(dir + "/a/b").ok());

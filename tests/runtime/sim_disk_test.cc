@@ -261,6 +261,26 @@ TEST_F(SimDiskTest, AfterASyncThatFailedLaterOnesBringNothingToTheDisk) {
   EXPECT_EQ(content("/log"), Bytes(4, '\0'));
 }
 
+TEST_F(SimDiskTest, WhatIsWrittenOnceMoreIsOnTheDiskAfterAll) {
+  start(1);
+  machine_->faults().tear_on_crash = false;
+  auto file = disk().create("/f");
+  auto log = disk().create_mapped("/log", 4);
+  ASSERT_TRUE(wait(disk().sync_directory("/")).ok());
+  ASSERT_TRUE((*file)->append("kept").ok());
+  std::memcpy((*log)->memory().data(), "kept", 4);
+  machine_->faults().io_error_ppm = 1'000'000;
+  EXPECT_FALSE(wait((*file)->sync()).ok());
+  EXPECT_FALSE(wait((*log)->sync(0, 4)).ok());
+  EXPECT_FALSE(wait(disk().rewrite("/f", 0, 4)).ok());
+  machine_->faults().io_error_ppm = 0;
+  EXPECT_TRUE(wait(disk().rewrite("/f", 0, 4)).ok());
+  EXPECT_TRUE(wait(disk().rewrite("/log", 1, 3)).ok());
+  crash();
+  EXPECT_EQ(content("/f"), "kept");
+  EXPECT_EQ(content("/log"), Bytes("\0ept", 4));
+}
+
 TEST_F(SimDiskTest, ASlowReadOrWriteKeepsItsShardFromItsNextCallback) {
   start(1);
   auto file = disk().create("/f");

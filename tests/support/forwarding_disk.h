@@ -29,6 +29,9 @@ class ForwardingDisk : public Disk {
   Status link(const std::string& from, const std::string& to) override { return disk_.link(from, to); }
   Task<Status> sync_directory(std::string path) override { return disk_.sync_directory(std::move(path)); }
   Task<Status> sync_file(std::string path) override { return disk_.sync_file(std::move(path)); }
+  Task<Status> rewrite(std::string path, uint64_t offset, uint64_t bytes) override {
+    return disk_.rewrite(std::move(path), offset, bytes);
+  }
   Result<DiskSpace> space(const std::string& path) override { return disk_.space(path); }
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override { return disk_.lock(path); }
 

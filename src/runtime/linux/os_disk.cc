@@ -19,6 +19,7 @@ namespace {
 // The files of a node are its user's; the group may read them, for backups.
 constexpr mode_t kFileMode = 0640;
 constexpr mode_t kDirectoryMode = 0750;
+constexpr uint64_t kRewriteBytes = 256 << 10;  // at a time
 
 class OsDirectoryLock final : public DirectoryLock {
  public:
@@ -37,6 +38,30 @@ Status sync_directory_now(OpenFiles& open_files, const std::string& path) {
 Status sync_file_now(OpenFiles& open_files, const std::string& path) {
   FileDescriptor fd = open_files.open(path.c_str(), O_RDONLY);
   if (!fd.valid() || ::fsync(fd.get()) != 0) return os_error("sync", path, errno);
+  return {};
+}
+
+Status rewrite_now(OpenFiles& open_files, const std::string& path, uint64_t offset, uint64_t bytes) {
+  FileDescriptor fd = open_files.open(path.c_str(), O_RDWR);
+  if (!fd.valid()) return os_error("write once more", path, errno);
+  Bytes buffer(std::min(bytes, kRewriteBytes), '\0');
+  for (const uint64_t end = offset + bytes; offset < end;) {
+    const ssize_t got =
+        ::pread(fd.get(), buffer.data(), std::min<uint64_t>(buffer.size(), end - offset), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return os_error("read", path, errno);
+    if (got == 0) break;
+    const auto size = static_cast<size_t>(got);
+    for (size_t written = 0; written < size;) {
+      const ssize_t n =
+          ::pwrite(fd.get(), buffer.data() + written, size - written, static_cast<off_t>(offset + written));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return os_error("write once more", path, errno);
+      written += static_cast<size_t>(n);
+    }
+    offset += size;
+  }
+  if (::fsync(fd.get()) != 0) return os_error("sync", path, errno);
   return {};
 }
 
@@ -145,6 +170,12 @@ Status OsDisk::link(const std::string& from, const std::string& to) {
 
 Task<Status> OsDisk::sync_file(std::string path) {
   return pool_.run(&shard_, [files = &open_files_, path = std::move(path)] { return sync_file_now(*files, path); });
+}
+
+Task<Status> OsDisk::rewrite(std::string path, uint64_t offset, uint64_t bytes) {
+  return pool_.run(&shard_, [files = &open_files_, path = std::move(path), offset, bytes] {
+    return rewrite_now(*files, path, offset, bytes);
+  });
 }
 
 Task<Status> OsDisk::sync_directory(std::string path) {

@@ -24,6 +24,7 @@ class OsDisk final : public Disk {
   Status link(const std::string& from, const std::string& to) override;
   Task<Status> sync_directory(std::string path) override;
   Task<Status> sync_file(std::string path) override;
+  Task<Status> rewrite(std::string path, uint64_t offset, uint64_t bytes) override;
   Result<DiskSpace> space(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override;
 

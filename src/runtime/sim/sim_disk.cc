@@ -317,6 +317,23 @@ Task<Status> SimDisk::sync_file(std::string path) {
   });
 }
 
+Task<Status> SimDisk::rewrite(std::string path, uint64_t offset, uint64_t bytes) {
+  auto inode = state_.find(path);
+  if (inode == nullptr || inode->is_directory) return Status(sim_io_error("write once more", path, "No such file"));
+  if (auto s = check_write(state_, executor_, "write once more", path, 0); !s.ok()) return s;
+  offset = std::min(offset, inode->size());
+  auto copy = std::make_unique<Bytes>(inode->live_bytes().substr(offset, bytes));
+  const uint64_t checksum = crc32(*copy);
+  inode->sync_failed = false;
+  return sim_sync(&state_, &executor_, std::move(path), inode, checksum, [inode, offset, copy = std::move(copy)] {
+    if (inode->mapped) {
+      std::memcpy(inode->mapped_durable->get() + offset, copy->data(), copy->size());
+    } else {
+      inode->synced_size = std::max<uint64_t>(inode->synced_size, offset + copy->size());
+    }
+  });
+}
+
 Result<DiskSpace> SimDisk::space(const std::string& path) {
   TRY(check_alive(executor_, "ask for the free space of", path));
   uint64_t used = std::min(state_.used(), state_.capacity());

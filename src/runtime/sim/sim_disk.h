@@ -10,7 +10,7 @@
 // 512-byte sector that differs survives by its own chance.
 //
 // A sync of a file that fails has lost what it covered, as on Linux, where the pages are clean from then on: later syncs of
-// that file say OK and bring nothing to the disk.
+// that file say OK and bring nothing to the disk, until rewrite() stores the bytes once more.
 #pragma once
 
 #include <cstdlib>
@@ -148,6 +148,7 @@ class SimDisk final : public Disk {
   Status link(const std::string& from, const std::string& to) override;
   Task<Status> sync_directory(std::string path) override;
   Task<Status> sync_file(std::string path) override;
+  Task<Status> rewrite(std::string path, uint64_t offset, uint64_t bytes) override;
   Result<DiskSpace> space(const std::string& path) override;
   Result<std::unique_ptr<DirectoryLock>> lock(const std::string& path) override;
 

@@ -47,6 +47,7 @@ class SegmentRun {
         case MarkerState::kStored:
           TRY(read_section(marker + kMarkerSize, end_at(marker)));
           marker = end_at(marker);
+          summary_.durable = marker;
           break;
         case MarkerState::kTorn: {
           ASSIGN_OR_RETURN(marker, read_tail(marker + kMarkerSize));

@@ -15,7 +15,10 @@ namespace cassandra_like {
 
 struct SegmentSummary {
   uint64_t records = 0;
-  uint32_t end = 0;   // behind the last whole record
+  uint32_t end = 0;  // behind the last whole record
+  // All bytes before this were on the disk when the last marker was stored; 0 without a marker. `end` when it covers all
+  // records.
+  uint32_t durable = 0;
   bool torn = false;  // something that is not a record follows
 };
 

@@ -292,6 +292,12 @@ Task<Status> Engine::prepare_drop(std::vector<Uuid> tables) {
   co_return Status();
 }
 
+void Engine::cancel_drop(std::span<const Uuid> tables) {
+  for (const Uuid& id : tables) {
+    if (TableStorePtr store = find(id)) store->logs_alone = false;
+  }
+}
+
 Task<Status> Engine::drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis) {
   stores_.erase(store->table->id);
   bool keeps_files = false;

@@ -30,6 +30,7 @@
 #include "read/unfiltered_pipeline.h"
 #include "read/unfiltered_sink.h"
 #include "runtime/runtime.h"
+#include "storage/commitlog/segment_reader.h"
 #include "storage/compaction/merge_sstables.h"
 #include "storage/engine/compaction_limits.h"
 #include "storage/engine/maintenance.h"
@@ -109,6 +110,8 @@ class Engine final : private Maintenance {
   // a table that is gone. So all such records are flushed, and until set_schema() writes of these tables get records of their
   // own. An error: a flush failed, and the change must not be made.
   Task<Status> prepare_drop(std::vector<Uuid> tables);
+  // The tables are not dropped after all, as another shard could not prepare it.
+  void cancel_drop(std::span<const Uuid> tables);
 
   // The same tables, for all that is not a request.
   Maintenance& maintenance() { return *this; }
@@ -195,8 +198,9 @@ class Engine final : private Maintenance {
 
   // Replay.
   Result<std::vector<SegmentOnDisk>> list_segments();
-  Status replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
-                        const TruncationRecords& truncated, bool newest);
+  Result<SegmentSummary> replay_segment(const SegmentOnDisk& segment,
+                                        const std::function<bool(const TableMetadata&)>& wanted,
+                                        const TruncationRecords& truncated, bool newest);
   Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
                      const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
   Status pass_damage(const SegmentOnDisk& segment, std::string message);

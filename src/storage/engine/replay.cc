@@ -82,12 +82,14 @@ Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, Tr
   for (const SegmentOnDisk& segment : segments) {
     const auto& writer = segment.descriptor.writer;
     if (writer && writer->shards == shard_count_ && writer->shard != shard_) continue;
-    Status status = replay_segment(segment, wanted, truncated, segment.descriptor.id == newest_of_cassandra);
-    if (!status.ok()) co_return status;
+    CO_ASSIGN_OR_RETURN(const SegmentSummary summary,
+                        replay_segment(segment, wanted, truncated, segment.descriptor.id == newest_of_cassandra));
     if (is_own(segment.descriptor)) {
-      // Writes that a killed process had stored are in the page cache: acknowledged then, on the disk only now.
-      Status synced = co_await runtime_.disk.sync_file(segment.path);
-      if (!synced.ok()) co_return synced;
+      // A killed process left acknowledged records in the page cache. It may have been killed because a sync failed.
+      if (summary.durable < summary.end) {
+        Status stored = co_await runtime_.disk.rewrite(segment.path, summary.durable, summary.end - summary.durable);
+        if (!stored.ok()) co_return stored;
+      }
       replayed_ = {segment.descriptor.id, std::numeric_limits<int32_t>::max()};
     }
     // All shards replay at once.
@@ -106,8 +108,9 @@ Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, Tr
   co_return Status();
 }
 
-Status Engine::replay_segment(const SegmentOnDisk& segment, const std::function<bool(const TableMetadata&)>& wanted,
-                              const TruncationRecords& truncated, bool newest) {
+Result<SegmentSummary> Engine::replay_segment(const SegmentOnDisk& segment,
+                                              const std::function<bool(const TableMetadata&)>& wanted,
+                                              const TruncationRecords& truncated, bool newest) {
   ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
   ASSIGN_OR_RETURN(BytesView data, file->map());
   replayed_bytes_ += data.size();
@@ -136,7 +139,7 @@ Status Engine::replay_segment(const SegmentOnDisk& segment, const std::function<
     LOG_WARN("Commit log {} ends in a record that is not whole, at {}: the node was stopped while it was written",
              segment.path, summary.end);
   }
-  return {};
+  return summary;
 }
 
 // With the policy `ignore` the other records are applied, and the segment stays for whoever can still read it.

@@ -232,6 +232,13 @@ Task<Status> TransactionLog::finish(Disk* disk) {
   const std::vector<std::string> gone = void_sstables();
   LOG_INFO("Finishing {}: it is {}, so {} SSTables are removed", name(), committed_ ? "committed" : "not committed",
            gone.size());
+  // Who wrote the last line may have been killed because its sync failed: it has to be on the disk before a file goes.
+  for (const std::string& copy : copies_) {
+    CO_ASSIGN_OR_RETURN(const auto file, disk->open(copy));
+    const uint64_t size = file->size();
+    Status stored = co_await disk->rewrite(copy, 0, size);
+    if (!stored.ok()) co_return stored;
+  }
   for (const std::string& directory : directories()) {
     for (const std::string& prefix : gone) CO_TRY(remove_files(*disk, directory, prefix));
     // No file may come back after the log is gone.

@@ -55,7 +55,7 @@ class TransactionLog {
   std::vector<std::string> void_sstables() const;
   // kCorruption naming the first SSTable that is not what a REMOVE says.
   Status verify(Disk& disk) const;
-  // Removes what is void, then the log.
+  // Brings the log to the disk, removes what is void, then the log.
   Task<Status> finish(Disk* disk);
 
  private:
