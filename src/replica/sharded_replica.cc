@@ -51,12 +51,14 @@ Task<Status> on_every_engine_from(NodeShared* shared, unsigned shard, std::funct
 
 Task<Status> prepare_drop_on_every_engine(NodeShared* shared, std::vector<Uuid> tables) {
   ReplicaImpl& replica = *shared->replicas[0];
-  Status prepared = co_await replica.on_every_engine([&tables](Engine& engine) { return engine.prepare_drop(tables); });
+  std::function<Task<Status>(Engine&)> prepare = [&tables](Engine& engine) { return engine.prepare_drop(tables); };
+  Status prepared = co_await replica.on_every_engine(std::move(prepare));
   if (prepared.ok()) co_return prepared;
-  static_cast<void>(co_await on_every_engine_from(shared, 0, [&tables](unsigned, Engine& engine) {
+  std::function<Status(unsigned, Engine&)> cancel = [&tables](unsigned, Engine& engine) {
     engine.cancel_drop(tables);
     return Status();
-  }));
+  };
+  static_cast<void>(co_await on_every_engine_from(shared, 0, std::move(cancel)));
   co_return prepared;
 }
 
