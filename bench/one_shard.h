@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/linux/linux_runtime.h"
+#include "storage/cache/chunk_budget.h"
 #include "storage/engine/engine.h"
 #include "storage/memtable_budget.h"
 
@@ -54,6 +55,7 @@ class OneShard {
   void open() {
     run([this] {
       options_.memtables = std::make_shared<MemtableBudget>(options_.memtable_bytes, 1);
+      options_.chunks = std::make_shared<ChunkBudget>(options_.chunk_cache_bytes, 1);
       engine_ = std::make_unique<Engine>(*shard_, 1, options_);
     });
     wait([this] { return open_engine(engine_.get(), schema_); });

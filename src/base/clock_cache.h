@@ -51,14 +51,16 @@ class ClockCache {
     }
     entries_.emplace(key, Entry{std::move(value), weight, place, false});
     weight_ += weight;
-    while (weight_ > capacity_ && entries_.size() > 1) {
-      const Key last = next_to_go(place);
-      erase(last);
-      evicted(last);
-    }
+    evict(place, evicted);
   }
   void put(const Key& key, Value value, uint64_t weight) {
     put(key, std::move(value), weight, [](const Key&) {});
+  }
+
+  // A smaller one evicts.
+  void set_capacity(uint64_t capacity) {
+    capacity_ = capacity;
+    evict(ring_.size(), [](const Key&) {});
   }
 
   template <class K>
@@ -99,7 +101,16 @@ class ClockCache {
     bool used;
   };
 
-  // Evicts an entry, but not the one at `newest`. When many in a row were used, one of them goes nevertheless.
+  template <class Evicted>
+  void evict(size_t newest, Evicted evicted) {
+    while (weight_ > capacity_ && entries_.size() > 1) {
+      const Key last = next_to_go(newest);
+      erase(last);
+      evicted(last);
+    }
+  }
+
+  // The entry that goes next, but not the one at `newest`. When many in a row were used, one of them goes nevertheless.
   Key next_to_go(size_t newest) {
     constexpr int kMostSpared = 64;
     for (int spared = 0;;) {

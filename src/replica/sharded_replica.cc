@@ -10,6 +10,7 @@
 #include "schema/internal_table.h"
 #include "schema/system_tables.h"
 #include "schema/virtual_schema.h"
+#include "storage/cache/chunk_budget.h"
 #include "storage/memtable_budget.h"
 
 namespace cassandra_like {
@@ -93,6 +94,7 @@ Task<Status> stop_on(NodeShared* shared, unsigned shard) {
 
 ShardedReplica::ShardedReplica(Runtime& runtime, EngineOptions options, LocalNode node) : shared_(runtime) {
   options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, runtime.shard_count());
+  options.chunks = std::make_shared<ChunkBudget>(options.chunk_cache_bytes, runtime.shard_count());
   shared_.engine_options = std::move(options);
   shared_.node = std::move(node);
   shared_.engines.resize(runtime.shard_count());

@@ -45,6 +45,7 @@ struct CompactionRecord {
 };
 
 class Engine;
+class ChunkBudget;
 class MemtableBudget;
 
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
@@ -65,6 +66,7 @@ struct EngineOptions {
   uint64_t memtable_bytes = 1024ull << 20;    // of all shards
   std::shared_ptr<MemtableBudget> memtables;  // these bytes, for the engines of one node
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
+  std::shared_ptr<ChunkBudget> chunks;        // these bytes, for the engines of one node
   // New SSTables are of this version; null: BTI da.
   const SSTableVersion* sstable_version = nullptr;
   // On average half of this is passed over before a slice begins. Unset: as the format has it, 4 KiB for BTI (Cassandra's 16

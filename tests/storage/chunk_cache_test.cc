@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "posts.h"
 
 namespace cassandra_like {
 namespace {
@@ -15,8 +16,38 @@ ChunkCache::Bytes chunk(std::string_view text) {
   return bytes;
 }
 
+// The caches of a node's shards, which all run here.
+struct Caches {
+  explicit Caches(uint64_t bytes, unsigned shards = 1) : budget(std::make_shared<ChunkBudget>(bytes, shards)) {
+    for (unsigned shard = 0; shard < shards; ++shard) {
+      caches.push_back(std::make_unique<ChunkCache>(budget, shard, posts));
+      files.push_back(caches.back()->new_file());
+    }
+  }
+  // Reads chunks of 10 bytes from `first` on, and returns how many were there.
+  int read(unsigned shard, uint64_t first, uint64_t n) {
+    int found = 0;
+    for (uint64_t i = first; i < first + n; ++i) {
+      if (caches[shard]->find(*files[shard], i) != nullptr) {
+        ++found;
+      } else {
+        caches[shard]->put(*files[shard], i, chunk("0123456789"), 10);
+      }
+      posts.run();
+    }
+    return found;
+  }
+  uint64_t bytes(unsigned shard) const { return caches[shard]->statistics().bytes; }
+
+  storage_test::Posts posts;
+  std::shared_ptr<ChunkBudget> budget;
+  std::vector<std::unique_ptr<ChunkCache>> caches;
+  std::vector<ChunkCache::FileId> files;
+};
+
 TEST(ChunkCache, ChunksOfFilesAreToldApart) {
-  ChunkCache cache(100);
+  Caches one(100);
+  ChunkCache& cache = *one.caches[0];
   const ChunkCache::FileId first = cache.new_file(), second = cache.new_file();
   const uint64_t one = *first, other = *second;
   cache.put(one, 7, chunk("a"), 1);
@@ -28,7 +59,8 @@ TEST(ChunkCache, ChunksOfFilesAreToldApart) {
 }
 
 TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
-  ChunkCache cache(10);
+  Caches one(10);
+  ChunkCache& cache = *one.caches[0];
   const ChunkCache::FileId id = cache.new_file();
   const uint64_t file = *id;
   cache.put(file, 0, chunk("0123456789"), 10);
@@ -42,27 +74,29 @@ TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
 TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
   std::shared_ptr<char[]> outlives;
   {
-    ChunkCache cache(3 * ChunkMemory::kPiece);
+    Caches one(3 * ChunkPool::kPiece);
+    ChunkCache& cache = *one.caches[0];
     const ChunkCache::FileId id = cache.new_file();
     const uint64_t file = *id;
     std::vector<const char*> seen;
     for (uint64_t i = 0; i < 1000; ++i) {
-      std::shared_ptr<char[]> bytes = cache.allocate(ChunkMemory::kPiece - i % 100);
-      std::memset(bytes.get(), static_cast<char>(i), ChunkMemory::kPiece - i % 100);
+      std::shared_ptr<char[]> bytes = cache.allocate(ChunkPool::kPiece - i % 100);
+      std::memset(bytes.get(), static_cast<char>(i), ChunkPool::kPiece - i % 100);
       if (std::find(seen.begin(), seen.end(), bytes.get()) == seen.end()) seen.push_back(bytes.get());
-      cache.put(file, i, std::move(bytes), ChunkMemory::kPiece);
+      cache.put(file, i, std::move(bytes), ChunkPool::kPiece);
       ASSERT_EQ(cache.find(file, i)[100], static_cast<char>(i));
     }
     EXPECT_LE(seen.size(), 4u);
-    outlives = cache.allocate(ChunkMemory::kPiece);
+    outlives = cache.allocate(ChunkPool::kPiece);
   }
-  std::memset(outlives.get(), 'x', ChunkMemory::kPiece);
-  EXPECT_EQ(outlives[ChunkMemory::kPiece - 1], 'x');
+  std::memset(outlives.get(), 'x', ChunkPool::kPiece);
+  EXPECT_EQ(outlives[ChunkPool::kPiece - 1], 'x');
 }
 
 // A compaction replaced it. The cache is far from full.
 TEST(ChunkCache, ChunksOfAFileThatIsGoneMakeRoom) {
-  ChunkCache cache(1000);
+  Caches one(1000);
+  ChunkCache& cache = *one.caches[0];
   const ChunkCache::FileId kept = cache.new_file();
   ChunkCache::FileId replaced = cache.new_file();
   for (uint64_t i = 0; i < 10; ++i) cache.put(*kept, i, chunk("kept"), 4);
@@ -80,7 +114,8 @@ TEST(ChunkCache, ChunksOfAFileThatIsGoneMakeRoom) {
 }
 
 TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
-  ChunkCache cache(25);
+  Caches one(25);
+  ChunkCache& cache = *one.caches[0];
   const ChunkCache::FileId id = cache.new_file();
   const uint64_t file = *id;
   EXPECT_EQ(cache.statistics().hit_rate(), std::nullopt);
@@ -97,6 +132,57 @@ TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
   EXPECT_EQ(found.requests, 4u);
   EXPECT_EQ(found.misses, 1u);
   EXPECT_EQ(found.hit_rate(), 0.75);
+}
+
+TEST(ChunkCache, OneShardMayHaveAllOfTheMemory) {
+  Caches all(10'000, 4);
+  all.read(2, 0, 1000);
+  EXPECT_GE(all.bytes(2), 9'900u);
+  EXPECT_EQ(all.read(2, 0, 950), 950);
+}
+
+TEST(ChunkCache, MemoryGoesToTheShardThatIsRead) {
+  Caches all(10'000, 2);
+  all.read(0, 0, 1000);
+  all.read(1, 0, 500);
+  for (int i = 0; i < 50; ++i) all.read(1, 0, 900);
+  EXPECT_GE(all.bytes(1), 8'900u);
+  EXPECT_EQ(all.read(1, 0, 900), 900);
+  EXPECT_LE(all.bytes(0) + all.bytes(1), 10'000u);
+  // And back again.
+  for (int i = 0; i < 50; ++i) all.read(0, 0, 900);
+  EXPECT_EQ(all.read(0, 0, 900), 900);
+}
+
+TEST(ChunkCache, ShardsUnderTheSameLoadHaveTheSame) {
+  Caches all(64'000, 4);
+  uint64_t next = 0;
+  for (int i = 0; i < 10'000; ++i, ++next) {
+    for (unsigned shard = 0; shard < 4; ++shard) all.read(shard, next, 1);
+  }
+  for (unsigned shard = 0; shard < 4; ++shard) {
+    EXPECT_GE(all.bytes(shard), 12'000u) << shard;
+    EXPECT_LE(all.bytes(shard), 20'000u) << shard;
+  }
+}
+
+TEST(ChunkCache, MemoryOfAShardThatStopsIsFree) {
+  Caches all(10'000, 2);
+  all.read(0, 0, 1000);
+  all.caches[0].reset();
+  all.read(1, 0, 1000);
+  EXPECT_EQ(all.read(1, 10, 900), 900);
+}
+
+TEST(ChunkMemory, PiecesGoFromOneThreadToAnother) {
+  auto pool = std::make_shared<ChunkPool>();
+  ChunkMemory first(pool), second(pool);
+  std::vector<std::shared_ptr<char[]>> pieces;
+  for (int i = 0; i < 1000; ++i) pieces.push_back(first.allocate(ChunkPool::kPiece));
+  const size_t bytes = pool->bytes();
+  pieces.clear();
+  for (int i = 0; i < 900; ++i) pieces.push_back(second.allocate(ChunkPool::kPiece));
+  EXPECT_EQ(pool->bytes(), bytes);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "model/counter.h"
 #include "model/values.h"
+#include "storage/cache/chunk_budget.h"
 #include "storage/memtable_budget.h"
 #include "storage/table/directory_check.h"
 
@@ -233,6 +234,7 @@ bool Node::boot() {
     return Task<Status>(std::move(first));
   };
   options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, shards_);
+  options.chunks = std::make_shared<ChunkBudget>(options.chunk_cache_bytes, shards_);
   for (unsigned i = 0; i < shards_; ++i) {
     engines_.push_back(std::make_unique<Engine>(runtime_->shard(i), shards_, options));
     Status started = run(start_engine(engines_.back().get(), schema_, truncated));

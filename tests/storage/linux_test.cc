@@ -6,6 +6,7 @@
 
 #include "fixture.h"
 #include "runtime/linux/linux_runtime.h"
+#include "storage/cache/chunk_budget.h"
 #include "storage/memtable_budget.h"
 
 namespace cassandra_like::storage_test {
@@ -22,6 +23,7 @@ class RealNode {
     options_.commitlog_segment_bytes = 1 << 20;
     options_.auto_snapshot = false;
     options_.memtables = std::make_shared<MemtableBudget>(options_.memtable_bytes, 1);
+    options_.chunks = std::make_shared<ChunkBudget>(options_.chunk_cache_bytes, 1);
     EXPECT_TRUE(run([this](Engine*) {
                   engine_ = std::make_unique<Engine>(runtime_->shard(0), 1, options_);
                   return open(engine_.get(), make_schema({make_table("t")}));

@@ -1,34 +1,16 @@
 // The shard that is asked to flush, and the moment when writes that wait go on.
 #include "storage/memtable_budget.h"
 
-#include <deque>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "posts.h"
+
 namespace cassandra_like {
 namespace {
 
-// Runs what is posted when the test says so.
-class Posts final : public Executor {
- public:
-  unsigned shard() const override { return 0; }
-  bool is_current() const override { return true; }
-  void post(Callback fn) override { posted_.push_back(std::move(fn)); }
-  TimerId schedule(Duration, Callback) override { return 0; }
-  bool cancel(TimerId) override { return false; }
-
-  void run() {
-    while (!posted_.empty()) {
-      Callback next = std::move(posted_.front());
-      posted_.pop_front();
-      next();
-    }
-  }
-
- private:
-  std::deque<Callback> posted_;
-};
+using storage_test::Posts;
 
 class MemtableBudgetTest : public ::testing::Test {
  protected:

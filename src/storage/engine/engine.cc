@@ -49,7 +49,7 @@ Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions option
              };
              return log;
            }()),
-      chunk_cache_(options_.chunk_cache_bytes / shard_count),
+      chunk_cache_(options_.chunks, shard_, runtime.executor),
       ranges_(OwnedRanges::of_shard(std::vector<OwnedRange>{OwnedRange{}}, shard_, shard_count)) {
   set_concurrent_compactors(options_.concurrent_compactors);
   set_compaction_throughput(options_.compaction_throughput);
