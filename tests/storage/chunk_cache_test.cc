@@ -46,8 +46,8 @@ struct Caches {
 };
 
 TEST(ChunkCache, ChunksOfFilesAreToldApart) {
-  Caches one(100);
-  ChunkCache& cache = *one.caches[0];
+  Caches caches(100);
+  ChunkCache& cache = *caches.caches[0];
   const ChunkCache::FileId first = cache.new_file(), second = cache.new_file();
   const uint64_t one = *first, other = *second;
   cache.put(one, 7, chunk("a"), 1);
@@ -59,8 +59,8 @@ TEST(ChunkCache, ChunksOfFilesAreToldApart) {
 }
 
 TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
-  Caches one(10);
-  ChunkCache& cache = *one.caches[0];
+  Caches caches(10);
+  ChunkCache& cache = *caches.caches[0];
   const ChunkCache::FileId id = cache.new_file();
   const uint64_t file = *id;
   cache.put(file, 0, chunk("0123456789"), 10);
@@ -74,8 +74,8 @@ TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
 TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
   std::shared_ptr<char[]> outlives;
   {
-    Caches one(3 * ChunkPool::kPiece);
-    ChunkCache& cache = *one.caches[0];
+    Caches caches(3 * ChunkPool::kPiece);
+    ChunkCache& cache = *caches.caches[0];
     const ChunkCache::FileId id = cache.new_file();
     const uint64_t file = *id;
     std::vector<const char*> seen;
@@ -95,8 +95,8 @@ TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
 
 // A compaction replaced it. The cache is far from full.
 TEST(ChunkCache, ChunksOfAFileThatIsGoneMakeRoom) {
-  Caches one(1000);
-  ChunkCache& cache = *one.caches[0];
+  Caches caches(1000);
+  ChunkCache& cache = *caches.caches[0];
   const ChunkCache::FileId kept = cache.new_file();
   ChunkCache::FileId replaced = cache.new_file();
   for (uint64_t i = 0; i < 10; ++i) cache.put(*kept, i, chunk("kept"), 4);
@@ -114,8 +114,8 @@ TEST(ChunkCache, ChunksOfAFileThatIsGoneMakeRoom) {
 }
 
 TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
-  Caches one(25);
-  ChunkCache& cache = *one.caches[0];
+  Caches caches(25);
+  ChunkCache& cache = *caches.caches[0];
   const ChunkCache::FileId id = cache.new_file();
   const uint64_t file = *id;
   EXPECT_EQ(cache.statistics().hit_rate(), std::nullopt);
@@ -136,9 +136,9 @@ TEST(ChunkCache, CountsWhatItHoldsAndWhatItMissed) {
 
 TEST(ChunkCache, OneShardMayHaveAllOfTheMemory) {
   Caches all(10'000, 4);
-  all.read(2, 0, 1000);
-  EXPECT_GE(all.bytes(2), 9'900u);
-  EXPECT_EQ(all.read(2, 0, 950), 950);
+  all.read(2, 0, 990);
+  EXPECT_EQ(all.bytes(2), 9'900u);
+  EXPECT_EQ(all.read(2, 0, 990), 990);
 }
 
 TEST(ChunkCache, MemoryGoesToTheShardThatIsRead) {

@@ -30,15 +30,21 @@ void ChunkBudget::leave(unsigned shard) {
   std::lock_guard lock(leaving.mutex);
   leaving.executor = nullptr;
   leaving.call = nullptr;
-  leaving.asked = false;
   leaving.replaced = 0;
-  free_ += leaving.steps.exchange(0);
+  free_ += leaving.steps.exchange(0) + leaving.granted.exchange(0);
+  leaving.asked_by = nullptr;
 }
 
 bool ChunkBudget::take(unsigned shard) {
+  Shard& taking = shards_[shard];
+  if (taking.granted > 0) {
+    --taking.granted;
+    ++taking.steps;
+    return true;
+  }
   for (uint64_t free = free_; free > 0;) {
     if (!free_.compare_exchange_weak(free, free - 1)) continue;
-    ++shards_[shard].steps;
+    ++taking.steps;
     return true;
   }
   return false;
@@ -47,19 +53,30 @@ bool ChunkBudget::take(unsigned shard) {
 void ChunkBudget::give_back(unsigned shard, uint64_t steps) {
   Shard& giving = shards_[shard];
   DCHECK(steps < giving.steps || giving.steps == 0);
-  giving.asked = false;
   giving.steps -= steps;
-  free_ += steps;
+  Shard* const asker = giving.asked_by.exchange(nullptr);
+  if (asker == nullptr) {
+    free_ += steps;
+  } else {
+    grant(*asker, steps);
+  }
+}
+
+void ChunkBudget::grant(Shard& shard, uint64_t steps) {
+  std::lock_guard lock(shard.mutex);
+  (shard.executor != nullptr ? shard.granted : free_) += steps;
 }
 
 void ChunkBudget::replaced(unsigned shard) {
-  ++shards_[shard].replaced;
+  Shard& asking = shards_[shard];
+  ++asking.replaced;
   if (++replaced_ > bytes_ / step_) age();
-  Shard* const giving = longest_stay(shards_[shard]);
-  if (giving == nullptr || giving->asked.exchange(true)) return;
+  Shard* const giving = longest_stay(asking);
+  Shard* nobody = nullptr;
+  if (giving == nullptr || !giving->asked_by.compare_exchange_strong(nobody, &asking)) return;
   std::lock_guard lock(giving->mutex);
   if (giving->executor != nullptr) return giving->executor->post(giving->call);
-  giving->asked = false;
+  giving->asked_by = nullptr;
 }
 
 // Null: in no other cache do chunks stay much longer.

@@ -2,7 +2,7 @@
 // that does all reads has all of the memory.
 //
 // While nobody has all of it, a cache that is full takes another step. Later, a cache that has replaced a step of its chunks
-// asks for one of the cache whose chunks stay longest, when they stay much longer than its own. So a chunk that nobody asks
+// gets one of the cache whose chunks stay longest, when they stay much longer than its own. So a chunk that nobody asks
 // for again stays for about the same time on each shard, as in one cache of all shards.
 //
 // How long chunks stay: a cache of C bytes that replaces R bytes a second keeps each of them for C / R. R is counted in
@@ -48,13 +48,15 @@ class ChunkBudget {
  private:
   struct alignas(64) Shard {
     std::atomic<uint64_t> steps = 0;
+    std::atomic<uint64_t> granted = 0;   // steps that another cache gave up for this one, not taken yet
     std::atomic<uint64_t> replaced = 0;  // steps, of late
-    std::atomic<bool> asked = false;
+    std::atomic<Shard*> asked_by = nullptr;
     std::mutex mutex;
     Executor* executor = nullptr;  // under the mutex
     std::function<void()> call;
   };
 
+  void grant(Shard& shard, uint64_t steps);
   Shard* longest_stay(const Shard& than);
   void age();
 
