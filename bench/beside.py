@@ -75,7 +75,7 @@ def arguments():
     parser.add_argument("--warm", action="store_true", help="on all cores, 40 s of each workload, and no table")
     parser.add_argument("--server-core", default="0")
     parser.add_argument("--client-core", default="1")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.workloads = [text for text in options.servers if "=" not in text]
     options.servers = [Server.of(text) for text in options.servers if "=" in text]
     if not options.servers or not options.workloads:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "posts.h"
+#include "runtime/linux/linux_runtime.h"
 
 namespace cassandra_like {
 namespace {
@@ -172,6 +174,71 @@ TEST(ChunkCache, MemoryOfAShardThatStopsIsFree) {
   all.caches[0].reset();
   all.read(1, 0, 1000);
   EXPECT_EQ(all.read(1, 10, 900), 900);
+}
+
+// A shard's reads, turn by turn. Now and then it wants far more chunks than before.
+class Reads {
+ public:
+  Reads(std::shared_ptr<ChunkBudget> budget, ShardRuntime& runtime)
+      : executor_(runtime.executor),
+        cache_(std::move(budget), executor_.shard(), executor_),
+        file_(cache_.new_file()) {}
+
+  void run(int turns, std::promise<void>* done) {
+    const uint64_t wanted = (turns / 16 + executor_.shard()) % 3 == 0 ? 300 : 20;
+    for (int i = 0; i < 200; ++i) read(++next_ % wanted);
+    if (turns == 0) return done->set_value();
+    executor_.post([this, turns, done] { run(turns - 1, done); });
+  }
+  uint64_t bytes() const { return cache_.statistics().bytes; }
+  bool is_wrong() const { return wrong_; }
+
+ private:
+  void read(uint64_t index) {
+    const char content = static_cast<char>(index * 7 + executor_.shard());
+    if (const ChunkCache::Bytes there = cache_.find(*file_, index)) {
+      wrong_ |= there[0] != content || there[ChunkPool::kPiece - 1] != content;
+      return;
+    }
+    std::shared_ptr<char[]> bytes = cache_.allocate(ChunkPool::kPiece);
+    std::memset(bytes.get(), content, ChunkPool::kPiece);
+    cache_.put(*file_, index, std::move(bytes), ChunkPool::kPiece);
+  }
+
+  Executor& executor_;
+  ChunkCache cache_;
+  const ChunkCache::FileId file_;
+  uint64_t next_ = 0;
+  bool wrong_ = false;
+};
+
+TEST(ChunkCache, MemoryGoesFromThreadToThread) {
+  constexpr unsigned kShards = 4;
+  constexpr uint64_t kBytes = 400 * ChunkPool::kPiece;
+  const auto budget = std::make_shared<ChunkBudget>(kBytes, kShards);
+  LinuxRuntime runtime(kShards);
+  runtime.start();
+  std::vector<std::unique_ptr<Reads>> reads(kShards);
+  std::vector<std::promise<void>> done(kShards), gone(kShards);
+  for (unsigned shard = 0; shard < kShards; ++shard) {
+    runtime.shard(shard).executor.post([&, shard] {
+      reads[shard] = std::make_unique<Reads>(budget, runtime.shard(shard));
+      reads[shard]->run(200, &done[shard]);
+    });
+  }
+  for (std::promise<void>& each : done) each.get_future().wait();
+  for (unsigned shard = 0; shard < kShards; ++shard) {
+    runtime.shard(shard).executor.post([&, shard] {
+      EXPECT_GT(reads[shard]->bytes(), 0u);
+      EXPECT_FALSE(reads[shard]->is_wrong());
+      reads[shard].reset();
+      gone[shard].set_value();
+    });
+  }
+  for (std::promise<void>& each : gone) each.get_future().wait();
+  runtime.stop();
+  // Each thread keeps a few free pieces.
+  EXPECT_LE(budget->pool()->bytes(), 2 * kBytes);
 }
 
 TEST(ChunkMemory, PiecesGoFromOneThreadToAnother) {
