@@ -3,8 +3,8 @@
 
     bench/beside.py NAME=PID@ADDRESS [NAME=PID@ADDRESS ...] [options] WORKLOAD ...
 
-A server of several nodes is NAME=PID,PID@ADDRESS,ADDRESS. Workloads are kv:write, kv:read, kv:mixed, timeline:latest
-and timeline:append. Prints a table in Markdown: the median of the rounds for CPU (user and system time of the server's
+A server of several nodes is NAME=PID,PID@ADDRESS,ADDRESS. Workloads are kv:write, kv:read, kv:mixed, timeline:latest,
+timeline:append, and index:write_TABLE and index:read_TABLE of the tables plain, low, medium and high. Prints a table in Markdown: the median of the rounds for CPU (user and system time of the server's
 processes for an operation), rate and latencies, and the first server's CPU as a ratio: the median of the rounds' ratios.
 
 The servers run on one core and the client on another, so CPU for an operation does not depend on which is faster.
@@ -93,7 +93,7 @@ def latte(options, *words):
 
 
 def parameters(options, script):
-    names = {"kv": {"rf": options.rf, "rows": options.rows},
+    names = {"kv": {"rf": options.rf, "rows": options.rows}, "index": {"rf": options.rf, "rows": options.rows},
              "timeline": {"rf": options.rf, "series": 1000, "points": max(1, options.rows // 1000)}}
     return [word for name, value in names[script].items() for word in ("-P", f"{name}={value}")]
 

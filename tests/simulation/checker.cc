@@ -123,4 +123,11 @@ std::string Checker::check(int key, const Expectation& expected, std::optional<i
   return "";
 }
 
+bool Checker::may_have_expired(int key, int64_t number, int64_t at) const {
+  auto known = keys_.find(key);
+  if (known == keys_.end()) return false;
+  auto write = known->second.tried.find(number);
+  return write != known->second.tried.end() && write->second.may_be_gone <= at;
+}
+
 }  // namespace cassandra_like

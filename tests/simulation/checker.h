@@ -68,6 +68,9 @@ class Checker {
   std::string check(int key, const Expectation& expected, std::optional<int64_t> first, std::optional<int64_t> second,
                     int64_t answered_at = 0) const;
 
+  // A read in this second may find nothing of the write.
+  bool may_have_expired(int key, int64_t number, int64_t at) const;
+
   uint64_t acknowledged_count() const { return acknowledged_count_; }
 
  private:

@@ -66,6 +66,9 @@ TEST(Checker, AWriteWithATtlShowsUntilItExpiresAndHidesWhatIsOlderFromThenOn) {
   EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), 2, 2, 1012), "key 7 shows 2, which is expired");
   EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), std::nullopt, std::nullopt, 1012), "");
   EXPECT_EQ(checker.check(7, checker.must_show(7, 1012), 1, 1, 1012), "key 7 shows 1, but 2 was acknowledged");
+  EXPECT_FALSE(checker.may_have_expired(7, 2, 1009));
+  EXPECT_TRUE(checker.may_have_expired(7, 2, 1010));
+  EXPECT_FALSE(checker.may_have_expired(7, 1, 2000));
 }
 
 TEST(Checker, ForgetsWhatAPowerCutMayTake) {
