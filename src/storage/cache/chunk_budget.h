@@ -1,12 +1,12 @@
-// The memory of the chunk caches of all shards (file_cache_size). Each cache takes of it as it needs, in steps: a shard
-// that does all reads has all of the memory.
+// The memory of the chunk caches of all shards (file_cache_size), given out in steps. A shard that does all reads has all
+// of the memory.
 //
-// While nobody has all of it, a cache that is full takes another step. Later, a cache that has replaced a step of its chunks
-// gets one of the cache whose chunks stay longest, when they stay much longer than its own. So a chunk that nobody asks
-// for again stays for about the same time on each shard, as in one cache of all shards.
+// While there are free steps, a cache that is full takes one. Later, a cache looks around whenever it has replaced a step
+// of its chunks. When chunks stay much longer in another cache, the one where they stay longest gives it a step. So a chunk
+// that nobody asks for again stays for about the same time on each shard, as in one cache of all shards.
 //
-// How long chunks stay: a cache of C bytes that replaces R bytes a second keeps each of them for C / R. R is counted in
-// steps, and halved now and then, for all caches at once.
+// A cache of C bytes that replaces R bytes a second keeps each chunk for C / R. R is counted in steps, and halved now and
+// then, for all caches at once.
 //
 // All functions may be called from any thread.
 #pragma once
