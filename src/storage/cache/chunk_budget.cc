@@ -81,7 +81,7 @@ void ChunkBudget::replaced(unsigned shard) {
 
 // Null: in no other cache do chunks stay much longer.
 ChunkBudget::Shard* ChunkBudget::longest_stay(const Shard& than) {
-  // As fractions: steps / (replaced + 1).
+  // Compares fractions: steps / (replaced + 1).
   Shard* found = nullptr;
   uint64_t steps = than.steps * kMuchLongerPercent, replaced = (than.replaced + 1) * 100;
   for (Shard& shard : shards_) {
