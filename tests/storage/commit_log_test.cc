@@ -356,6 +356,25 @@ TEST(CommitLogTest, ADropTakesNothingFromTablesThatAreInTheSameRecords) {
   }
 }
 
+TEST(CommitLogTest, AFlushOfOneTableBringsTheRecordsThatItSharesToTheDisk) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Node node(seed, 1, with_sync(CommitLogSync::kPeriodic));
+    for (int c = 0; c < 50; ++c) {
+      Update one(node.table("t"), "key"), other(node.table("kv"), "key");
+      one.row(c).cell("v", "x").at(c + 1);
+      other.row(std::vector<int32_t>{}).at(c + 1).cell("v1", std::to_string(c));
+      const PartitionUpdate updates[] = {one.build(), other.build()};
+      const Mutation both{"ks", updates[0].key, updates};
+      ASSERT_TRUE(node.run(node.engine().apply(both)).ok());
+    }
+    ASSERT_TRUE(node.run(node.engine().maintenance().flush({"ks", "kv"})).ok());
+    node.crash();
+    ASSERT_TRUE(node.boot()) << node.error();
+    ASSERT_EQ(node.read("kv", "key"), (Lines{"key", "  v1=49@50"})) << seed;
+    ASSERT_EQ(node.read("t", "key").size(), 51u) << seed;
+  }
+}
+
 TEST(CommitLogTest, ADropWaitsUntilTheDiskHasRoomForWhatSharesItsRecords) {
   Node node;
   Update gone(node.table("t"), "key"), stays(node.table("kv"), "key");
