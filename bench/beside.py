@@ -131,6 +131,14 @@ def run(options, server, workload):
                    dict(zip(told["percentiles"], values)))
 
 
+def run_round(options, workload, number):
+    """The measures in the order of the servers. Who comes first changes with each round: the second finds a warmer client."""
+    measures = {}
+    for server in options.servers[:: -1 if number % 2 else 1]:
+        measures[server.name] = run(options, server, workload)
+    return [measures[server.name] for server in options.servers]
+
+
 def median(measures, value):
     return statistics.median(value(measure) for measure in measures)
 
@@ -145,7 +153,7 @@ def main():
     print("| workload | server | CPU per operation | beside the first | operations a second | p50, p99, p99.9 |")
     print("| --- | --- | --- | --- | --- | --- |")
     for workload in options.workloads:
-        rounds = [[run(options, server, workload) for server in options.servers] for _ in range(options.rounds)]
+        rounds = [run_round(options, workload, number) for number in range(options.rounds)]
         for n, server in enumerate(options.servers):
             mine = [measures[n] for measures in rounds]
             ratio = statistics.median(measures[n].micros / measures[0].micros for measures in rounds)
