@@ -4,8 +4,10 @@
     bench/beside.py NAME=PID@ADDRESS [NAME=PID@ADDRESS ...] [options] WORKLOAD ...
 
 A server of several nodes is NAME=PID,PID@ADDRESS,ADDRESS. Workloads are kv:write, kv:read, kv:mixed, timeline:latest,
-timeline:append, and index:write_TABLE and index:read_TABLE of the tables plain, low, medium and high. Prints a table in Markdown: the median of the rounds for CPU (user and system time of the server's
-processes for an operation), rate and latencies, and the first server's CPU as a ratio: the median of the rounds' ratios.
+timeline:append, and index:write_TABLE and index:read_TABLE of the tables plain, low, medium and high.
+
+Prints a table in Markdown: the median of the rounds for CPU (user and system time of the server's processes for an
+operation), rate and latencies, and the first server's CPU as a ratio: the median of the rounds' ratios.
 
 The servers run on one core and the client on another, so CPU for an operation does not depend on which is faster.
 Without --keep, tables are made and filled first. Cassandra has to be warm: let it run every workload with --warm once.

@@ -313,7 +313,7 @@ class Engine final : private Maintenance {
 
   // Flushing.
   Task<Status> flush_store(TableStorePtr store);
-  // Before the memtables of its indexes go to the disk.
+  // Before the table's memtables, and those of its indexes, go to the disk.
   Task<Status> prepare_flush(TableStorePtr store, bool has_indexes, bool shares_records);
   // No file says any more that the table's indexes are built, durably.
   Task<Status> withdraw_marks(TableStorePtr store);
