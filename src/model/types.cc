@@ -213,6 +213,16 @@ std::string SimpleType::to_cql_literal(BytesView value) const {
 
 using namespace types_internal;
 
+Type::Type(TypeKind kind, int fixed_length, std::vector<TypePtr> elements, bool multi_cell)
+    : kind_(kind), multi_cell_(multi_cell), fixed_length_(fixed_length), elements_(std::move(elements)) {
+  uint64_t parts = 1;
+  for (const TypePtr& element : elements_) {
+    depth_ = std::max(depth_, element->depth_ + 1);
+    parts += element->parts_;
+  }
+  parts_ = static_cast<uint32_t>(std::min<uint64_t>(parts, UINT32_MAX));
+}
+
 bool Type::references_udt(std::string_view keyspace, std::string_view name) const {
   if (is_udt()) {
     auto& udt = static_cast<const UserType&>(base());
@@ -250,6 +260,18 @@ void append_element(Bytes& out, BytesView element) {
 }
 
 namespace types {
+
+Status check_extent(const Type& type) {
+  if (type.depth() > kMaxTypeDepth) {
+    return invalid("Types nested " + std::to_string(type.depth()) + " levels deep; " + std::to_string(kMaxTypeDepth) +
+                   " levels are supported");
+  }
+  if (type.parts() > kMaxTypeParts) {
+    return invalid("A type made of " + std::to_string(type.parts()) + " types, with those of its user types; " +
+                   std::to_string(kMaxTypeParts) + " are supported");
+  }
+  return {};
+}
 
 TypePtr simple(TypeKind kind) {
   static const auto kInstances = [] {
@@ -299,6 +321,11 @@ TypePtr freeze(const TypePtr& type) {
       return types::udt(udt.keyspace(), udt.name(), udt.field_names(), e, false);
     }
   }
+}
+
+bool is_reserved_name(std::string_view name) {
+  static constexpr std::string_view kNames[] = {"byte", "complex", "enum", "date", "interval", "macaddr", "bitstring"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
 TypePtr by_cql_name(std::string_view name) {

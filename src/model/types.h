@@ -106,6 +106,10 @@ class Type {
   // Elements: list, set, vector: {element}; map: {key, value}; tuple and UDT: the fields; composites: the components'
   // types; else none.
   const std::vector<TypePtr>& elements() const { return elements_; }
+  // Levels of types in types, with the fields of user types; 1 without elements.
+  uint32_t depth() const { return depth_; }
+  // How many types its class name writes; UINT32_MAX stands for all that is more.
+  uint32_t parts() const { return parts_; }
   // The type itself when it is not reversed. Cast this, not a reversed type, to UserType or VectorType.
   virtual const Type& base() const { return *this; }
 
@@ -117,13 +121,14 @@ class Type {
   bool references_udt(std::string_view keyspace, std::string_view name) const;
 
  protected:
-  Type(TypeKind kind, int fixed_length, std::vector<TypePtr> elements = {}, bool multi_cell = false)
-      : kind_(kind), multi_cell_(multi_cell), fixed_length_(fixed_length), elements_(std::move(elements)) {}
+  Type(TypeKind kind, int fixed_length, std::vector<TypePtr> elements = {}, bool multi_cell = false);
 
   TypeKind kind_;
   bool multi_cell_;
   bool reversed_ = false;
   int fixed_length_;
+  uint32_t depth_ = 1;
+  uint32_t parts_ = 1;
   std::vector<TypePtr> elements_;
 };
 
@@ -183,8 +188,17 @@ TypePtr reversed(TypePtr base);
 // The same type with multi_cell off, recursively as CQL's frozen<> does; itself when it is already so.
 TypePtr freeze(const TypePtr& type);
 
+// The bounds of the types that statements make. The parsers below read all within kMaxTypeDepth. A user type with two
+// fields of one type, which has two fields of another, and so on, writes a class name that doubles with each: hence
+// kMaxTypeParts.
+inline constexpr uint32_t kMaxTypeDepth = 128;
+inline constexpr uint32_t kMaxTypeParts = 1 << 16;
+Status check_extent(const Type& type);  // kInvalid
+
 // "bigint" and the like, case-insensitive; nullptr when it is not a simple CQL type.
 TypePtr by_cql_name(std::string_view name);
+// Names for types that CQL may have one day (reservedTypeNames of Cassandra's Parser.g); a user type can have one of them in quotes alone.
+bool is_reserved_name(std::string_view name);
 
 using UdtLookup = std::function<UserTypePtr(std::string_view keyspace, std::string_view name)>;
 // CQL text as in system_schema.columns.type: `frozen<map<text, my_type>>`, `vector<float, 3>`, `'…CompositeType(…)'`.

@@ -6,7 +6,8 @@
 
 namespace cassandra_like::types_internal {
 
-inline constexpr int kMaxTypeDepth = 64;  // of a type in types, as parsers take it
+// Of the parsers: each level of a type may have a FrozenType of its own, and the outermost a ReversedType.
+inline constexpr int kMaxParseDepth = 2 * types::kMaxTypeDepth;
 inline constexpr std::string_view kClassPrefix = "org.apache.cassandra.db.marshal.";
 
 struct KindInfo {

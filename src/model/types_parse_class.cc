@@ -32,7 +32,7 @@ class ClassParser {
   using Types = std::vector<TypePtr>;
 
   Result<TypePtr> parse() {
-    if (++depth_ > kMaxTypeDepth) return fail("types nested too deeply");
+    if (++depth_ > kMaxParseDepth) return fail("types nested too deeply");
     skip_blank();
     std::string_view name = identifier();
     skip_blank();

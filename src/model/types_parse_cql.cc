@@ -59,7 +59,7 @@ class CqlParser {
 
  private:
   Result<Raw> parse() {
-    if (++depth_ > types_internal::kMaxTypeDepth) return syntax_error("types nested too deeply");
+    if (++depth_ > types_internal::kMaxParseDepth) return syntax_error("types nested too deeply");
     skip_blank();
     Result<Raw> raw = peek() == '\'' ? parse_custom() : parse_named();
     --depth_;
@@ -83,10 +83,7 @@ class CqlParser {
       raw.keyspace = std::move(raw.text);
       ASSIGN_OR_RETURN(raw.text, identifier(&quoted));
     }
-    static constexpr std::string_view kReservedNames[] = {"byte",     "complex", "enum",
-                                                          "interval", "macaddr", "bitstring"};
-    if (!quoted &&
-        std::find(std::begin(kReservedNames), std::end(kReservedNames), raw.text) != std::end(kReservedNames)) {
+    if (!quoted && types::is_reserved_name(raw.text)) {
       return syntax_error("Invalid (reserved) user type name " + raw.text);
     }
     return raw;

@@ -161,6 +161,12 @@ class TupleType final : public FieldsType<Type> {
   std::string field(size_t i) const override { return std::to_string(i) + "th component"; }
 };
 
+// Cassandra leaves the quotes away, and takes the user type "int" for an int when it reads its schema again.
+std::string name_in_cql(const std::string& name) {
+  const bool is_taken = types::by_cql_name(name) != nullptr || types::is_reserved_name(name);
+  return is_taken ? '"' + name + '"' : quote_identifier(name);
+}
+
 class UserTypeImpl final : public FieldsType<UserType> {
  public:
   UserTypeImpl(std::string keyspace, std::string name, std::vector<std::string> field_names,
@@ -175,7 +181,7 @@ class UserTypeImpl final : public FieldsType<UserType> {
   const std::vector<std::string>& field_names() const override { return field_names_; }
 
   std::string cql_name(bool with_frozen) const override {
-    std::string name = quote_identifier(name_);
+    std::string name = name_in_cql(name_);
     return with_frozen && !multi_cell_ ? frozen_cql_name(name) : name;
   }
   std::string class_name(bool ignore_freezing) const override {

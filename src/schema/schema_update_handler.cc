@@ -82,6 +82,43 @@ KeyspacePtr evolved(const KeyspacePtr& builtin, const KeyspacePtr& saved) {
   return result;
 }
 
+// Whether system_schema and the headers of SSTables can have the type and give it back.
+Status check_type(const Type& type, const KeyspaceMetadata& keyspace) {
+  TRY(types::check_extent(type));
+  auto find = [&](std::string_view, std::string_view name) { return keyspace.type(name); };
+  ASSIGN_OR_RETURN(TypePtr again, types::parse_cql(type.cql_name(), keyspace.name, find));
+  if (again->equals(type.base())) return {};
+  return invalid("The type " + type.base().class_name() + " would be read again as " + again->class_name());
+}
+
+// A type that changes may make others deeper that consist of it: these are in the difference, too.
+Status check_types(const KeyspaceMetadata& before, const KeyspaceMetadata& after) {
+  Status status;
+  auto check = [&](std::string_view kind, const std::string& name, const Type& type) {
+    if (!status.ok()) return;
+    status = check_type(type, after);
+    if (!status.ok()) {
+      status = invalid(fmt::format("{} {}.{}: {}", kind, after.name, name, status.error().message()));
+    }
+  };
+  auto check_user_type = [&](const UserType& type) {
+    check("Type", type.name(), type);
+    for (const TypePtr& field : type.elements()) check("Type", type.name(), *field);
+  };
+  auto check_table = [&](const TableMetadata& table) {
+    for (const auto* list : {&table.partition_key, &table.clustering, &table.static_columns, &table.regular_columns}) {
+      for (const ColumnPtr& column : *list) check("Column", table.name + "." + column->name, *column->type);
+    }
+  };
+  compare_maps(
+      before.types, after.types, [](const UserType&) {}, check_user_type,
+      [&](const UserType&, const UserType& now) { check_user_type(now); });
+  compare_maps(
+      before.tables, after.tables, [](const TableMetadata&) {}, check_table,
+      [&](const TableMetadata&, const TableMetadata& now) { check_table(now); });
+  return status;
+}
+
 Task<Result<SchemaDiff>> run_change(SchemaUpdateHandler* handler, SchemaTransformation transformation) {
   return handler->change(std::move(transformation));
 }
@@ -196,13 +233,17 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
   CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, timestamp));
   Batch batch;
   batch.tables = before;
+  Status fits;
   auto add = [&](const KeyspaceMetadata* old, const KeyspaceMetadata* now) {
+    static const KeyspaceMetadata kNone;
+    if (fits.ok() && now != nullptr) fits = check_types(old != nullptr ? *old : kNone, *now);
     batch.add(schema_updates(*before, old, now, options_at(timestamp), batch.arena));
   };
   compare_maps(
       before->keyspaces(), next->keyspaces(), [&](const KeyspaceMetadata& gone) { add(&gone, nullptr); },
       [&](const KeyspaceMetadata& made) { add(nullptr, &made); },
       [&](const KeyspaceMetadata& old, const KeyspaceMetadata& now) { add(&old, &now); });
+  CO_TRY(std::move(fits));
   if (batch.mutations.empty()) co_return SchemaDiff{before, {}, {}, {}};
   CO_ASSIGN_OR_RETURN(SchemaDiff diff, co_await apply(&batch));
   for (const Mutation& mutation : batch.mutations) serialize(mutation, diff.mutations.emplace_back());

@@ -98,6 +98,15 @@ TEST(SchemaStatements, ACustomIndexIsOfColumnsThatCanHaveOne) {
             Lines{"ERROR 2300 Unable to find custom indexer class 'nope'"});
 }
 
+TEST(SchemaStatements, AColumnCountsThatIsWrittenAsCounter) {
+  SchemaSession session;
+  session.answer("CREATE KEYSPACE r WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
+  EXPECT_EQ(session.answer("CREATE TABLE r.c (k int PRIMARY KEY, v 'CounterColumnType')"),
+            Lines{"ERROR 2300 r.c: Cannot have a counter column (\"v\") in a non counter table"});
+  session.answer("CREATE TABLE r.c (k int PRIMARY KEY, v counter)");
+  EXPECT_TRUE(session.schema()->table("r", "c")->is_counter());
+}
+
 // A client chooses how deep.
 TEST(SchemaStatements, RefuseRetriesInsideOfRetries) {
   SchemaSession session;

@@ -1,6 +1,9 @@
 // Types as their users meet them. Every type's answers are compared with Cassandra's in types_oracle_test.cc.
 #include "model/types.h"
 
+#include <functional>
+#include <map>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/values.h"
@@ -97,6 +100,47 @@ TEST(TypesTest, NestingHasABound) {
   }
   EXPECT_THAT(error_of(deep_cql), ::testing::EndsWith("types nested too deeply"));
   EXPECT_FALSE(types::parse_class(deep_class).ok());
+}
+
+// A type of `levels` levels, the innermost an int.
+TypePtr nested(uint32_t levels, const std::function<TypePtr(TypePtr)>& around) {
+  TypePtr type = types::int_();
+  for (uint32_t level = 1; level < levels; ++level) type = around(std::move(type));
+  return type;
+}
+
+TEST(TypesTest, TheDeepestTypesAreReadAgain) {
+  std::map<std::string, UserTypePtr> made;
+  auto tuple = [](TypePtr type) { return types::tuple({std::move(type)}); };
+  auto list = [](TypePtr type) { return types::list(std::move(type), false); };
+  auto user_type = [&made](TypePtr type) -> TypePtr {
+    const std::string name = "u" + std::to_string(made.size());
+    made[name] = types::udt("ks", name, {"a"}, {std::move(type)}, true);
+    return types::freeze(made[name]);
+  };
+  auto find = [&made](std::string_view, std::string_view name) { return made.at(std::string(name)); };
+  for (const std::function<TypePtr(TypePtr)>& around : {std::function<TypePtr(TypePtr)>(tuple), {list}, {user_type}}) {
+    const TypePtr deepest = nested(types::kMaxTypeDepth, around);
+    EXPECT_TRUE(types::check_extent(*deepest).ok());
+    const auto from_cql = types::parse_cql(deepest->cql_name(), "ks", find);
+    ASSERT_TRUE(from_cql.ok()) << from_cql.error().message();
+    EXPECT_TRUE((*from_cql)->equals(*deepest));
+    const auto from_class = types::parse_class(types::reversed(deepest)->class_name());
+    ASSERT_TRUE(from_class.ok()) << from_class.error().message();
+    EXPECT_TRUE((*from_class)->base().equals(*deepest));
+    EXPECT_EQ(types::check_extent(*around(deepest)).error().message(),
+              "Types nested 129 levels deep; 128 levels are supported");
+  }
+}
+
+TEST(TypesTest, UserTypesThatDoubleHaveABound) {
+  TypePtr type = types::int_();
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(types::check_extent(*type).ok(), i < 16) << i;
+    type = types::udt("ks", "u" + std::to_string(i), {"a", "b"}, {type, type}, false);
+  }
+  EXPECT_EQ(types::check_extent(*type).error().message(),
+            "A type made of 4294967295 types, with those of its user types; 65536 are supported");
 }
 
 TEST(TypesTest, UnsupportedPartitionersAreRefused) {

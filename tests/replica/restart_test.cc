@@ -53,6 +53,85 @@ TEST(Restart, TruncatedStaysTruncated) {
   EXPECT_EQ(node.scan(0, "t").size(), 20u);
 }
 
+// Puts a table t into keyspace ks: make_table("t") with another column, w.
+void set_table_with_column(KeyspaceMetadata& keyspace, TypePtr type) {
+  const TablePtr plain = make_table("t");
+  std::vector<ColumnPtr> others = plain->regular_columns;
+  auto column = std::make_shared<Column>(*others[0]);
+  column->name = "w";
+  column->type = std::move(type);
+  others.push_back(std::move(column));
+  keyspace.tables.set("t", std::make_shared<TableMetadata>("ks", "t", plain->id, plain->partition_key,
+                                                           plain->clustering, std::move(others)));
+}
+
+// User types of user types, and a table with a column of the outermost, which has `levels` levels.
+SchemaTransformation nested_types(uint32_t levels) {
+  return [levels](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
+    auto keyspace = std::make_shared<KeyspaceMetadata>(*schema->keyspace("ks"));
+    TypePtr type = types::int_();
+    for (uint32_t level = 1; level < levels; ++level) {
+      const std::string name = "u" + std::to_string(level);
+      keyspace->types[name] = types::udt("ks", name, {"a"}, {type}, true);
+      type = types::freeze(keyspace->types[name]);
+    }
+    set_table_with_column(*keyspace, type);
+    return SchemaPtr(schema->with_keyspace(std::move(keyspace)));
+  };
+}
+
+TEST(Restart, TheDeepestTypeIsReadAgainAndADeeperOneIsRefused) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({})).ok());
+  const auto refused = node.change(0, nested_types(types::kMaxTypeDepth + 1));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "Type ks.u128: Types nested 129 levels deep; 128 levels are supported");
+  EXPECT_EQ(table_names(node.on(0)), Lines());
+
+  ASSERT_TRUE(node.change(0, nested_types(types::kMaxTypeDepth)).ok());
+  fill(node, "value", 1);
+  const Lines before = node.scan(0, "t");
+  EXPECT_EQ(before.size(), 20u);
+  node.drain();  // into SSTables, whose headers have the type's class name
+  node.boot(2);
+  EXPECT_EQ(node.scan(0, "t"), before);
+}
+
+// In Cassandra a user type "int" ends the next start.
+TEST(Restart, AUserTypeMayHaveTheNameOfATypeOfCql) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({})).ok());
+  for (const std::string name : {"int", "varchar", "empty", "byte", "frozen", "tuple", "Int", "a\"b>", "a b"}) {
+    UserTypePtr type = types::udt("ks", name, {"a"}, {types::int_()}, true);
+    auto with_type_and_table = [type](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
+      auto keyspace = std::make_shared<KeyspaceMetadata>(*with_type(*schema->keyspace("ks"), type));
+      set_table_with_column(*keyspace, types::tuple({types::freeze(type), types::list(types::freeze(type), false)}));
+      return SchemaPtr(schema->with_keyspace(std::move(keyspace)));
+    };
+    const auto changed = node.change(0, with_type_and_table);
+    ASSERT_TRUE(changed.ok()) << changed.error().message();
+    const std::string before = node.table("t")->column("w")->type->class_name();
+    node.kill();
+    node.boot(2);
+    EXPECT_EQ(node.table("t")->column("w")->type->class_name(), before);
+  }
+}
+
+TEST(Restart, ATypeThatCouldNotBeReadAgainIsRefused) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(0, make_keyspace({})).ok());
+  const auto refused = node.change(0, [](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
+    auto keyspace = std::make_shared<KeyspaceMetadata>(*schema->keyspace("ks"));
+    set_table_with_column(*keyspace, types::udt("ks", "nowhere", {"a"}, {types::int_()}, true));
+    return SchemaPtr(schema->with_keyspace(std::move(keyspace)));
+  });
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "Column ks.t.w: Unknown type ks.nowhere");
+  node.kill();
+  node.boot(2);
+  EXPECT_EQ(table_names(node.on(0)), Lines());
+}
+
 // The only snapshot: "tag table: schema.cql".
 std::string snapshot_of(ReplicaNode& node) {
   auto snapshots = list_snapshots(node.runtime(0).disk, node.options);

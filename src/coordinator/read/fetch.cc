@@ -196,7 +196,11 @@ void Fetch::local_done(Result<ReadStatistics> result) {
   if (options_.tracks_warnings) warn_locally(result);
   if (!result.ok()) {
     const RequestFailureReason reason = local_reason(result.error());
-    if (reason != RequestFailureReason::kTimeout) LOG_WARN("{}", result.error().message());
+    if (reason != RequestFailureReason::kTimeout) {
+      if (auto more = pool_.local_log.take(pool_.context.now())) {
+        LOG_WARN("Failed to read locally: {}{}", result.error().message(), *more);
+      }
+    }
     return failed(local, reason);
   }
   tombstones_ = result->tombstones;

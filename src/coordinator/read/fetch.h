@@ -177,6 +177,7 @@ class FetchPool {
   RequestContext& context;
   Alarms alarms;
   LogQuota warning_log;  // of replicas
+  LogQuota local_log;    // of reads that fail on this node
 
  private:
   friend class Fetch;

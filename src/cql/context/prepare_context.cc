@@ -112,6 +112,7 @@ Result<TypePtr> resolve_unfrozen(const ast::TypeName& name, const std::string& k
 
 Result<TypePtr> resolve_type(const ast::TypeName& name, const std::string& keyspace, const Schema& schema) {
   ASSIGN_OR_RETURN(TypePtr type, resolve_unfrozen(name, keyspace, schema));
+  TRY(types::check_extent(*type));
   return name.frozen ? types::freeze(type) : type;
 }
 

@@ -12,6 +12,7 @@ namespace {
 struct NewColumn {
   TypePtr type;
   bool is_static = false;
+  bool is_counter = false;  // written as counter: by the name of its class a column makes no counter table
 };
 using NewColumns = std::map<std::string, NewColumn>;
 
@@ -25,7 +26,8 @@ Result<NewColumns> resolve_columns(const SchemaChange<ast::CreateTable>& c) {
   NewColumns columns;
   for (const ast::ColumnDefinition& column : c.change.columns) {
     ASSIGN_OR_RETURN(TypePtr type, resolve_column_type(column.type, c.keyspace, c.schema, c.input));
-    columns[column.name] = {std::move(type), column.is_static};
+    const bool is_counter = column.type.kind == ast::TypeName::Kind::kNative && type->is_counter();
+    columns[column.name] = {std::move(type), column.is_static, is_counter};
   }
   for (const auto& [name, column] : columns) {
     if (has_nested_multi_cell(*column.type)) {
@@ -123,7 +125,7 @@ void add_columns(const ast::CreateTable& change, NewColumns columns, TableBuilde
     table.add(name, is_descending(change, name) ? types::reversed(type) : type, ColumnKind::kClustering);
   }
   for (auto& [name, column] : columns) {
-    if (column.type->is_counter()) table.flags.counter = true;
+    if (column.is_counter) table.flags.counter = true;
     table.add(name, column.type, column.is_static ? ColumnKind::kStatic : ColumnKind::kRegular);
   }
 }

@@ -22,9 +22,6 @@ constexpr TokenSet kTypeFollow = {Tok::kFinalfunc, Tok::kInitcond, Tok::kLanguag
 
 constexpr TokenSet kTypeStart = kNames | TokenSet{Tok::kSet, Tok::kStringLiteral};
 
-constexpr std::string_view kReservedTypeNames[] = {"byte",     "complex", "enum",     "date",
-                                                   "interval", "macaddr", "bitstring"};
-
 void fold(std::string& s) {
   for (char& c : s) {
     if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
@@ -86,9 +83,7 @@ bool Parser::type_ident(std::string& out) {
   bool unquoted = at(Tok::kIdent);
   std::string written = unquoted ? value() : "";
   if (!name(kTypeNames, out)) return false;
-  for (std::string_view reserved : kReservedTypeNames) {
-    if (unquoted && written == reserved) note("Invalid (reserved) user type name " + written);
-  }
+  if (unquoted && types::is_reserved_name(written)) note("Invalid (reserved) user type name " + written);
   return true;
 }
 
