@@ -192,7 +192,7 @@ TypePtr freeze(const TypePtr& type);
 // fields of one type, which has two fields of another, and so on, writes a class name that doubles with each: hence
 // kMaxTypeParts.
 inline constexpr uint32_t kMaxTypeDepth = 128;
-inline constexpr uint32_t kMaxTypeParts = 1 << 16;
+inline constexpr uint32_t kMaxTypeParts = 1 << 14;
 Status check_extent(const Type& type);  // kInvalid
 
 // "bigint" and the like, case-insensitive; nullptr when it is not a simple CQL type.

@@ -6,7 +6,7 @@
 
 namespace cassandra_like::types_internal {
 
-// Of the parsers: each level of a type may have a FrozenType of its own, and the outermost a ReversedType.
+// For the parsers: each level of a type may have a FrozenType of its own, and the outermost a ReversedType.
 inline constexpr int kMaxParseDepth = 2 * types::kMaxTypeDepth;
 inline constexpr std::string_view kClassPrefix = "org.apache.cassandra.db.marshal.";
 

@@ -136,11 +136,11 @@ TEST(TypesTest, TheDeepestTypesAreReadAgain) {
 TEST(TypesTest, UserTypesThatDoubleHaveABound) {
   TypePtr type = types::int_();
   for (int i = 0; i < 40; ++i) {
-    EXPECT_EQ(types::check_extent(*type).ok(), i < 16) << i;
+    EXPECT_EQ(types::check_extent(*type).ok(), i < 14) << i;
     type = types::udt("ks", "u" + std::to_string(i), {"a", "b"}, {type, type}, false);
   }
   EXPECT_EQ(types::check_extent(*type).error().message(),
-            "A type made of 4294967295 types, with those of its user types; 65536 are supported");
+            "A type made of 4294967295 types, with those of its user types; 16384 are supported");
 }
 
 TEST(TypesTest, UnsupportedPartitionersAreRefused) {
