@@ -237,6 +237,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
   auto add = [&](const KeyspaceMetadata* old, const KeyspaceMetadata* now) {
     static const KeyspaceMetadata kNone;
     if (fits.ok() && now != nullptr) fits = check_types(old != nullptr ? *old : kNone, *now);
+    if (!fits.ok()) return;
     batch.add(schema_updates(*before, old, now, options_at(timestamp), batch.arena));
   };
   compare_maps(

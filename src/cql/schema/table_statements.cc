@@ -12,7 +12,7 @@ namespace {
 struct NewColumn {
   TypePtr type;
   bool is_static = false;
-  bool is_counter = false;  // written as counter: by the name of its class a column makes no counter table
+  bool is_counter = false;  // written as `counter`; a column with the class name makes no counter table
 };
 using NewColumns = std::map<std::string, NewColumn>;
 
