@@ -79,6 +79,8 @@ def test_a_node_is_seen_going_down_and_up(session5):
         def on_remove(self, host):
             seen.append(("remove", host.address))
 
+    # The test before this one restarted every node, and the driver learns of them one by one.
+    eventually(lambda: all(host.is_up for host in session5.cluster.metadata.all_hosts()), 30)
     session5.cluster.register_listener(Listener())
     control("stop")
     eventually(lambda: ("down", HOST) in seen, 30)
