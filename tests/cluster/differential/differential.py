@@ -29,7 +29,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cases import Case
 from explained import explanation
-from node import Node, answers
+from node import LATEST_COMPACTION, Node, answers
 from ring import RingSession
 from session import Session, refused, shown
 
@@ -40,8 +40,7 @@ READ_FAILURES = (0x1200, 0x1300)
 QUARTERS = 4
 SETTINGS = {"sasi_indexes_enabled": "true", "materialized_views_enabled": "true", "user_defined_functions_enabled": "true", "default_secondary_index": "sai", "storage_compatibility_mode": "NONE",
             "uuid_sstable_identifiers_enabled": "true", "sstable": "{selected_format: bti}", "transient_replication_enabled": "true",
-            "default_compaction": "{class_name: UnifiedCompactionStrategy, parameters: {scaling_parameters: T4, max_sstables_to_compact: 64, target_sstable_size: 1GiB,"
-                                  " sstable_growth: 0.3333333333333333, min_sstable_size: 100MiB}}"}
+            "default_compaction": LATEST_COMPACTION}
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from cassandra.cluster import Cluster
-from node import Node, answers
+from node import LATEST_COMPACTION, Node, answers
 from schema_digest import version_of
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "schema" / "data"))
@@ -80,7 +80,7 @@ def run(address, statements):
 
 @pytest.fixture(scope="module")
 def node():
-    it = Node(ADDRESS)
+    it = Node(ADDRESS, settings={"default_compaction": LATEST_COMPACTION})  # the Cassandra beside it has cassandra_latest.yaml
     it.start()
     try:
         yield it

@@ -11,6 +11,9 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("CASSANDRA_LIKE_BUILD", ROOT / "build" / "release")).resolve()
+# default_compaction of Cassandra's cassandra_latest.yaml
+LATEST_COMPACTION = ("{class_name: UnifiedCompactionStrategy, parameters: {scaling_parameters: T4, max_sstables_to_compact: 64,"
+                     " target_sstable_size: 1GiB, sstable_growth: 0.3333333333333333, min_sstable_size: 100MiB}}")
 
 
 def answers(address, port):
