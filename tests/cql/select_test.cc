@@ -124,6 +124,31 @@ TEST_F(SelectTest, BatchesAreMeasuredAsCassandraMeasuresThem) {
   EXPECT_EQ(size("", large + "DELETE FROM ks.s WHERE p = 'z'"), "");
 }
 
+TEST_F(SelectTest, ABatchIsWarnedOfTablesWhoseBatchlogExpiresAtOnce) {
+  for (const char* name : {"a", "b", "c"}) {
+    run(std::string("CREATE TABLE ks.") + name +
+        " (k int PRIMARY KEY) WITH gc_grace_seconds = " + (*name == 'c' ? "1" : "0"));
+  }
+  auto warnings = [&](const std::string& kind, const std::string& tables) {
+    std::string statements;
+    for (char name : tables) statements += std::string("INSERT INTO ks.") + name + " (k) VALUES (1); ";
+    auto done = query("BEGIN " + kind + " BATCH " + statements + "APPLY BATCH");
+    return done.ok() ? done->warnings : std::vector<std::string>{done.error().message()};
+  };
+  auto warning = [](const std::string& tables) {
+    return std::vector<std::string>{
+        "Executing a LOGGED BATCH on " + tables +
+        ", configured with a gc_grace_seconds of 0. The gc_grace_seconds is used to TTL batchlog entries, so setting "
+        "gc_grace_seconds too low on tables involved in an atomic batch might cause batchlog entries to expire before "
+        "being "
+        "replayed."};
+  };
+  EXPECT_EQ(warnings("", "ac"), warning("table [ks.a]"));
+  EXPECT_EQ(warnings("", "aab"), warning("tables [ks.a, ks.b]"));
+  EXPECT_EQ(warnings("", "c"), std::vector<std::string>{});
+  EXPECT_EQ(warnings("UNLOGGED", "ab"), std::vector<std::string>{});
+}
+
 TEST_F(SelectTest, KeysAreMeasured) {
   auto refusal = [](size_t size) {
     return "Key length of " + std::to_string(size) + " is longer than maximum of 65535";

@@ -46,7 +46,7 @@ inline constexpr Consistency kAuthWrite = Consistency::kEachQuorum;
 
 // Limits that keep clients from flooding the log, for each kind of line.
 struct RequestLog {
-  LogQuota large_batches, wide_batches{1}, guardrails;
+  LogQuota large_batches, wide_batches{1}, short_batchlogs{1}, guardrails;
   // Lines on the disks of replicas. Clients are warned as rarely, too.
   LogQuota stuffed_disks{1, 30 * LogQuota::kMinute}, full_disks{1, 30 * LogQuota::kMinute};
 };

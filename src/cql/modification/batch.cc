@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/memory_text.h"
 #include "cql/context/tracing.h"
@@ -39,14 +40,14 @@ Status validate_parts(BatchType type, std::span<const BatchPart> parts, bool has
   return {};
 }
 
+std::string in_brackets(const std::set<std::string>& names) { return "[" + absl::StrJoin(names, ", ") + "]"; }
+
 std::string table_names(std::span<const Mutation> mutations) {
   std::set<std::string> names;
   for (const Mutation& mutation : mutations) {
     for (const PartitionUpdate& update : mutation.updates) names.insert(update.table->qualified_name());
   }
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return "[" + text + "]";
+  return in_brackets(names);
 }
 
 // IMutation.dataSize().
@@ -96,6 +97,25 @@ void warn_of_many_partitions(BatchType type, std::span<const Mutation> mutations
   context.warnings.push_back(std::move(warning));
 }
 
+// An entry of the batchlog lives as long as the smallest gc_grace_seconds of its tables.
+void warn_of_short_batchlog(std::span<const BatchPart> parts, ExecutionContext& context) {
+  std::set<std::string> names;
+  for (const BatchPart& part : parts) {
+    const TableMetadata& table = *part.statement->table();
+    if (table.params.gc_grace_seconds == 0) names.insert(table.qualified_name());
+  }
+  if (names.empty()) return;
+  std::string warning =
+      "Executing a LOGGED BATCH on table" + std::string(names.size() == 1 ? " " : "s ") + in_brackets(names) +
+      ", configured with a gc_grace_seconds of 0. The gc_grace_seconds is used to TTL batchlog entries, so "
+      "setting gc_grace_seconds too low on tables involved in an atomic batch might cause batchlog entries to "
+      "expire before being replayed.";
+  if (auto more = context.services.request_log().short_batchlogs.take(context.runtime.clock.monotonic_nanos())) {
+    LOG_WARN("{}{}", warning, *more);
+  }
+  context.warnings.push_back(std::move(warning));
+}
+
 // Each statement is bound with its own values; all share the request's time and arena.
 ExecutionContext context_of(const BatchPart& part, int64_t timestamp, ExecutionContext& context) {
   auto* options = new (context.arena.allocate(sizeof(QueryOptions))) QueryOptions(context.options);
@@ -136,6 +156,7 @@ Task<Result<QueryResult>> run_batch(BatchType type, std::vector<BatchPart> parts
     if (!added.ok()) co_return first_error(parts, timestamp, *context, std::move(added.error()));
     counters = counters || part.statement->is_counter();
   }
+  if (type == BatchType::kLogged) warn_of_short_batchlog(parts, *context);
   auto mutations = collector.mutations();
   if (mutations.empty()) co_return QueryResult{};
   if (context->config.guardrail_use.disks) CO_TRY(guard_disk_usage(mutations, *context));
