@@ -459,7 +459,6 @@ Status MembershipServiceImpl::join_ring() {
   TRY(gossiper_.set_local_states(normal_states(options_.tokens), time()));
   has_joined_ = true;
   flush();
-  LOG_INFO("Node {} state jump to NORMAL", options_.gossip.local.to_string());
   return {};
 }
 

@@ -1,6 +1,8 @@
 """Three nodes on loopback, as drivers and an operator meet them: they find each other, answer at every level, and lose nothing that
 they acknowledged while one of them is killed, paused or stopped."""
+import itertools
 import os
+import re
 import signal
 import threading
 import time
@@ -110,6 +112,24 @@ def test_three_nodes_are_one_cluster(ring):
         assert {row.peer for row in alone.execute("SELECT peer FROM system.peers")} == set(ADDRESSES) - {node.address}
     versions = {run(ring.session(node), "SELECT schema_version FROM system.local", ONE)[0].schema_version for node in ring.nodes}
     assert len(versions) == 1
+
+
+def test_the_logs_tell_of_a_node_that_goes_and_comes(ring):
+    goes = ring.nodes[1]
+    logs = [node.home / "logs" / "system.log" for node in ring.nodes]
+    line = f"Node /{goes.address}:7000 state jump to "
+
+    def jumps():
+        """In each log, without repetitions: a status has two keys, with and without a port, and a node tells of both its own."""
+        found = [re.findall(re.escape(line) + r"(\w+)", log.read_text()) for log in logs]
+        return [[word for word, _ in itertools.groupby(words)] for words in found]
+
+    assert jumps()[1] == ["NORMAL"]  # each node tells of itself, too
+    goes.nodetool("disablegossip")
+    ring.wait_for("DN", 1, by=[ring.nodes[0], ring.nodes[2]])
+    goes.nodetool("enablegossip")
+    ring.wait_for("UN", 3)
+    assert [told[-2:] for told in jumps()] == [["shutdown", "NORMAL"]] * 3
 
 
 def test_quorum_goes_on_while_a_node_is_killed_and_hints_bring_the_rest(ring):
