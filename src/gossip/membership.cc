@@ -221,7 +221,8 @@ void Membership::handle_boot_replace(const InetAddressAndPort& endpoint, const I
 void Membership::handle_normal(const InetAddressAndPort& endpoint, bool is_normal) {
   const std::vector<Token> wanted = gossiped_tokens(endpoint);
   if (is_member(endpoint)) {
-    LOG_INFO("Node {} state jump to {}", endpoint.to_string(), is_normal ? state_values::kNormal : state_values::kShutdown);
+    LOG_INFO("Node {} state jump to {}", endpoint.to_string(),
+             is_normal ? state_values::kNormal : state_values::kShutdown);
   }
   if (wanted.empty() && is_normal) {
     LOG_ERROR("Node {} is in state normal but it has no tokens", endpoint.to_string());
