@@ -111,8 +111,8 @@ def test_the_rows_are_those_of_cassandra(node):
 
 @pytest.mark.skipif(not PEER_DATA, reason="CASSANDRA_DATA names no data directory of a drained Cassandra")
 def test_a_directory_of_cassandra_has_the_version_that_it_had():
-    """CASSANDRA_VERSION is the schema_version in its system.local; its node has four tokens."""
-    it = Node("127.0.0.59", settings={"num_tokens": 4, "cluster_name": os.environ.get("CASSANDRA_CLUSTER", "Test Cluster")})
+    """CASSANDRA_VERSION is the schema_version in its system.local; its node has 16 tokens."""
+    it = Node("127.0.0.59", settings={"cluster_name": os.environ.get("CASSANDRA_CLUSTER", "Test Cluster")})
     try:
         shutil.copytree(PEER_DATA, it.home / "data")
         it.start()
