@@ -138,10 +138,9 @@ TEST_F(SelectTest, ABatchIsWarnedOfTablesWhoseBatchlogExpiresAtOnce) {
   auto warning = [](const std::string& tables) {
     return std::vector<std::string>{
         "Executing a LOGGED BATCH on " + tables +
-        ", configured with a gc_grace_seconds of 0. The gc_grace_seconds is used to TTL batchlog entries, so setting "
-        "gc_grace_seconds too low on tables involved in an atomic batch might cause batchlog entries to expire before "
-        "being "
-        "replayed."};
+        ", configured with a gc_grace_seconds of 0. The gc_grace_seconds is used to TTL batchlog entries, so "
+        "setting gc_grace_seconds too low on tables involved in an atomic batch might cause batchlog entries to "
+        "expire before being replayed."};
   };
   EXPECT_EQ(warnings("", "ac"), warning("table [ks.a]"));
   EXPECT_EQ(warnings("", "aab"), warning("tables [ks.a, ks.b]"));
