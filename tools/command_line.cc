@@ -83,8 +83,10 @@ class Parser {
       values.push_back(arguments_[at_++]);
       ++taken;
     }
-    if (taken == 0 && option.max_arguments > 0)
-      line_.error = std::string("Missing argument for option: ") + option.letter;
+    if (taken == 0 && option.max_arguments > 0) {
+      line_.error =
+          "Missing argument for option: " + (option.letter < ' ' ? option.name : std::string(1, option.letter));
+    }
   }
 
   const std::vector<OptionOfTool>& known_;

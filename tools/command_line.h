@@ -10,7 +10,7 @@
 namespace cassandra_like::sstable_tools {
 
 struct OptionOfTool {
-  char letter;
+  char letter;               // below ' ': it has only its name
   std::string name;          // "gc_grace_seconds"; empty: it has none
   size_t max_arguments = 0;  // 0: it takes none
 };

@@ -1,4 +1,5 @@
-// Cassandra's offline tools: programs for SSTables of a node that is not running (org.apache.cassandra.tools). They take the
+// Cassandra's offline tools: programs for SSTables of a node that is not running, and one for tokens of nodes that are planned
+// (org.apache.cassandra.tools). They take the
 // options of Cassandra 5.0.9, print its text and exit with its codes. A stack trace there is one line here. A tool that
 // changes files refuses while a node of this program uses the directory.
 #pragma once
@@ -24,7 +25,7 @@ struct ToolContext {
   std::function<Result<EngineOptions>(bool writes)> storage = {};
   // Runs a task to its end; for tools that write.
   std::function<Status(Task<Status>)> wait = {};
-  // One shard, on which `wait` runs tasks; where `storage` is given.
+  // One shard, on which `wait` runs tasks; where `storage` is given. generatetokens takes its random numbers.
   Runtime* runtime = nullptr;
 };
 
@@ -38,6 +39,7 @@ int run_sstablescrub(const std::vector<std::string>& arguments, const ToolContex
 int run_sstablesplit(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableupgrade(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableexpiredblockers(const std::vector<std::string>& arguments, const ToolContext& context);
+int run_generatetokens(const std::vector<std::string>& arguments, const ToolContext& context);
 int run_sstableverify(const std::vector<std::string>& arguments, const ToolContext& context);
 
 // Prints an exception as the JVM does one that nobody catches, without where it was thrown. Returns the exit code.
