@@ -96,6 +96,8 @@ class Disk {
   // Sorted by name. A directory that does not exist is an error.
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;
+  // The absolute name of what is there, without symbolic links, "." and "..".
+  virtual Result<std::string> real_path(const std::string& path) = 0;
   virtual Status make_directories(const std::string& path) = 0;
   // A file, a symbolic link itself, or an empty directory: nothing is removed recursively. A name that does not exist is not an error.
   virtual Status remove(const std::string& path) = 0;

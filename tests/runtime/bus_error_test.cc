@@ -23,7 +23,7 @@ void read_behind_the_end_of(const std::string& path) {
 TEST(BusErrorDeathTest, NamesTheFileAndEndsTheProcess) {
   const std::string path = testing::TempDir() + "bus error-Data.db";
   EXPECT_EXIT(read_behind_the_end_of(path), testing::KilledBySignal(SIGBUS),
-              "cannot read " + path + ": the disk failed or the file was cut");
+              "cannot read or write " + path + ": the disk failed, or the file was cut");
   ::unlink(path.c_str());
 }
 

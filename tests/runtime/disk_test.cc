@@ -59,6 +59,13 @@ Task<void> append_and_read(Disk* disk, std::string dir) {
 }
 TEST_P(DiskTest, AppendsAndReads) { on_disk(append_and_read); }
 
+Task<void> find_real_paths(Disk* disk, std::string dir) {
+  co_await write(disk, dir + "/f", "x");
+  EXPECT_EQ(*disk->real_path(dir + "/f"), *disk->real_path(dir) + "/f");
+  EXPECT_EQ(disk->real_path(dir + "/none").error().code(), ErrorCode::kIo);
+}
+TEST_P(DiskTest, FindsRealPaths) { on_disk(find_real_paths); }
+
 // Takes a file of the real world out of the page cache. False: there is none, or the file system keeps it.
 bool forget(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

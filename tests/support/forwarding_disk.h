@@ -23,6 +23,7 @@ class ForwardingDisk : public Disk {
   }
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override { return disk_.list(path); }
   bool exists(const std::string& path) override { return disk_.exists(path); }
+  Result<std::string> real_path(const std::string& path) override { return disk_.real_path(path); }
   Status make_directories(const std::string& path) override { return disk_.make_directories(path); }
   Status remove(const std::string& path) override { return disk_.remove(path); }
   Status rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }

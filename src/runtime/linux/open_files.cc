@@ -15,6 +15,9 @@ namespace cassandra_like {
 
 namespace {
 
+// A pipe that lies where a file should be does not keep its reader.
+constexpr int kAlways = O_CLOEXEC | O_NONBLOCK;
+
 // The number of an inode is soon another file's.
 bool is_same(const OpenFiles::File& file, const struct stat& status) {
   return status.st_dev == file.device && status.st_ino == file.inode && status.st_mtim.tv_sec == file.modified.tv_sec &&
@@ -24,13 +27,13 @@ bool is_same(const OpenFiles::File& file, const struct stat& status) {
 }  // namespace
 
 FileDescriptor OpenFiles::open(const char* path, int flags, mode_t mode) {
-  FileDescriptor descriptor(::open(path, flags | O_CLOEXEC, mode));
+  FileDescriptor descriptor(::open(path, flags | kAlways, mode));
   if (descriptor.valid() || (errno != EMFILE && errno != ENFILE)) return descriptor;
   {
     std::lock_guard lock(mutex_);
     close_idle_beyond(0);
   }
-  return FileDescriptor(::open(path, flags | O_CLOEXEC, mode));
+  return FileDescriptor(::open(path, flags | kAlways, mode));
 }
 
 void OpenFiles::add(File& file, FileDescriptor descriptor, const struct stat& status) {
@@ -80,10 +83,10 @@ void OpenFiles::hold_before_removal(const std::string& path) {
     if (file.descriptor != nullptr) {
       recent_.erase(file.place);
     } else {
-      FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | kAlways));
       if (!descriptor.valid()) {
         close_idle_beyond(0);
-        descriptor = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        descriptor = FileDescriptor(::open(path.c_str(), O_RDONLY | kAlways));
       }
       struct stat status {};
       const bool is_it = descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 && is_same(file, status);

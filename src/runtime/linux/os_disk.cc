@@ -72,6 +72,7 @@ Result<std::unique_ptr<ReadFile>> OsDisk::open(const std::string& path) {
   struct stat st {};
   if (!fd.valid() || ::fstat(fd.get(), &st) != 0) return os_error("open", path, errno);
   if (S_ISDIR(st.st_mode)) return os_error("open", path, EISDIR);
+  if (!S_ISREG(st.st_mode)) return Error(ErrorCode::kIo, "cannot open " + path + ": it is not a regular file");
   return std::unique_ptr<ReadFile>(std::make_unique<OsReadFile>(path, std::move(fd), st, open_files_, pool_));
 }
 
@@ -133,6 +134,12 @@ bool OsDisk::exists(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0;
 }
 
+Result<std::string> OsDisk::real_path(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> name(::realpath(path.c_str(), nullptr), ::free);
+  if (name == nullptr) return os_error("find", path, errno);
+  return std::string(name.get());
+}
+
 Status OsDisk::make_directories(const std::string& path) {
   if (::mkdir(path.c_str(), kDirectoryMode) == 0) return {};
   if (errno == ENOENT) {
@@ -146,6 +153,9 @@ Status OsDisk::make_directories(const std::string& path) {
   struct stat st {};
   if (error_number == EEXIST && ::stat(path.c_str(), &st) == 0) {
     return S_ISDIR(st.st_mode) ? Status() : os_error("create the directory", path, ENOTDIR);
+  }
+  if (error_number == EEXIST) {
+    return Error(ErrorCode::kIo, "cannot create the directory " + path + ": it is a symbolic link that leads nowhere");
   }
   return os_error("create the directory", path, error_number);
 }

@@ -265,6 +265,13 @@ Result<std::vector<DirectoryEntry>> SimDisk::list(const std::string& path) {
 
 bool SimDisk::exists(const std::string& path) { return executor_.life().alive && state_.find(path) != nullptr; }
 
+// It has no links.
+Result<std::string> SimDisk::real_path(const std::string& path) {
+  TRY(check_alive(executor_, "find", path));
+  if (state_.find(path) == nullptr) return sim_io_error("find", path, "No such file or directory");
+  return path;
+}
+
 Status SimDisk::make_directories(const std::string& path) {
   TRY(check_write(state_, executor_, "create the directory", path, 0));
   TRY(state_.make_directories(path));

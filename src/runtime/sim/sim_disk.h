@@ -142,6 +142,7 @@ class SimDisk final : public Disk {
   Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t size) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& path) override;
   bool exists(const std::string& path) override;
+  Result<std::string> real_path(const std::string& path) override;
   Status make_directories(const std::string& path) override;
   Status remove(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;
