@@ -107,7 +107,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Task<Result<QueryResult>> run(RunningRequest* request, Task<Result<QueryResult>> task);
   Task<Result<QueryResult>> finish_later(RunningRequest* request, Task<Result<QueryResult>> task);
   void finish(RunningRequest* request, Result<QueryResult>& result);
-  int64_t next_timestamp();
+  int64_t next_timestamp() override;
 
   ShardRuntime& runtime_;
   Coordinator& coordinator_;

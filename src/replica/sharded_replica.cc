@@ -24,7 +24,7 @@ Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema,
   auto wanted = [system_only](const TableMetadata& table) {
     return is_local_system_keyspace(table.keyspace) == system_only;
   };
-  co_return co_await engine.replay(wanted, truncated);
+  co_return co_await engine.replay(wanted, truncated, !system_only);
 }
 
 // By the engine that compacted: it owns the record's key. Compactions of the history itself are not told of, as each would

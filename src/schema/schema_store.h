@@ -12,9 +12,9 @@ namespace cassandra_like {
 
 class SchemaUpdateHandler;
 
-// The next schema, as a function of the latest and of the time of the change, in microseconds: the write time of its
-// mutations. It returns the schema that it was given when there is nothing to do (IF NOT EXISTS). Runs on shard 0.
-using SchemaTransformation = std::function<Result<SchemaPtr>(const SchemaPtr& latest, int64_t timestamp_micros)>;
+// The next schema, as a function of the latest and of the clock's time, in microseconds. The write time of the change's
+// mutations may be later. It returns the schema that it was given when there is nothing to do (IF NOT EXISTS). Runs on shard 0.
+using SchemaTransformation = std::function<Result<SchemaPtr>(const SchemaPtr& latest, int64_t wall_micros)>;
 
 class SchemaStore {
  public:

@@ -230,7 +230,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run(const SchemaTransformation* tr
   DCHECK(busy_ && runtime_.shard(0).executor.is_current());
   const SchemaPtr before = stores_[0]->current();
   const int64_t timestamp = next_timestamp();
-  CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, timestamp));
+  CO_ASSIGN_OR_RETURN(SchemaPtr next, (*transformation)(before, runtime_.shard(0).clock.wall_micros()));
   Batch batch;
   batch.tables = before;
   Status fits;

@@ -13,6 +13,7 @@ class IdleServices : public QueryServices {
   Task<Result<QueryResult>> execute_internal(std::string, std::vector<Bytes>, Consistency) override {
     return Result<QueryResult>(invalid("idle"));
   }
+  int64_t next_timestamp() override { return ++timestamp_; }
   Uuid next_time_uuid() override { return Uuid::time_based(kUuidEpochOffset + ++uuids_, 0x8080808080808080); }
   Coordinator& coordinator() override { std::abort(); }
   ShardRuntime& runtime() override { return runtime_; }
@@ -22,6 +23,7 @@ class IdleServices : public QueryServices {
   ShardRuntime& runtime_;
   CqlOptions options_;
   uint64_t uuids_ = 0;
+  int64_t timestamp_ = 0;
 };
 
 class IdleCoordinator : public Coordinator {

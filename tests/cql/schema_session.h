@@ -98,7 +98,7 @@ class SchemaSession {
     SchemaChangeInput input;
     input.options = &options_;
     input.ring = ring_;
-    input.timestamp_micros = 1700000000000000;
+    input.write_micros = 1700000000000000;
     input.table_id = Uuid::random(7, ++last_id_);
     auto next = statement.apply(schema_, input);
     if (!next.ok()) return error(next.error());

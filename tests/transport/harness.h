@@ -239,6 +239,7 @@ class FakeProcessor : public QueryProcessor {
   ShardRuntime& runtime() override { std::abort(); }
   const CqlOptions& options() const override { return options_; }
   const QueryStatistics& statistics() const override { return statistics_; }
+  int64_t next_timestamp() override { return 0; }
   Uuid next_time_uuid() override { return {}; }
 
   Answer on_request = [](const std::string&) { return Task<Result<QueryResult>>(Result<QueryResult>(QueryResult{})); };

@@ -61,6 +61,8 @@ class QueryServices {
   // The node's own queries, e.g. of roles and tracing: literals and values by position.
   virtual Task<Result<QueryResult>> execute_internal(std::string text, std::vector<Bytes> values = {},
                                                      Consistency consistency = Consistency::kOne) = 0;
+  // The write time of data, in microseconds: the clock's, or later; increasing on this shard.
+  virtual int64_t next_timestamp() = 0;
   // A version 1 uuid that no other call on any shard of this node returns; increasing on this shard.
   virtual Uuid next_time_uuid() = 0;
   // Removes the statements that the last change of the schema has made stale from system.prepared_statements.

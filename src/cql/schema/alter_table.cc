@@ -116,8 +116,9 @@ Altered alter(const Change& c, const TableMetadata& table, const ast::DropColumn
     }
     auto dropped = std::make_shared<Column>(*column);
     dropped->type = expand_user_types(column->type);
-    // system_schema keeps whole milliseconds: rounded up, so that all that was written before stays dropped.
-    const int64_t now = (c.input.timestamp_micros + 999) / 1000 * 1000;
+    // The clock of data: that of the schema may be far ahead of it, after a clock that was wrong. system_schema keeps whole
+    // milliseconds: rounded up, so that all that was written before stays dropped.
+    const int64_t now = (c.input.write_micros + 999) / 1000 * 1000;
     c.input.dropped_until_micros = now;
     builder.dropped_columns[name] = {std::move(dropped), change.timestamp.value_or(now)};
     std::erase_if(builder.others, [&](const ColumnPtr& other) { return other->name == name; });

@@ -111,6 +111,7 @@ SchemaChangeInput make_input(ExecutionContext& context) {
   SchemaChangeInput input;
   input.options = &context.config;
   input.ring = context.coordinator.replica().topology().current()->ring();
+  input.write_micros = context.services.next_timestamp();
   input.table_id = context.services.next_time_uuid();
   input.ignored_properties = ignored_properties(context);
   return input;
@@ -143,8 +144,8 @@ Task<Result<QueryResult>> run(const SchemaStatement* statement, ExecutionContext
   CO_TRY(statement->check(context->client.is_internal, *store.current()));
   SchemaChangeInput input = make_input(*context);
   auto* in = &input;
-  SchemaTransformation transformation = [statement, in](const SchemaPtr& schema, int64_t timestamp) {
-    in->timestamp_micros = timestamp;
+  SchemaTransformation transformation = [statement, in](const SchemaPtr& schema, int64_t wall_micros) {
+    in->write_micros = std::max(in->write_micros, wall_micros);
     return statement->apply(schema, *in);
   };
   Result<SchemaDiff> diff = co_await store.change(std::move(transformation));

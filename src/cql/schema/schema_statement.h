@@ -19,8 +19,8 @@ namespace cassandra_like {
 struct SchemaChangeInput {
   const CqlOptions* options = nullptr;
   std::shared_ptr<const TokenRing> ring;
-  int64_t timestamp_micros = 0;  // of the change
-  Uuid table_id;                 // of a table that is created without an id of its own
+  int64_t write_micros = 0;  // the write time of data that is written now
+  Uuid table_id;             // of a table that is created without an id of its own
   std::vector<std::string> warnings;
   std::set<std::string> ignored_properties;  // of tables, by guardrail
   int64_t dropped_until_micros = 0;  // what was written to a dropped column until then is gone; 0: none was dropped
