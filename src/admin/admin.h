@@ -112,8 +112,8 @@ struct AdminNode {
   // PasswordAuthenticator is configured: off loopback the port asks for a role's name and password. Without it, the port
   // does not listen off loopback.
   bool has_passwords = false;
-  std::string host_name;  // the name that admin_address was given as; empty: an address
-  int64_t started_millis = 0;
+  std::string host_name;      // the name that admin_address was given as; empty: an address
+  int64_t started_nanos = 0;  // of the monotonic clock
 };
 
 // Lives on shard 0.

@@ -23,7 +23,7 @@ struct AdminContext {
   Replica& replica() const { return *node.replicas[shard]; }
   const SchemaPtr& schema() const { return replica().schema().current(); }
   const LocalNode& local() const { return replica().local_node(); }
-  int64_t uptime_millis() const { return runtime().clock.wall_millis() - node.started_millis; }
+  int64_t uptime_millis() const { return (runtime().clock.monotonic_nanos() - node.started_nanos) / 1'000'000; }
 };
 using AdminContextPtr = std::shared_ptr<AdminContext>;
 

@@ -169,14 +169,10 @@ Task<Answer> take_snapshot(AdminContextPtr context, Parameters parameters) {
   }
   Tables tables;
   if (auto refusal = select(*context->schema(), parameters, tables)) co_return std::move(*refusal);
-  auto existing = list(*context);
-  if (!existing.ok()) co_return failure(existing.error());
-  for (const SnapshotInfo& each : *existing) {
-    bool conflicts = each.tag == tag && std::any_of(tables.begin(), tables.end(), [&each](const TablePtr& table) {
-                       return table->keyspace == each.keyspace && table->name == each.table;
-                     });
-    if (conflicts) co_return refuse(409, "Snapshot " + tag + " already exists.");
-  }
+  const bool conflicts = std::any_of(tables.begin(), tables.end(), [&](const TablePtr& table) {
+    return has_snapshot(context->runtime().disk, context->node.engine_options, *table, tag);
+  });
+  if (conflicts) co_return refuse(409, "Snapshot " + tag + " already exists.");
   for (const TablePtr& table : tables) {
     Task<Status> task = snapshot_table(context, table, request);
     Status status = co_await task;
@@ -199,11 +195,12 @@ Task<Answer> clear_snapshots(AdminContextPtr context, Parameters parameters) {
       doomed.insert({each.keyspace, each.tag});
     }
   }
+  Status first;
   for (const auto& [keyspace, name] : doomed) {
     Status status = clear_snapshot(context->runtime().disk, context->node.engine_options, keyspace, name);
-    if (!status.ok()) return failure(status.error());
+    if (first.ok()) first = std::move(status);
   }
-  return Answer{};
+  return first.ok() ? Answer{} : failure(first.error());
 }
 
 }  // namespace cassandra_like::admin

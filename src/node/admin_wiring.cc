@@ -137,7 +137,7 @@ AdminNode admin_node(ClusterNode& node, Runtime& runtime) {
   result.snitch = snitch_class(node.config());
   result.has_passwords = node.config().authenticator.short_name() == "PasswordAuthenticator";
   result.host_name = node.config().admin_host_name;
-  result.started_millis = runtime.shard(0).clock.wall_millis();
+  result.started_nanos = runtime.shard(0).clock.monotonic_nanos();
   return result;
 }
 

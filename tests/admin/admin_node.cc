@@ -57,7 +57,7 @@ AdminNodeTest::AdminNodeTest(std::function<void(AdminNode&)> complete) : world_(
   for (unsigned i = 0; i < kShards; ++i) make_parts(i);
   context_->node.engine_options = options;
   context_->node.snitch = "org.apache.cassandra.locator.SimpleSnitch";
-  context_->node.started_millis = runtime_->shard(0).clock.wall_millis();
+  context_->node.started_nanos = runtime_->shard(0).clock.monotonic_nanos();
   context_->hooks = hooks();
   std::vector<QueryProcessor*> peers = context_->node.processors;
   for (auto& processor : processors_) processor->set_peers(peers);

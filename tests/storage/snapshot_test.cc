@@ -131,6 +131,11 @@ TEST_F(SnapshotTest, ASnapshotThatHoldsSomethingElseStaysWhole) {
   EXPECT_FALSE(clear_snapshot(node.disk(), node.options, "ks", "two").ok());
   EXPECT_TRUE(node.disk().exists(snapshots + "/two/home/da-1-bti-Data.db"));
   EXPECT_TRUE(node.disk().exists(snapshots + "/two/manifest.json"));
+  // The others go.
+  ASSERT_TRUE(snapshot("plain").ok());
+  EXPECT_FALSE(clear_snapshot(node.disk(), node.options, "", "").ok());
+  EXPECT_TRUE(node.disk().exists(snapshots + "/two/manifest.json"));
+  EXPECT_FALSE(node.disk().exists(snapshots + "/plain"));
 }
 
 }  // namespace

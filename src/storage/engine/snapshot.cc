@@ -169,9 +169,11 @@ Task<Status> Engine::snapshot_store(TableStorePtr store, SnapshotRequest request
 
 namespace {
 
-// Calls visit(keyspace, table directory name, path of the table's snapshots) for each table that has any.
+// Calls visit(keyspace, table directory name, path of the table's snapshots) for each table that has any. Goes on after a
+// failure, and returns the first one.
 Status visit_tables(Disk& disk, const EngineOptions& options,
                     absl::FunctionRef<Status(const std::string&, const std::string&, const std::string&)> visit) {
+  Status first;
   for (const std::string& data : options.data_directories) {
     if (!disk.exists(data)) continue;
     ASSIGN_OR_RETURN(auto keyspaces, disk.list(data));
@@ -180,11 +182,13 @@ Status visit_tables(Disk& disk, const EngineOptions& options,
       ASSIGN_OR_RETURN(auto tables, disk.list(data + "/" + keyspace.name));
       for (const DirectoryEntry& table : tables) {
         std::string path = fmt::format("{}/{}/{}/{}", data, keyspace.name, table.name, kSnapshots);
-        if (table.is_directory && disk.exists(path)) TRY(visit(keyspace.name, table.name, path));
+        if (!table.is_directory || !disk.exists(path)) continue;
+        Status visited = visit(keyspace.name, table.name, path);
+        if (first.ok()) first = std::move(visited);
       }
     }
   }
-  return {};
+  return first;
 }
 
 // The time of its oldest part, when it has several.
@@ -264,8 +268,12 @@ Status remove_tag(Disk& disk, const std::string& snapshots, const std::string& t
 
 Status remove_all_tags(Disk& disk, const std::string& snapshots) {
   ASSIGN_OR_RETURN(auto entries, disk.list(snapshots));
-  for (const DirectoryEntry& entry : entries) TRY(remove_tag(disk, snapshots, entry.name));
-  return disk.remove(snapshots);
+  Status first;
+  for (const DirectoryEntry& entry : entries) {
+    Status removed = remove_tag(disk, snapshots, entry.name);
+    if (first.ok()) first = std::move(removed);
+  }
+  return first.ok() ? disk.remove(snapshots) : first;
 }
 
 // The time when a part of a snapshot expires; 0: never, or it has no manifest.
@@ -309,18 +317,24 @@ Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions
 
 // Each directory by its own manifest: a table that was dropped, and another of its name, may have snapshots of the same tag.
 Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis) {
-  Status first;
-  Status visited =
-      visit_tables(disk, options, [&](const std::string&, const std::string&, const std::string& snapshots) -> Status {
-        ASSIGN_OR_RETURN(auto tags, disk.list(snapshots));
-        for (const DirectoryEntry& tag : tags) {
-          if (!tag.is_directory) continue;
-          Status removed = remove_if_expired(disk, snapshots, tag.name, now_millis);
-          if (!removed.ok() && first.ok()) first = std::move(removed);
-        }
-        return {};
-      });
-  return visited.ok() ? first : visited;
+  auto visit = [&](const std::string&, const std::string&, const std::string& snapshots) -> Status {
+    ASSIGN_OR_RETURN(auto tags, disk.list(snapshots));
+    Status first;
+    for (const DirectoryEntry& tag : tags) {
+      if (!tag.is_directory) continue;
+      Status removed = remove_if_expired(disk, snapshots, tag.name, now_millis);
+      if (first.ok()) first = std::move(removed);
+    }
+    return first;
+  };
+  return visit_tables(disk, options, visit);
+}
+
+bool has_snapshot(Disk& disk, const EngineOptions& options, const TableMetadata& table, const std::string& tag) {
+  const std::string below = fmt::format("/{}/{}/{}/{}", table.keyspace, table.directory_name(), kSnapshots, tag);
+  const auto& directories = options.data_directories;
+  return std::any_of(directories.begin(), directories.end(),
+                     [&](const auto& data) { return disk.exists(data + below); });
 }
 
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag) {

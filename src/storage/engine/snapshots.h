@@ -32,8 +32,11 @@ struct SnapshotRequest {
 
 // Node-wide, by any shard: they only look at directories.
 Result<std::vector<SnapshotInfo>> list_snapshots(Disk& disk, const EngineOptions& options);
+// A table that was dropped may have left a snapshot of another one of this name: it does not count.
+bool has_snapshot(Disk& disk, const EngineOptions& options, const TableMetadata& table, const std::string& tag);
 // Removes the snapshots whose time has come.
 Status clear_expired_snapshots(Disk& disk, const EngineOptions& options, int64_t now_millis);
+// An empty keyspace or tag stands for all. A snapshot that cannot be removed keeps no other; the first failure is returned.
 Status clear_snapshot(Disk& disk, const EngineOptions& options, const std::string& keyspace, const std::string& tag);
 
 }  // namespace cassandra_like
