@@ -15,7 +15,6 @@
 #include "replica/size_estimates.h"
 #include "ring/token_allocator.h"
 #include "runtime/gather.h"
-#include "storage/table/directory_check.h"
 
 namespace cassandra_like {
 
@@ -73,6 +72,25 @@ Task<Status> ClusterNode::on_every_shard(std::function<Task<Status>(unsigned)> w
   co_return first_error(std::move(statuses));
 }
 
+// Its clock, as files hold times of deletions in seconds from 1970 to 2106, and the directories that are there.
+Result<FoundIds> ClusterNode::check_machine() {
+  const int64_t seconds = runtime_.shard(0).clock.wall_seconds();
+  if (seconds < 0 || seconds > kMaxDeletionTime) {
+    return Error(
+        ErrorCode::kConfigError,
+        fmt::format("The clock is {} s from 1970-01-01: it must be between 1970 and 2106. Set the clock", seconds));
+  }
+  for (const std::string& directory : config_.data_file_directories) {
+    if (!disk().exists(directory)) continue;
+    const auto entries = disk().list(directory);
+    if (!entries.ok()) return config_.error_at("data_file_directories", entries.error().message());
+  }
+  DirectoryCheck check;
+  check.data_directories = config_.data_file_directories;
+  check.local_system_directory = config_.local_system_data_file_directory;
+  return check_data_directories(disk(), check);
+}
+
 Status ClusterNode::prepare_directories() {
   for (const std::string& directory : config_.data_file_directories) TRY(prepare(directory, "data_file_directories"));
   TRY(prepare(config_.commitlog_directory, "commitlog_directory"));
@@ -87,6 +105,11 @@ Status ClusterNode::prepare(const std::string& directory, const char* key) {
   Status made = disk().make_directories(directory);
   if (!made.ok()) {
     return config_.error_at(key, made.error().message() + ": write a directory that this user can write to");
+  }
+  auto real = disk().real_path(directory);
+  if (!real.ok()) return config_.error_at(key, real.error().message());
+  if (const auto [other, is_new] = real_directories_.try_emplace(*real, key); !is_new) {
+    return config_.error_at(key, fmt::format("{} is also in {}: write another directory", *real, other->second));
   }
   auto lock = disk().lock(directory);
   if (!lock.ok()) {
@@ -358,10 +381,7 @@ bool is_drop_of_tables(const SchemaEvent& event) {
 }  // namespace
 
 Task<Status> ClusterNode::open() {
-  DirectoryCheck check;
-  check.data_directories = config_.data_file_directories;
-  check.local_system_directory = config_.local_system_data_file_directory;
-  CO_ASSIGN_OR_RETURN(const FoundIds ids, check_data_directories(disk(), check));
+  CO_ASSIGN_OR_RETURN(const FoundIds ids, check_machine());
   CO_TRY(co_await finish_transactions(&disk(), config_.data_file_directories));
   CO_TRY(prepare_directories());
   CO_TRY(co_await sync_parents(std::move(made_directories_)));

@@ -19,6 +19,7 @@
 #include "peers/schema_sync.h"
 #include "replica/replica.h"
 #include "runtime/runtime.h"
+#include "storage/table/directory_check.h"
 #include "transport/server.h"
 
 namespace cassandra_like {
@@ -100,6 +101,7 @@ class ClusterNode {
   Executor& home() { return runtime_.shard(0).executor; }
   Disk& disk() { return runtime_.shard(0).disk; }
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
+  Result<FoundIds> check_machine();
   Status prepare_directories();
   Status prepare(const std::string& directory, const char* key);
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
@@ -128,6 +130,7 @@ class ClusterNode {
   const CqlOptions cql_options_;  // all shards share the memory of answers
   ClusterNodeHooks hooks_;
   std::vector<std::string> made_directories_;
+  std::map<std::string, const char*> real_directories_;  // the key of each
   std::vector<std::unique_ptr<DirectoryLock>> locks_;
   std::unique_ptr<ShardedReplica> replicas_;
   std::unique_ptr<MessengerGroup> messengers_;  // null: the node is alone

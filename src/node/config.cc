@@ -455,6 +455,9 @@ class ConfigParser {
     std::vector<std::pair<std::string, std::string>> seen;
     auto distinct = [&](const std::string& key, const std::string& path) -> Status {
       if (path.empty()) return {};
+      if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
+        return fail(key, "must not contain control characters: write another");
+      }
       for (const auto& [other, other_path] : seen) {
         if (path == other_path) return fail(key, fmt::format("must not be the same as {}: write another", other));
       }

@@ -266,6 +266,11 @@ TEST(ConfigTest, AMistakeIsOneLineWithFileAndLine) {
   }
 }
 
+TEST(ConfigTest, ADirectoryHasNoControlCharacters) {
+  EXPECT_EQ(refusal("hints_directory: \"a\\0b\"\n"),
+            "cassandra.yaml:1: hints_directory: must not contain control characters: write another");
+}
+
 TEST(ConfigTest, EncryptionAndAuthenticationBetweenNodesAreRefusedByName) {
   EXPECT_EQ(refusal("server_encryption_options:\n  internode_encryption: all\n"),
             "cassandra.yaml:2: server_encryption_options.internode_encryption: all is not supported yet: write none");
