@@ -32,6 +32,9 @@ struct DeletionTime {
   int64_t local_deletion_time = kNoDeletionTime;  // seconds
 
   bool is_live() const { return marked_for_delete_at == kNoTimestamp; }
+  // SSTables of Cassandra 5.0 cannot hold it before a partition or in an index: there the sign says "live"
+  // (DeletionTime.Serializer).
+  bool is_before_1970() const { return marked_for_delete_at < 0 && !is_live(); }
   bool deletes(int64_t timestamp) const { return timestamp <= marked_for_delete_at; }
   bool supersedes(const DeletionTime& o) const {
     return marked_for_delete_at > o.marked_for_delete_at ||

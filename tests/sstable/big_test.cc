@@ -4,6 +4,7 @@
 
 #include "model/values.h"
 #include "storage/sstable/index_summary.h"
+#include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_writer.h"
 #include "tests/sstable/fixture/fixture.h"
 #include "tests/sstable/fixture/json_dump.h"
@@ -142,13 +143,14 @@ TEST_F(Summary, WithAWrongKeyHidesNothing) {
   EXPECT_GT(in_order, 5);
 }
 
-Task<Status> write_long_lived(Disk* disk, SSTableDescriptor descriptor, TablePtr table, int64_t expires) {
+Task<Status> write_partition(Disk* disk, SSTableDescriptor descriptor, TablePtr table, DeletionTime deletion) {
+  const int64_t expires = deletion.local_deletion_time;
   SSTableWriterOptions options;
   options.regular_columns = table->regular_columns;
   options.stats.min_local_deletion_time = expires;
   CO_ASSIGN_OR_RETURN(auto writer, SSTableWriter::create(*disk, descriptor, table, options));
   const Bytes key = encode_int(1);
-  CO_TRY(writer->begin_partition(DecoratedKey::of(key), {5, expires}, Row()));
+  CO_TRY(writer->begin_partition(DecoratedKey::of(key), deletion, Row()));
   Cell cell;
   cell.column = table->regular_columns[0].get();
   cell.timestamp = 7;
@@ -166,20 +168,40 @@ Task<Status> write_long_lived(Disk* disk, SSTableDescriptor descriptor, TablePtr
   co_return Status();
 }
 
-// ExpirationDateOverflowHandling caps in this way, too.
-TEST(DeletionTimes, EndIn2038InVersionsBefore5) {
-  LinuxDisk world;
-  auto table = std::make_shared<TableMetadata>(
+TablePtr table_of_texts() {
+  return std::make_shared<TableMetadata>(
       "ks", "t", Uuid::random(1, 2),
       std::vector<ColumnPtr>{std::make_shared<Column>(Column{"id", types::int_(), ColumnKind::kPartitionKey, 0, ""})},
       std::vector<ColumnPtr>{},
       std::vector<ColumnPtr>{std::make_shared<Column>(Column{"v", types::text(), ColumnKind::kRegular, -1, ""})});
+}
+
+// Version nb has them from Cassandra 4. A compaction of such an SSTable into da fails and loses nothing.
+TEST(DeletionTimes, OfPartitionsAreAfter1970InVersionsOf5) {
+  LinuxDisk world;
+  const auto table = table_of_texts();
+  for (const SSTableVersion* version : {&SSTableVersion::nb(), &SSTableVersion::oa(), &SSTableVersion::da()}) {
+    TemporaryDirectory directory;
+    const auto descriptor = SSTableDescriptor::of(version, directory.path(), "1");
+    const Status written = world.run(write_partition(&world.disk(), descriptor, table, {-5, 1'700'000'000}));
+    EXPECT_EQ(written.ok(), version == &SSTableVersion::nb());
+    if (written.ok()) continue;
+    EXPECT_EQ(written.error().message(),
+              descriptor.file(components::kData) +
+                  ": the partition 00000001 is deleted with timestamp -5, which this version cannot hold: nb can");
+  }
+}
+
+// ExpirationDateOverflowHandling caps in this way, too.
+TEST(DeletionTimes, EndIn2038InVersionsBefore5) {
+  LinuxDisk world;
+  const auto table = table_of_texts();
   const int64_t in_2046 = 2'400'000'000;
   for (const SSTableVersion* version : {&SSTableVersion::nb(), &SSTableVersion::oa(), &SSTableVersion::da()}) {
     TemporaryDirectory directory;
     const auto descriptor = SSTableDescriptor::of(version, directory.path(), "1");
     const int64_t expected = std::min(in_2046, version->max_deletion_time());
-    ASSERT_TRUE(world.run(write_long_lived(&world.disk(), descriptor, table, in_2046)).ok());
+    ASSERT_TRUE(world.run(write_partition(&world.disk(), descriptor, table, {5, in_2046})).ok());
     SSTablePtr sstable = must(SSTable::open(world.disk(), descriptor, table));
     EXPECT_TRUE(sstable->verify().ok());
     EXPECT_EQ(sstable->info().max_local_deletion_time, expected);

@@ -62,6 +62,15 @@ TEST_F(MemtableTest, DeletionsCoverWhatIsNotNewer) {
   EXPECT_EQ(node.read("t", "a"), Lines{});
 }
 
+TEST_F(MemtableTest, ADeletionOfAPartitionBefore1970IsRefused) {
+  auto t = node.table("t");
+  ASSERT_TRUE(node.apply(Update(t, "a").at(-1).row(1).delete_row()).ok());
+  ASSERT_TRUE(node.apply(Update(t, "a").at(-1).delete_range(2, true, 3, false)).ok());
+  const Status refused = node.apply(Update(t, "a").at(-1).delete_partition());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().message(), "Cannot delete a partition of ks.t with timestamp -1: it must not be negative");
+}
+
 TEST_F(MemtableTest, ACollectionIsClearedAndFilledByOneUpdate) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).element("m", "b", "2").element("m", "a", "1")).ok());

@@ -157,6 +157,10 @@ Status Modification::add_range_deletion(ExecutionContext& context, const Paramet
                                         PartitionUpdate& update) const {
   DeletionTime deletion{parameters.timestamp, context.now_seconds};
   if (!restrictions_->has_clustering_restrictions()) {
+    if (deletion.is_before_1970()) {
+      return invalid(fmt::format("Cannot delete a partition of {} with timestamp {}: it must not be negative",
+                                 table_->qualified_name(), parameters.timestamp));
+    }
     update.partition_deletion = deletion;
     return {};
   }

@@ -163,8 +163,8 @@ void CommitLog::adopt(int64_t id, const std::string& path, uint64_t bytes) {
   set_newest_id(id);
 }
 
-void CommitLog::keep_damaged(int64_t id) {
-  for (const SegmentPtr& segment : segments_) segment->damaged |= segment->id == id;
+void CommitLog::keep_damaged(const std::string& path) {
+  for (const SegmentPtr& segment : segments_) segment->damaged |= segment->path == path;
 }
 
 void CommitLog::mark_dirty(int64_t id, LogTable& table, uint32_t position) {

@@ -78,7 +78,7 @@ class CommitLog {
   void adopt(int64_t id, const std::string& path, uint64_t bytes);
   void mark_dirty(int64_t id, LogTable& table, uint32_t position);
   // An adopted segment has records that cannot be read: in place of its removal it is renamed to `….log.damaged`.
-  void keep_damaged(int64_t id);
+  void keep_damaged(const std::string& path);
   // Removes adopted segments that nothing needs. After the last mark_dirty().
   void remove_clean();
 

@@ -107,6 +107,15 @@ void store_marker(char* segment, int64_t id, uint32_t offset, uint32_t end) {
   store_be<uint32_t>(segment + offset + 4, marker_crc(id, offset));
 }
 
+std::optional<uint32_t> find_marker(BytesView segment, int64_t id) {
+  for (size_t offset = 0; offset + kMarkerSize <= segment.size(); ++offset) {
+    const auto end = load_be<uint32_t>(segment.data() + offset), crc = load_be<uint32_t>(segment.data() + offset + 4);
+    if (end < offset + kMarkerSize || end > segment.size()) continue;
+    if (crc == marker_crc(id, static_cast<uint32_t>(offset))) return static_cast<uint32_t>(offset);
+  }
+  return std::nullopt;
+}
+
 uint32_t size_crc(uint32_t size) { return crc_of_int(size, 0); }
 
 }  // namespace cassandra_like

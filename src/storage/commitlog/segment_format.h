@@ -48,6 +48,8 @@ Bytes segment_header(int64_t id, const SegmentWriter& writer);
 Result<SegmentDescriptor> read_segment_header(BytesView file, const std::string& path);
 
 uint32_t marker_crc(int64_t id, uint32_t offset);
+// Where the first whole marker lies, wherever the header may be.
+std::optional<uint32_t> find_marker(BytesView segment, int64_t id);
 void store_marker(char* segment, int64_t id, uint32_t offset, uint32_t end);
 // crc of a record's size; continue it over the mutation for the second one.
 uint32_t size_crc(uint32_t size);

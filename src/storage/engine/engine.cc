@@ -333,8 +333,9 @@ Task<Status> Engine::start() {
   DCHECK(schema_ != nullptr && !started_ && !refusing_);
   Status named = co_await sync_names_of_sstables();
   if (!named.ok()) co_return named;
-  for (const std::string& path : std::exchange(empty_segments_, {})) {
-    if (Status removed = runtime_.disk.remove(path); !removed.ok()) LOG_WARN("{}", removed.error().message());
+  for (const auto& [path, has_content] : std::exchange(headless_segments_, {})) {
+    Status gone = has_content ? set_damaged_aside(runtime_.disk, path) : runtime_.disk.remove(path);
+    if (!gone.ok()) LOG_WARN("{}", gone.error().message());
   }
   log_.set_newest_id(highest_flushed_segment_);
   CO_TRY(log_.open());
@@ -349,7 +350,10 @@ Task<Status> Engine::start() {
       TablePtr table = store->table;
       std::string name = store->indexes[i]->metadata.name;
       Status built = co_await build_index(table, name);
-      if (!built.ok()) co_return built;
+      if (built.ok()) continue;
+      if (!goes_on_after(built.error())) co_return built;
+      LOG_ERROR("The index {} of {} is not built and refuses reads: {}", name, table->qualified_name(),
+                built.error().message());
     }
   }
   if (options_.auto_compaction) {

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -59,6 +60,17 @@ struct LoggedMutation {
   CommitLogPosition end;  // of its record
 };
 
+// Records of a table that the schema does not have, met by a replay.
+struct UnknownTable {
+  void add(const std::string& segment) {
+    ++records;
+    if (segments.empty() || *segments.rbegin() != segment) segments.insert(segment);
+  }
+
+  uint64_t records = 0;
+  std::set<std::string> segments;
+};
+
 class Engine final : private Maintenance {
  public:
   // Nothing is read yet. shard and shard count are the runtime's.
@@ -72,8 +84,10 @@ class Engine final : private Maintenance {
   Task<Status> set_schema(SchemaPtr schema, int64_t at_millis = 0);
   // Applies what old commit log segments hold of the tables that `wanted` accepts and of this shard's keys. Records
   // with unknown tables are skipped. Damage in the synced part obeys commit_failure_policy. Segments of this shard stay
-  // until their tables flush; nothing is flushed or rewritten for them.
-  Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated);
+  // until their tables flush; nothing is flushed or rewritten for them. knows_all_tables: a table that is unknown now was
+  // dropped, or the schema is damaged.
+  Task<Status> replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated,
+                      bool knows_all_tables = true);
   Task<Status> start();
   // The node's id, once system.local told it: of SSTables, and of this node's shard in counters. Before start().
   void set_host_id(const Uuid& id) { options_.host_id = id; }
@@ -204,6 +218,9 @@ class Engine final : private Maintenance {
   Status read_logged(const SegmentOnDisk& segment, const CommitLogPosition& end, BytesView record,
                      const std::function<bool(const TableMetadata&)>& wanted, std::vector<LoggedMutation>& batch);
   Status pass_damage(const SegmentOnDisk& segment, std::string message);
+  Status pass_without_header(const ReadFile& file, int64_t id);
+  Status tell_unknown_tables();
+  void keep(const std::string& path);
   void apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMutation> batch,
                     const std::function<bool(const TableMetadata&)>& wanted, const TruncationRecords& truncated);
   bool is_void(const SegmentOnDisk& segment, const CommitLogPosition& end, const TableStore& store,
@@ -329,6 +346,7 @@ class Engine final : private Maintenance {
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   void obey_paranoia(const Error& cause) const;
+  void read_failed(const TableMetadata& table, const Error& cause);
   bool goes_on_after(const Error& cause) const;
   void retry_flush(const TableStorePtr& store);
   Task<void> pause_if_due(int64_t* slice_end);
@@ -444,6 +462,7 @@ class Engine final : private Maintenance {
   // Verifying.
   std::vector<CompactionRun> plan_verify(const TableStorePtr& store, const SSTableVerification& order) const;
   Task<Status> verify_one(CompactionRun* run);
+  Task<Status> verify_files(CompactionRun* run, std::shared_ptr<SSTableVerifier> verifier);
   Task<Status> verify_in_slices(CompactionRun* run, SSTableVerifier* verifier);
   Task<bool> make_unrepaired(SSTablePtr sstable);
   Error found_damage(const std::string& name, const Error& finding, bool is_unrepaired, bool invokes_policy);
@@ -531,9 +550,10 @@ class Engine final : private Maintenance {
   bool has_all_tables_ = false;       // of schema_; an open that failed is tried again with the next schema
   absl::flat_hash_map<Uuid, TableStorePtr, UuidHash> stores_;
   std::vector<std::string> foreign_segments_;
-  std::set<std::string> damaged_segments_;  // replayed in part
-  std::set<std::string> empty_segments_;    // never synced; this shard's to remove
-  LogQuota tombstone_lines_;
+  std::set<std::string> damaged_segments_;         // replayed in part
+  std::map<std::string, bool> headless_segments_;  // this shard's; whether there is something in it
+  std::map<Uuid, UnknownTable> unknown_tables_;    // those that the replay meets
+  LogQuota tombstone_lines_, damage_lines_;
   uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
   int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say
 

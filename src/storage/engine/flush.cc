@@ -38,12 +38,24 @@ Error Engine::disk_failure(const Error& cause, const std::string& what) {
   return error;
 }
 
+namespace {
+bool is_damage(const Error& cause) { return cause.code() == ErrorCode::kCorruption || cause.code() == ErrorCode::kIo; }
+}  // namespace
+
 // A read, a compaction or a verification met damage (DefaultFSErrorHandler.handleCorruptSSTable).
 void Engine::obey_paranoia(const Error& cause) const {
   const FailurePolicy policy = options_.disk_failure_policy;
   const bool is_paranoid = policy == FailurePolicy::kDie || policy == FailurePolicy::kStopParanoid;
-  const bool is_damage = cause.code() == ErrorCode::kCorruption || cause.code() == ErrorCode::kIo;
-  if (is_paranoid && is_damage && options_.on_failure) options_.on_failure(policy, cause);
+  if (is_paranoid && is_damage(cause) && options_.on_failure) options_.on_failure(policy, cause);
+}
+
+// The client is told, too. It may ask again at once.
+void Engine::read_failed(const TableMetadata& table, const Error& cause) {
+  if (!is_damage(cause)) return;
+  if (const auto more = damage_lines_.take(runtime_.clock.monotonic_nanos())) {
+    LOG_ERROR("Failed to read {}: {}{}", table.qualified_name(), cause.message(), *more);
+  }
+  obey_paranoia(cause);
 }
 
 // A shortage of descriptors is no failure of the disk.

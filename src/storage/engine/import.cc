@@ -49,12 +49,35 @@ Status Engine::check_import_directory(const std::string& directory) const {
   if (!runtime_.disk.list(directory).ok()) {
     return Error(ErrorCode::kServerError, fmt::format("Directory {} does not exist", directory));
   }
+  ASSIGN_OR_RETURN(const std::string real, runtime_.disk.real_path(directory));
   for (const TableStorePtr& store : with_indexes(select(TableSelection()))) {
-    if (std::find(store->paths.begin(), store->paths.end(), directory) == store->paths.end()) continue;
-    return invalid(fmt::format("{} is the directory of {} itself", directory, store->table->qualified_name()));
+    for (const std::string& path : store->paths) {
+      if (!runtime_.disk.exists(path)) continue;
+      ASSIGN_OR_RETURN(const std::string live, runtime_.disk.real_path(path));
+      if (live == real) {
+        return invalid(fmt::format("{} is the directory of {} itself", directory, store->table->qualified_name()));
+      }
+    }
   }
   return {};
 }
+
+namespace {
+
+// An import moves files. A link would stay one, and its target may be live.
+Status check_no_links(Disk& disk, const SSTableOnDisk& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const std::string real, disk.real_path(directory));
+  for (const std::string& component : files.components) {
+    const std::string file = files.descriptor.file(component);
+    ASSIGN_OR_RETURN(const std::string target, disk.real_path(file));
+    if (target != real + file.substr(file.rfind('/'))) {
+      return invalid(fmt::format("{} is a symbolic link: import the files themselves", file));
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 Task<std::vector<std::string>> Engine::import_directories(TableStorePtr store, const SSTableImport* order) {
   std::vector<std::string> failed;
@@ -86,6 +109,7 @@ Task<Result<std::vector<SSTablePtr>>> Engine::open_for_import(TableStorePtr stor
   for (const SSTableOnDisk& files : found) {
     if (files.is_unfinished() || files.is_only_checksums()) continue;
     if (!is_supported_format(files.descriptor)) co_return unsupported_format(files.descriptor);
+    CO_TRY(check_no_links(runtime_.disk, files, directory));
     CO_ASSIGN_OR_RETURN(SSTablePtr sstable, SSTable::open(runtime_.disk, files.descriptor, store->table));
     if (has_already(*store, *sstable)) {
       LOG_INFO("{} is part of {} already and stays", files.descriptor.file(components::kData),

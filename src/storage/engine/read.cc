@@ -202,7 +202,7 @@ Result<ReadStatistics> Engine::finish_read(TableCounters* counters, const ReadCo
     }
   }
   if (!status.ok()) {
-    obey_paranoia(status.error());
+    read_failed(*command.table, status.error());
     return std::move(status.error());
   }
   return numbers;

@@ -229,7 +229,7 @@ Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCoun
   read.numbers.tombstones = read.pipeline.tombstones();
   record_read(counters, read.request.command, read.numbers, read.begun);
   if (!status.ok()) {
-    obey_paranoia(status.error());
+    read_failed(*read.request.command.table, status.error());
     return std::move(status.error());
   }
   return read.numbers;

@@ -20,6 +20,45 @@ namespace {
 constexpr size_t kSectorSize = 512;
 constexpr size_t kTableIdEnd = 17;  // of a mutation's first update
 constexpr size_t kReplayedTogether = 16;
+
+// "t-<32 hex digits>".
+std::optional<Uuid> table_id_of(std::string_view directory) {
+  Bytes id;
+  if (directory.size() < 33 || !from_hex(directory.substr(directory.size() - 32), &id)) return std::nullopt;
+  return Uuid::from_bytes(id);
+}
+
+Result<std::map<Uuid, std::string>> directories_with_data(Disk& disk,
+                                                          const std::vector<std::string>& data_directories) {
+  std::map<Uuid, std::string> out;
+  for (const std::string& data : data_directories) {
+    if (!disk.exists(data)) continue;
+    ASSIGN_OR_RETURN(const auto keyspaces, disk.list(data));
+    for (const DirectoryEntry& keyspace : keyspaces) {
+      if (!keyspace.is_directory) continue;
+      ASSIGN_OR_RETURN(const auto tables, disk.list(data + "/" + keyspace.name));
+      for (const DirectoryEntry& table : tables) {
+        const std::string path = data + "/" + keyspace.name + "/" + table.name;
+        const auto id = table_id_of(table.name);
+        if (!id || !table.is_directory) continue;
+        ASSIGN_OR_RETURN(const auto sstables, find_sstables(disk, path));
+        if (!sstables.empty()) out[*id] = path;
+      }
+    }
+  }
+  return out;
+}
+
+bool is_zero(BytesView bytes) { return bytes.find_first_not_of('\0') == BytesView::npos; }
+
+// A deletion of a partition that no SSTable can hold. This node writes none.
+PartitionUpdate without_negative_deletion(const std::string& segment, PartitionUpdate update) {
+  if (!update.partition_deletion.is_before_1970()) return update;
+  LOG_ERROR("{}: a deletion of the partition {} of {} is left out, because its timestamp {} is negative", segment,
+            to_hex(update.key.key), update.table->qualified_name(), update.partition_deletion.marked_for_delete_at);
+  update.partition_deletion = {};
+  return update;
+}
 }  // namespace
 
 Result<std::vector<SegmentOnDisk>> Engine::list_segments() {
@@ -31,13 +70,10 @@ Result<std::vector<SegmentOnDisk>> Engine::list_segments() {
     log_.set_newest_id(*id);
     SegmentOnDisk segment{options_.commitlog_directory + "/" + entry.name, {}};
     ASSIGN_OR_RETURN(auto file, runtime_.disk.open(segment.path));
-    // A file that was made and never synced: nothing in it was acknowledged. A power failure may leave any of its sectors
-    // as zeros; the first holds the header.
     Bytes head(std::min<uint64_t>(file->size(), 4096), '\0');
     TRY(file->read(0, head));
-    if (head.substr(0, kSectorSize).find_first_not_of('\0') == Bytes::npos) {
-      LOG_WARN("Ignored {}, which begins with zeros: it was never synced", segment.path);
-      if (*id % shard_count_ == shard_) empty_segments_.insert(segment.path);
+    if (is_zero(BytesView(head).substr(0, kSectorSize))) {
+      TRY(pass_without_header(*file, *id));
       continue;
     }
     auto descriptor = read_segment_header(head, segment.path);
@@ -54,12 +90,31 @@ Result<std::vector<SegmentOnDisk>> Engine::list_segments() {
   return out;
 }
 
-Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated) {
+// Most are files that were made and never synced: nothing in them was acknowledged. A power failure may leave any of their
+// sectors as zeros; the first holds the header. A marker behind it tells that the file was synced, and lost it later.
+Status Engine::pass_without_header(const ReadFile& file, int64_t id) {
+  ASSIGN_OR_RETURN(const BytesView data, file.map());
+  if (const auto marker = find_marker(data, id)) {
+    Error damage(
+        ErrorCode::kCorruption,
+        fmt::format("Commit log {} begins with zeros, but was synced: there is a marker at {}", file.path(), *marker));
+    LOG_ERROR("{}", damage.message());
+    if (options_.commit_failure_policy != FailurePolicy::kIgnore) return damage;
+  } else {
+    LOG_WARN("Ignored {}, which begins with zeros: it was never synced", file.path());
+  }
+  if (id % shard_count_ == shard_) headless_segments_[file.path()] = !is_zero(data);
+  return {};
+}
+
+Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, TruncationRecords truncated,
+                            bool knows_all_tables) {
   DCHECK(schema_ != nullptr && !started_);
   Status made = co_await make_durable_directory(options_.commitlog_directory);
   if (!made.ok()) co_return made;
   CO_ASSIGN_OR_RETURN(std::vector<SegmentOnDisk> segments, list_segments());
   foreign_segments_.clear();
+  unknown_tables_.clear();
   if (options_.host_id.is_nil()) {
     for (const TableStorePtr& store : select(TableSelection())) store->is_replayed_whole |= wanted(*store->table);
   }
@@ -101,6 +156,7 @@ Task<Status> Engine::replay(std::function<bool(const TableMetadata&)> wanted, Tr
     }
     co_await runtime_.executor.yield();
   }
+  if (knows_all_tables) CO_TRY(tell_unknown_tables());
   if (replayed_mutations_ > 0) {
     LOG_INFO("Log replay complete, {} replayed mutations in {} ms, from segments of {}", replayed_mutations_,
              (runtime_.clock.monotonic_nanos() - begun) / 1'000'000, memory_text(replayed_bytes_));
@@ -148,8 +204,31 @@ Status Engine::pass_damage(const SegmentOnDisk& segment, std::string message) {
   if (options_.commit_failure_policy != FailurePolicy::kIgnore) {
     return Error(ErrorCode::kCorruption, std::move(message));
   }
-  log_.keep_damaged(segment.descriptor.id);
-  damaged_segments_.insert(segment.path);
+  keep(segment.path);
+  return {};
+}
+
+void Engine::keep(const std::string& path) {
+  log_.keep_damaged(path);
+  damaged_segments_.insert(path);
+}
+
+// A table that is unknown was dropped. Or its part of the schema is lost, and its directory is still there: then the segments
+// stay for the day when the schema is found.
+Status Engine::tell_unknown_tables() {
+  if (unknown_tables_.empty()) return {};
+  ASSIGN_OR_RETURN(const auto directories, directories_with_data(runtime_.disk, options_.data_directories));
+  for (const auto& [id, unknown] : std::exchange(unknown_tables_, {})) {
+    const auto directory = directories.find(id);
+    if (directory == directories.end()) {
+      LOG_INFO("Skipped {} mutations of an unknown (probably removed) table with id {}", unknown.records,
+               id.to_string());
+      continue;
+    }
+    LOG_ERROR("Skipped {} mutations of a table that the schema does not have, though {} is there: {} stay",
+              unknown.records, directory->second, fmt::join(unknown.segments, ", "));
+    for (const std::string& path : unknown.segments) keep(path);
+  }
   return {};
 }
 
@@ -184,17 +263,20 @@ Status Engine::read_logged(const SegmentOnDisk& segment, const CommitLogPosition
                            std::vector<LoggedMutation>& batch) {
   // Most are of one table, whose id stands in front: what is not wanted of them need not be read.
   if (record.size() > kTableIdEnd && record[0] == 1) {
-    TableStorePtr store = find(Uuid::from_bytes(record.substr(1, kTableIdEnd - 1)));
+    const Uuid id = Uuid::from_bytes(record.substr(1, kTableIdEnd - 1));
+    TableStorePtr store = find(id);
+    if (!store) unknown_tables_[id].add(segment.path);
     if (!store || !wanted(*store->table)) return {};
   }
-  bool unknown = false;
+  std::optional<Uuid> unknown;
   auto find_table = [&](const Uuid& id) -> const TableMetadata* {
     TableStorePtr store = find(id);
-    unknown |= store == nullptr;
+    if (!store) unknown = id;
     return store ? store->table.get() : nullptr;
   };
   auto mutation = deserialize_mutation(record, find_table, write_arena_);
   if (!mutation.ok()) {
+    if (unknown) unknown_tables_[*unknown].add(segment.path);
     if (unknown) return {};
     return pass_damage(segment, fmt::format("Unexpected error deserializing mutation that ends at {} in {}: {}",
                                             end.position, segment.path, mutation.error().message()));
@@ -217,7 +299,7 @@ void Engine::apply_logged(const SegmentOnDisk& segment, std::span<const LoggedMu
     for (const PartitionUpdate& update : mutation.updates) {
       TableStorePtr store = find(update.table->id);
       if (!wanted(*store->table) || is_void(segment, end, *store, truncated)) continue;
-      apply_to(*store, update);
+      apply_to(*store, without_negative_deletion(segment.path, update));
       store->shares_records |= mutation.updates.size() > 1;
       ++replayed_mutations_;
       if (own) log_.mark_dirty(end.segment, store->log, static_cast<uint32_t>(end.position));

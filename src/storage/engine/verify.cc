@@ -58,18 +58,27 @@ Task<Status> Engine::verify_one(CompactionRun* run) {
   }
   run->record = begin_record(run->store->table, run->inputs);
   running_.push_back(run);
-  SSTableVerifier verifier(&runtime_.disk, sstable, run->store->table, std::move(options));
-  Status status = co_await verify_in_slices(run, &verifier);
-  std::erase(running_, run);
+  // The files may have changed since the node read parts of them.
+  auto opened = SSTable::open(runtime_.disk, sstable->info().descriptor, run->store->table);
+  Status status = opened.ok() ? Status() : Status(opened.error());
   if (status.ok()) {
-    if (verifier.misses_digest()) LOG_INFO("{}: Data digest missing, all rows were read", name);
-    LOG_INFO("Verify of {} succeeded. All {} rows read successfully", name, verifier.partitions());
-    co_return status;
+    auto verifier = std::make_shared<SSTableVerifier>(&runtime_.disk, *opened, run->store->table, std::move(options));
+    status = co_await verify_files(run, std::move(verifier));
   }
+  std::erase(running_, run);
+  if (status.ok()) co_return status;
   if (status.error().code() != ErrorCode::kCorruption) co_return status;
   bool is_unrepaired = false;
   if (order.mutates_repair_status) is_unrepaired = co_await make_unrepaired(sstable);
   co_return found_damage(name, status.error(), is_unrepaired, order.invokes_failure_policy);
+}
+
+Task<Status> Engine::verify_files(CompactionRun* run, std::shared_ptr<SSTableVerifier> verifier) {
+  CO_TRY(co_await verify_in_slices(run, verifier.get()));
+  const std::string name = run->inputs[0]->info().descriptor.file(components::kData);
+  if (verifier->misses_digest()) LOG_INFO("{}: Data digest missing, all rows were read", name);
+  LOG_INFO("Verify of {} succeeded. All {} rows read successfully", name, verifier->partitions());
+  co_return Status();
 }
 
 Task<Status> Engine::verify_in_slices(CompactionRun* run, SSTableVerifier* verifier) {

@@ -97,6 +97,10 @@ Status Engine::apply_now(const Mutation& mutation, BytesView serialized) {
     DCHECK(update.key == mutation.key);
     auto found = stores_.find(update.table->id);
     if (found == stores_.end()) return invalid(fmt::format("Unknown table {}", update.table->qualified_name()));
+    if (update.partition_deletion.is_before_1970()) {
+      return invalid(fmt::format("Cannot delete a partition of {} with timestamp {}: it must not be negative",
+                                 update.table->qualified_name(), update.partition_deletion.marked_for_delete_at));
+    }
     stores.push_back(found->second.get());
     if (!stores.back()->indexes.empty() && update.table == stores.back()->table.get()) {
       TRY(check_indexed_values(*stores.back(), update));

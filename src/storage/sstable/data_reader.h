@@ -1,7 +1,8 @@
 // Reads Data.db at positions of its uncompressed data, of which a cache may keep chunks.
 //
 // No byte is handed out whose checksum did not match: a compressed chunk is checked whenever it comes from the disk, a
-// chunk of a plain file (CRC.db has one checksum for each) when it is first read.
+// chunk of a plain file (CRC.db has one checksum for each) when it is first read. A plain file that is changed in place
+// after that is read as it is.
 #pragma once
 
 #include <memory>

@@ -87,6 +87,11 @@ Status SSTableWriter::mark_unfinished() {
 Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row) {
   CHECK(!in_partition_ && key.key.size() <= 0xFFFF);
   if (statistics_.partitions() > 0 && !(DecoratedKey{token_, key_} < key)) return out_of_order("partitions");
+  if (deletion.is_before_1970() && version_.has_uint_deletion_time) {
+    return invalid(
+        fmt::format("{}: the partition {} is deleted with timestamp {}, which this version cannot hold: nb can",
+                    descriptor_.file(components::kData), to_hex(key.key), deletion.marked_for_delete_at));
+  }
   in_partition_ = true;
   if (statistics_.partitions() == 0) first_key_.assign(key.key);
   key_.assign(key.key);
@@ -145,7 +150,9 @@ Status SSTableWriter::append(const Unfiltered& unfiltered) {
     if (guard_) guard_->add(unfiltered.marker);
     open_deletion_ = unfiltered.marker.open;
   }
-  if (partition_offset() - block_.offset >= options_.row_index_granularity) end_block();
+  const bool is_full = partition_offset() - block_.offset >= options_.row_index_granularity;
+  // The index would have to say what is open between two blocks.
+  if (is_full && !open_deletion_.is_before_1970()) end_block();
   return data_->flush_chunks();
 }
 

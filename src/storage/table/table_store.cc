@@ -142,7 +142,9 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   if (is_numbered && is_gone) return {};
   // Without a free descriptor nobody knows whether it is damaged.
   if (status.error().code() == ErrorCode::kOverloaded) return status;
-  if (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort) {
+  // Without a part of the schema, tables are unknown: their records in the commit log would be passed over.
+  const bool is_needed = table->keyspace == "system_schema";
+  if (is_needed || (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort)) {
     return Error(
         status.error().code(),
         fmt::format("Cannot read an SSTable of {}: {}. Bring back the file or all of this SSTable's files from a "

@@ -46,12 +46,12 @@ class Node:
         self.config.write_text("".join(f"{key}: {value}\n" for key, value in values.items()))
 
     def start(self, wait=True, limits=None):
-        """Seconds until the CQL port answered. `limits` maps resource.RLIMIT_* to the process's hard limit."""
+        """Seconds until the CQL port answered. `limits` maps resource.RLIMIT_* to the process's limit, or to its soft and hard one."""
         began = time.time()
 
         def limit():
             for which, value in (limits or {}).items():
-                resource.setrlimit(which, (value, value))
+                resource.setrlimit(which, value if isinstance(value, tuple) else (value, value))
 
         with open(self.home / "output.log", "ab") as output:
             self.process = subprocess.Popen([*self.prefix, BUILD / "cassandra-like", "-c", self.config, "--shards", str(self.shards)],
@@ -81,6 +81,10 @@ class Node:
         if check:
             assert done.returncode == 0, done.stdout + done.stderr
         return done
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_kib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
