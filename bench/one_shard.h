@@ -26,7 +26,7 @@ class OneShard {
            const MakeDisk& make_disk = {})
       : folder_(std::move(folder)), options_(std::move(options)), runtime_(1) {
     std::filesystem::remove_all(folder_);
-    runtime_.start();
+    CHECK(runtime_.start().ok());
     ShardRuntime& real = runtime_.shard(0);
     if (make_disk) disk_ = make_disk(real.disk);
     shard_ = std::make_unique<ShardRuntime>(

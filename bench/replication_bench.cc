@@ -197,7 +197,7 @@ class Cluster {
     std::filesystem::remove_all(path_);
     real_ = std::make_unique<LinuxRuntime>(1);
     runtime_ = std::make_unique<PipeRuntime>(*real_);
-    real_->start();
+    CHECK(real_->start().ok());
     wait([this] { return start(this); });
   }
   ~Cluster() {

@@ -93,7 +93,7 @@ class Client {
     std::filesystem::remove_all(path_);
     real_ = std::make_unique<LinuxRuntime>(1);
     runtime_ = std::make_unique<LoopbackRuntime>(*real_);
-    real_->start();
+    CHECK(real_->start().ok());
     wait(&Client::start_node);
     on_shard([this] {
       handler_ = runtime_->network.acceptor()(connection_);

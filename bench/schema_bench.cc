@@ -38,7 +38,7 @@ class SchemaBench {
   SchemaBench(std::string directory, unsigned shards)
       : directory_(std::move(directory)), runtime_(std::make_unique<LinuxRuntime>(shards)) {
     std::filesystem::remove_all(directory_);
-    runtime_->start();
+    CHECK(runtime_->start().ok());
     wait([this] { return open(); });
     change([](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
       auto keyspace = std::make_shared<KeyspaceMetadata>();

@@ -14,6 +14,7 @@
 
 #include "cassandra_like/node.h"
 #include "runtime/linux/bus_error.h"
+#include "runtime/linux/os_thread.h"
 
 namespace {
 
@@ -21,8 +22,8 @@ std::atomic<cassandra_like::Node*> started_node{nullptr};
 
 // SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them. A start may wait for other
 // nodes for a minute: one that does not end soon is cut off, which loses no more than kill -9 does.
-void stop_on_signals(sigset_t signals) {
-  std::thread([signals] {
+cassandra_like::Status stop_on_signals(sigset_t signals) {
+  auto thread = cassandra_like::make_thread("signals", [signals] {
     int signal = 0;
     sigwait(&signals, &signal);
     for (int i = 0; i < 100 && started_node == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -31,7 +32,10 @@ void stop_on_signals(sigset_t signals) {
       std::_Exit(128 + signal);
     }
     started_node.load()->request_stop();
-  }).detach();
+  });
+  if (!thread.ok()) return std::move(thread.error());
+  thread->detach();
+  return {};
 }
 
 int run(const cassandra_like::NodeOptions& options, const std::string& pid_file) {
@@ -41,9 +45,14 @@ int run(const cassandra_like::NodeOptions& options, const std::string& pid_file)
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  stop_on_signals(signals);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // the error of the write names the file
   cassandra_like::name_unreadable_mapped_files();
+
+  if (const auto status = stop_on_signals(signals); !status.ok()) {
+    std::cerr << "cassandra-like: " << status.error().message() << std::endl;
+    return static_cast<int>(cassandra_like::StartFailure::kConfig);
+  }
 
   std::string error;
   cassandra_like::StartFailure failure = cassandra_like::StartFailure::kNone;

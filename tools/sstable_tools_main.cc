@@ -73,8 +73,10 @@ int main(int argc, char** argv) {
   // The shard runs from the first task on: reads of its disk complete at once without.
   const auto runtime = std::make_unique<LinuxRuntime>(1);
   bool runs = false;
+  Status started;
   auto wait = [&](Task<Status> task) {
-    if (!std::exchange(runs, true)) runtime->start();
+    if (!std::exchange(runs, true)) started = runtime->start();
+    if (!started.ok()) return started;
     std::promise<Status> done;
     runtime->shard(0).executor.post([&] { spawn(finish(&task, &done)); });
     return done.get_future().get();

@@ -128,7 +128,7 @@ class NodeImpl : public Node {
   ~NodeImpl() override { stop(); }
 
   Status open() {
-    runtime_->start();
+    TRY(runtime_->start());
     auto started = block_on<Result<std::unique_ptr<ClusterNode>>>(*runtime_, &NodeImpl::start_task, this);
     if (!started.ok()) {
       runtime_->stop();

@@ -30,7 +30,7 @@ std::string ask(uint16_t port, const std::string& request) {
 
 TEST(AdminServer, AnswersOverHttp) {
   auto runtime = std::make_unique<LinuxRuntime>(1);
-  runtime->start();
+  CHECK(runtime->start().ok());
   std::unique_ptr<AdminServer> server;
   std::promise<uint16_t> port;
   auto on_shard = [&](std::function<void()> work) {

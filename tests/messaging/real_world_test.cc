@@ -100,7 +100,9 @@ class RealNode {
 };
 
 struct RealWorld {
-  explicit RealWorld(unsigned shards) : runtime(std::make_unique<LinuxRuntime>(shards)) { runtime->start(); }
+  explicit RealWorld(unsigned shards) : runtime(std::make_unique<LinuxRuntime>(shards)) {
+    CHECK(runtime->start().ok());
+  }
   ~RealWorld() { runtime->stop(); }
   std::unique_ptr<LinuxRuntime> runtime;
 };

@@ -49,7 +49,7 @@ class RealMessenger {
  public:
   RealMessenger(const std::string& self, const std::string& peer)
       : runtime_(std::make_unique<LinuxRuntime>(1)), peer_(*InetAddressAndPort::parse(peer, kDefaultStoragePort)) {
-    runtime_->start();
+    CHECK(runtime_->start().ok());
     LinkOptions options;
     options.self = *InetAddressAndPort::parse(self, kDefaultStoragePort);
     group_ = std::make_unique<MessengerGroup>(*runtime_, options);

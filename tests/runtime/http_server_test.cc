@@ -76,7 +76,7 @@ constexpr char kLastGet[] = "GET /x?a=1 HTTP/1.1\r\nHost: localhost\r\nConnectio
 class HttpServerTest : public testing::Test {
  protected:
   HttpServerTest() : runtime_(std::make_unique<LinuxRuntime>(1)) {
-    runtime_->start();
+    CHECK(runtime_->start().ok());
     on_shard([this] {
       auto handler = [](HttpRequest r) {
         if (r.path == "/large") return Task<HttpResponse>(HttpResponse{200, "text/plain", std::string(16 << 20, 'x')});

@@ -3,13 +3,20 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <future>
+#include <iostream>
 #include <thread>
 
+#include "base/log.h"
+#include "runtime/linux/linux_runtime.h"
 #include "runtime/linux/sync_pool.h"
 #include "tests/runtime/worlds.h"
 
@@ -328,12 +335,94 @@ TEST(LinuxStop, DropsWhatIsInFlight) {
 
 TEST(SyncPoolTest, RunsIdleWorkAtTheLatestWhenItStops) {
   std::atomic<int> ran = 0;
-  SyncPool pool(2, 0);
+  SyncPool pool("tests", 2, 0);
+  ASSERT_TRUE(pool.start().ok());
   for (int i = 0; i < 100; ++i) pool.run_idle([&ran] { ++ran; });
   pool.stop();
   EXPECT_EQ(ran, 100);
   pool.run_idle([&ran] { ++ran; });
   EXPECT_EQ(ran, 101);
+}
+
+// While it lives, no thread can be made: its stack would be larger than the address space.
+struct WithoutThreads {
+  WithoutThreads() {
+    pthread_attr_t huge;
+    CHECK(::pthread_getattr_default_np(&former) == 0 && ::pthread_getattr_default_np(&huge) == 0);
+    CHECK(::pthread_attr_setstacksize(&huge, size_t{1} << 47) == 0 && ::pthread_setattr_default_np(&huge) == 0);
+    ::pthread_attr_destroy(&huge);
+  }
+  ~WithoutThreads() {
+    ::pthread_setattr_default_np(&former);
+    ::pthread_attr_destroy(&former);
+  }
+  pthread_attr_t former;
+};
+
+TEST(SyncPoolTest, GoesOnWithTheThreadsThatItHas) {
+  std::vector<std::string> lines;
+  set_log_sink([&lines](const LogRecord& record) { lines.push_back(record.text); });
+  set_log_level(LogLevel::kInfo);
+  SyncPool pool("tests", 4, 0);
+  ASSERT_TRUE(pool.start().ok());
+  std::promise<void> may_end;
+  std::atomic<int> ran = 0;
+  {
+    WithoutThreads none;
+    pool.run_idle([end = may_end.get_future().share()] { end.wait(); });
+    for (int i = 0; i < 10; ++i) pool.run_idle([&ran] { ++ran; });
+  }
+  EXPECT_EQ(ran, 0);
+  may_end.set_value();
+  while (ran < 10) std::this_thread::yield();
+  pool.stop();
+  set_log_sink({});
+  set_log_level(LogLevel::kOff);
+  EXPECT_EQ(lines,
+            std::vector<std::string>{
+                "cannot make the thread of tests: Resource temporarily unavailable: raise the limit of threads "
+                "(ulimit -u, pids.max of the control group) or of the address space (ulimit -v); 1 of 4 have to do"});
+}
+
+TEST(LinuxRuntimeTest, DoesNotStartWithoutThreads) {
+  LinuxRuntime runtime(2);
+  WithoutThreads none;
+  const Status started = runtime.start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code(), ErrorCode::kConfigError);
+}
+
+// Afterwards the process has ended, or the limit holds for it.
+void exceed_the_size_of_files(const std::string& path) {
+  const rlimit limit{4096, 4096};
+  CHECK(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  LinuxRuntime runtime(1);
+  CHECK(runtime.start().ok());
+  std::promise<std::string> told;
+  ShardRuntime& shard = runtime.shard(0);
+  shard.executor.post([&] {
+    auto file = shard.disk.create(path);
+    CHECK(file.ok());
+    const Status appended = (*file)->append(std::string(5000, 'x'));
+    const std::string text = appended.ok() ? "" : appended.error().message();
+    auto mapped = shard.disk.create_mapped(path + ".mapped", 8192);
+    told.set_value(text + "\n" + (mapped.ok() ? "" : mapped.error().message()) + "\n" +
+                   std::to_string(std::filesystem::file_size(path)));
+  });
+  std::cerr << told.get_future().get() << std::endl;
+  runtime.stop();
+  std::_Exit(0);
+}
+
+TEST(FileSizeDeathTest, NamesTheFileAndTheLimit) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const std::string path = testing::TempDir() + "large-Data.db";
+  std::filesystem::remove(path);
+  EXPECT_EXIT(exceed_the_size_of_files(path), testing::ExitedWithCode(0),
+              "cannot append to " + path + ": File too large: raise the limit of the size of files .ulimit -f.\n" +
+                  "cannot create " + path + ".mapped: File too large: raise the limit of the size of files .ulimit " +
+                  "-f.\n0");
+  std::filesystem::remove(path);
 }
 
 }  // namespace

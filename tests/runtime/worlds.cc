@@ -20,7 +20,7 @@ class LinuxWorld final : public TestWorld {
   explicit LinuxWorld(unsigned shards) : runtime_(std::make_unique<LinuxRuntime>(shards)) {
     char name[] = "/tmp/runtime_test.XXXXXX";
     directory_ = ::mkdtemp(name);
-    runtime_->start();
+    CHECK(runtime_->start().ok());
   }
   ~LinuxWorld() override {
     runtime_->stop();

@@ -217,7 +217,7 @@ TEST(ChunkCache, MemoryGoesFromThreadToThread) {
   constexpr uint64_t kBytes = 400 * ChunkPool::kPiece;
   const auto budget = std::make_shared<ChunkBudget>(kBytes, kShards);
   LinuxRuntime runtime(kShards);
-  runtime.start();
+  CHECK(runtime.start().ok());
   std::vector<std::unique_ptr<Reads>> reads(kShards);
   std::vector<std::promise<void>> done(kShards), gone(kShards);
   for (unsigned shard = 0; shard < kShards; ++shard) {

@@ -15,7 +15,7 @@ namespace {
 class RealNode {
  public:
   explicit RealNode(CommitLogSync sync) : runtime_(std::make_unique<LinuxRuntime>(1)) {
-    runtime_->start();
+    CHECK(runtime_->start().ok());
     options_.data_directories = {directory() / "data"};
     options_.commitlog_directory = directory() / "commitlog";
     options_.commitlog_sync = sync;

@@ -211,7 +211,7 @@ Task<void> stop_shard(Server* server, std::promise<void>* done) {
 
 TEST(RealWorld, AnswersEveryRequest) {
   std::unique_ptr<LinuxRuntime> runtime = std::make_unique<LinuxRuntime>(2);
-  runtime->start();
+  CHECK(runtime->start().ok());
   TransportOptions options;
   options.address = {"127.0.0.1", 0};
   options.shards = 2;

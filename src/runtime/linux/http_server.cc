@@ -10,13 +10,13 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "base/log.h"
 #include "base/log_quota.h"
 #include "runtime/linux/os_error.h"
+#include "runtime/linux/os_thread.h"
 #include "runtime/linux/socket_address.h"
 #include "runtime/linux/tcp_network.h"
 
@@ -257,7 +257,6 @@ class HttpListener final : public Listener {
 }  // namespace
 
 struct HttpServer::Loop {
-  std::mutex mutex;  // around the start of the thread
   asio::io_context context{1};
   asio::executor_work_guard<Loops> work{context.get_executor()};
   std::thread thread;
@@ -265,6 +264,12 @@ struct HttpServer::Loop {
 
 HttpServer::HttpServer() : loop_(std::make_unique<Loop>()) {}
 HttpServer::~HttpServer() { stop(); }
+
+Status HttpServer::start() {
+  ASSIGN_OR_RETURN(loop_->thread, make_thread("HTTP", [this] { loop_->context.run(); }));
+  ::pthread_setname_np(loop_->thread.native_handle(), "http");
+  return {};
+}
 
 Result<std::unique_ptr<Listener>> HttpServer::serve(EpollShard& shard, const SocketAddress& address,
                                                     HttpHandler handler) {
@@ -281,11 +286,6 @@ Result<std::unique_ptr<Listener>> HttpServer::serve(EpollShard& shard, const Soc
       new Service{.shard = shard, .handler = std::move(handler), .sessions = 0, .waiting = {}});
   auto loop = std::make_shared<HttpListenerLoop>(std::move(acceptor), service);
   asio::post(loop_->context, [loop] { loop->accept(); });
-  std::lock_guard lock(loop_->mutex);
-  if (!loop_->thread.joinable()) {
-    loop_->thread = std::thread([this] { loop_->context.run(); });
-    ::pthread_setname_np(loop_->thread.native_handle(), "http");
-  }
   return std::unique_ptr<Listener>(
       std::make_unique<HttpListener>(loop_->context, std::move(loop), std::move(service), port));
 }

@@ -1,5 +1,5 @@
-// HTTP/1.1 for the admin port, with Boost.Asio and Boost.Beast on a thread of its own, which starts with the first
-// listener: parsing, slow clients and large answers never hold up a shard. Handlers run on the shard that serves.
+// HTTP/1.1 for the admin port, with Boost.Asio and Boost.Beast on a thread of its own: parsing, slow clients and large
+// answers never hold up a shard. Handlers run on the shard that serves.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,8 @@ class HttpServer {
  public:
   HttpServer();
   ~HttpServer();
+  // Once, before serve(). kConfigError when the system gives no thread.
+  Status start();
   // Called on the shard.
   Result<std::unique_ptr<Listener>> serve(EpollShard& shard, const SocketAddress& address, HttpHandler handler);
   // Ends the thread; sessions live until nothing refers to them.

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "runtime/linux/os_disk.h"
+#include "runtime/linux/os_thread.h"
 #include "runtime/linux/tcp_network.h"
 #include "runtime/xoshiro.h"
 
@@ -83,9 +84,9 @@ struct LinuxShardParts {
 
 struct LinuxRuntime::Parts {
   OpenFiles open_files{most_open_files()};
-  SyncPool syncs{kSyncThreads, 0};
-  SyncPool reads{kReadThreads, 0};
-  SyncPool computations{kComputingThreads, kNicenessOfComputations};
+  SyncPool syncs{"syncs", kSyncThreads, 0};
+  SyncPool reads{"reads", kReadThreads, 0};
+  SyncPool computations{"computations", kComputingThreads, kNicenessOfComputations};
   HttpServer http;
   std::vector<std::unique_ptr<LinuxShardParts>> shards;
 };
@@ -108,20 +109,26 @@ LinuxRuntime::~LinuxRuntime() {
 unsigned LinuxRuntime::shard_count() const { return static_cast<unsigned>(parts_->shards.size()); }
 ShardRuntime& LinuxRuntime::shard(unsigned i) { return parts_->shards.at(i)->view; }
 
-void LinuxRuntime::start() {
+Status LinuxRuntime::start() {
   CHECK(!started_);
   started_ = true;
+  for (SyncPool* pool : {&parts_->syncs, &parts_->reads, &parts_->computations}) TRY(pool->start());
+  TRY(parts_->http.start());
   for (auto& p : parts_->shards) {
-    p->thread = std::thread([shard = &p->shard] { shard->run(); });
-    ::pthread_setname_np(p->thread.native_handle(), ("shard-" + std::to_string(p->shard.shard())).c_str());
+    const std::string name = "shard-" + std::to_string(p->shard.shard());
+    ASSIGN_OR_RETURN(p->thread, make_thread(name, [shard = &p->shard] { shard->run(); }));
+    ::pthread_setname_np(p->thread.native_handle(), name.c_str());
   }
+  return {};
 }
 
 void LinuxRuntime::stop() {
   CHECK(started_ && !stopped_);
   stopped_ = true;
   for (auto& p : parts_->shards) p->shard.request_stop();
-  for (auto& p : parts_->shards) p->thread.join();
+  for (auto& p : parts_->shards) {
+    if (p->thread.joinable()) p->thread.join();
+  }
   parts_->reads.stop();
   parts_->syncs.stop();
   parts_->computations.stop();

@@ -10,13 +10,15 @@ namespace cassandra_like {
 
 class LinuxRuntime final : public Runtime {
  public:
-  // 1 to 64 shards. Threads start in start() and end in stop(); stop() may be called once, from outside the shards.
+  // 1 to 64 shards. Threads start in start() and end in stop(); stop() may be called once, from outside the shards, and the
+  // destructor calls it. start(): kConfigError when the system gives no thread for a shard, for a pool or for HTTP; it cannot be
+  // started again then.
   explicit LinuxRuntime(unsigned shards);
   ~LinuxRuntime() override;
 
   unsigned shard_count() const override;
   ShardRuntime& shard(unsigned i) override;
-  void start();
+  Status start();
   void stop();
 
  private:

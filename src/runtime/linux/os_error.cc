@@ -14,7 +14,9 @@ Error os_error(std::string_view doing, std::string_view what, int error_number) 
                : is_short ? ErrorCode::kOverloaded
                           : ErrorCode::kIo,
                fmt::format("cannot {} {}: {}{}", doing, what, std::strerror(error_number),
-                           is_short ? ": raise the limit of open files (ulimit -n)" : ""));
+                           is_short                ? ": raise the limit of open files (ulimit -n)"
+                           : error_number == EFBIG ? ": raise the limit of the size of files (ulimit -f)"
+                                                   : ""));
 }
 
 }  // namespace cassandra_like

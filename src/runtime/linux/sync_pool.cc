@@ -5,12 +5,28 @@
 
 #include <utility>
 
+#include "base/log.h"
+#include "runtime/linux/os_thread.h"
+
 namespace cassandra_like {
 
 namespace {
 // More than this do not wait any longer: what they give back may be a full disk's space.
 constexpr size_t kMostIdleJobs = 16;
+// After the system gave no thread.
+constexpr int64_t kNanosToNextTry = 60'000'000'000;
 }  // namespace
+
+Status SyncPool::start() {
+  std::lock_guard lock(mutex_);
+  return add_thread();
+}
+
+Status SyncPool::add_thread() {
+  ASSIGN_OR_RETURN(std::thread made, make_thread(name_, [this] { thread_body(); }));
+  threads_.push_back(std::move(made));
+  return {};
+}
 
 Task<Status> SyncPool::run(EpollShard* shard, Work work) {
   Promise<Status> done;
@@ -23,7 +39,7 @@ void SyncPool::submit(Job job) {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
     jobs_.push_back(std::move(job));
-    start_thread();
+    grow();
   }
   ready_.notify_one();
 }
@@ -36,14 +52,22 @@ void SyncPool::run_idle(absl::AnyInvocable<void()> work) {
       return work();
     }
     idle_jobs_.push_back(std::move(work));
-    start_thread();
+    grow();
   }
   ready_.notify_one();
 }
 
-void SyncPool::start_thread() {
-  if (waiting_ >= jobs_.size() + idle_jobs_.size()) return;
-  if (threads_.size() < most_threads_) threads_.emplace_back([this] { thread_body(); });
+void SyncPool::grow() {
+  if (waiting_ >= jobs_.size() + idle_jobs_.size() || threads_.size() >= most_threads_) return;
+  if (next_try_ != 0 && steady_nanos() < next_try_) return;
+  const Status added = add_thread();
+  if (added.ok()) return;
+  // Idle work can wait for stop().
+  CHECK(!threads_.empty() || jobs_.empty());
+  if (next_try_ == 0 && !threads_.empty()) {
+    LOG_WARN("{}; {} of {} have to do", added.error().message(), threads_.size(), most_threads_);
+  }
+  next_try_ = steady_nanos() + kNanosToNextTry;
 }
 
 void SyncPool::thread_body() {

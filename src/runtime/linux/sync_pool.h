@@ -5,7 +5,8 @@
 // One brings in what reads did not find in memory, so that these do not wait for syncs.
 // The last computes what takes long (Blocking). Its threads have a lower priority than the shards.
 //
-// A thread starts when a job finds none that waits, and ends in stop(). stop() lets the running jobs end and drops the others.
+// The first thread starts in start(), each other one when a job finds none that waits; where the system gives no more, the pool
+// goes on with those that it has. They end in stop(). stop() lets the running jobs end and drops the others.
 #pragma once
 
 #include <condition_variable>
@@ -23,9 +24,11 @@ namespace cassandra_like {
 class SyncPool {
  public:
   using Work = absl::AnyInvocable<Status()>;
-  // niceness: of setpriority, 0 to 19.
-  explicit SyncPool(size_t threads, int niceness) : most_threads_(threads), niceness_(niceness) {}
+  // name: of errors. niceness: of setpriority, 0 to 19.
+  SyncPool(const char* name, size_t threads, int niceness) : name_(name), most_threads_(threads), niceness_(niceness) {}
   ~SyncPool() { stop(); }
+  // Before the first job. kConfigError when the system gives no thread.
+  Status start();
   // Runs work on a thread of the pool; its result is returned on the shard, where the caller runs.
   Task<Status> run(EpollShard* shard, Work work);
   // Runs work when nothing else is to be done or much of it waits, at the latest in stop(); now when that was called.
@@ -40,10 +43,13 @@ class SyncPool {
   };
 
   void submit(Job job);
-  // With the mutex held, after a job was added.
-  void start_thread();
+  // With the mutex held.
+  Status add_thread();
+  // After a job was added, with the mutex held.
+  void grow();
   void thread_body();
 
+  const char* const name_;
   const size_t most_threads_;
   const int niceness_;
   std::mutex mutex_;
@@ -51,7 +57,8 @@ class SyncPool {
   std::deque<Job> jobs_;
   std::deque<absl::AnyInvocable<void()>> idle_jobs_;
   std::vector<std::thread> threads_;
-  size_t waiting_ = 0;  // threads without a job
+  size_t waiting_ = 0;    // threads without a job
+  int64_t next_try_ = 0;  // when the system gave no thread: not before this time
   bool stopping_ = false;
 };
 

@@ -16,7 +16,7 @@ def refusal(node, limits=None, code=3):
         for which, value in (limits or {}).items():
             resource.setrlimit(which, (value, value))
 
-    done = subprocess.run([BUILD / "cassandra-like", "-c", node.config, "--shards", str(node.shards)], capture_output=True, text=True,
+    done = subprocess.run([*node.prefix, BUILD / "cassandra-like", "-c", node.config, "--shards", str(node.shards)], capture_output=True, text=True,
                           timeout=60, cwd=node.home, preexec_fn=limit)
     assert done.returncode == code, done.stderr
     (line,) = done.stderr.splitlines()

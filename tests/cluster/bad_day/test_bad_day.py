@@ -121,6 +121,119 @@ def test_too_few_descriptors_to_start(make_node, limit, shards):
     assert node.stop() == 0
 
 
+# --- threads
+
+
+@pytest.fixture
+def few_threads():
+    """Limits how many threads a process may have: a function that returns what its command line begins with."""
+    made = []
+
+    def limit(threads):
+        group = next((root / f"cassandra-like-threads-{os.getpid()}" for root in map(pathlib.Path, ("/sys/fs/cgroup/pids", "/sys/fs/cgroup"))
+                      if (root / "cgroup.procs").exists()), None)
+        try:
+            if group not in made:
+                group.mkdir()
+                made.append(group)
+            (group / "pids.max").write_text(str(threads))
+        except (AttributeError, OSError):
+            pytest.skip("no control group with a limit of threads can be made here")
+        return ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh"]
+
+    yield limit
+    for group in made:
+        group.rmdir()
+
+
+# The main thread, the one that waits for signals, one of each of the three pools, the shards' and that of HTTP.
+FEWEST_THREADS = 8
+
+
+def test_as_few_threads_as_a_node_of_two_shards_needs(make_node, few_threads):
+    node = make_node(shards=2)
+    node.prefix = few_threads(FEWEST_THREADS)
+    node.start()
+    node.prefix = []
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        for round_ in range(5):
+            put(client, round_ * 100, round_ * 100 + 100, 1000)
+            node.nodetool("flush", "k")
+        node.nodetool("compact", "k")
+        assert keys(client) == set(range(500))
+    lines = [line for line in (node.home / "logs" / "system.log").read_text().splitlines() if "cannot make the thread of" in line]
+    assert len({line.split("thread of ")[1].split(":")[0] for line in lines}) == len(lines) and lines
+    assert all("raise the limit of threads (ulimit -u, pids.max of the control group)" in line for line in lines)
+    assert node.stop() == 0
+
+
+@pytest.mark.parametrize("limit", range(1, FEWEST_THREADS))
+def test_too_few_threads_to_start(make_node, few_threads, limit):
+    node = make_node(shards=2)
+    node.prefix = few_threads(limit)
+    message = refusal(node)
+    assert message.startswith("cannot make the thread of ") and "Resource temporarily unavailable: raise the limit of threads" in message
+
+
+# --- the size of files
+
+
+def test_a_commit_log_segment_that_may_not_be_so_large_refuses_the_start(make_node):
+    node = make_node()
+    message = refusal(node, {resource.RLIMIT_FSIZE: 1 << 20})
+    assert "/commitlog/" in message and "File too large: raise the limit of the size of files (ulimit -f)" in message
+
+
+@pytest.mark.parametrize("policy, ends", [("stop", True), ("ignore", False)])
+def test_a_commit_log_segment_that_may_not_be_so_large_any_more(make_node, policy, ends):
+    node = make_node(commitlog_segment_size="1MiB", commit_failure_policy=policy)
+    node.start()
+    acknowledged = 0
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query(TABLE)
+        resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (512 << 10, resource.RLIM_INFINITY))
+        with pytest.raises((wire.Refused, wire.Closed, OSError)):
+            for acknowledged in range(20000):
+                put(client, acknowledged, acknowledged + 1, 1000)
+        if ends:
+            assert node.process.wait(30) == 1
+        else:
+            for _ in range(30):
+                with pytest.raises(wire.Refused):
+                    put(client, acknowledged, acknowledged + 1, 1000)
+            resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            put(client, acknowledged, acknowledged + 1, 1000)
+            assert node.stop() == 0
+    lines = [line for line in (node.home / "logs" / "system.log").read_text().splitlines() if "raise the limit of the size of files (ulimit -f)" in line]
+    assert lines and all("/commitlog/" in line for line in lines)
+    assert len(lines) <= 11
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) >= set(range(acknowledged))
+    assert node.stop() == 0
+
+
+def test_sstables_that_may_not_be_so_large(make_node):
+    node = make_node(commitlog_segment_size="1MiB", disk_failure_policy="ignore")
+    node.start(limits={resource.RLIMIT_FSIZE: 1 << 20})
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        client.query("CREATE TABLE k.t (k int PRIMARY KEY, v text) WITH compression = {'enabled': false}")
+        put(client, 0, 1500, 1000)
+        failed = node.nodetool("flush", "k", check=False)
+        assert failed.returncode == 2
+        assert "-Data.db: File too large: raise the limit of the size of files (ulimit -f)" in failed.stderr
+        assert keys(client) == set(range(1500))
+    assert node.stop() == 1
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        assert keys(client) == set(range(1500))
+    assert node.stop() == 0
+
+
 # --- memory
 
 
