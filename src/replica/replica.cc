@@ -104,17 +104,29 @@ Task<Result<ReadStatistics>> ReplicaImpl::read_keys(const ReadCommand* command, 
   ReadStatistics total;
   TombstoneCount tombstones;
   const bool together = sink->callable_from_any_shard();
+  const Clock& clock = shared_.runtime.shard(shard_).clock;
+  const int64_t allowance = deadline == kNoDeadline ? 0 : deadline - clock.monotonic_nanos();
+  uint64_t rows_before = 0;  // when the deadline began
+  ReadCommand part = *command;
+  if (part.tombstones == nullptr) part.tombstones = &tombstones;
   for (auto key = command->keys.begin(); key != command->keys.end() && !total.stopped;) {
     CO_TRY(check_wanted(command->abandonment));
-    ReadCommand part = *command;
+    // A part may be too short for its engine to look at the clock.
+    if (deadline != kNoDeadline && key != command->keys.begin()) {
+      const int64_t now = clock.monotonic_nanos();
+      if (total.rows - rows_before >= command->rows_of_deadline) {
+        deadline = now + allowance;
+        rows_before = total.rows;
+      }
+      if (now > deadline) co_return read_timeout(*command->table);
+    }
     part.keys.clear();
     const unsigned shard = owner(*key);
     do {
       part.keys.push_back(*key++);
     } while (together && key != command->keys.end() && owner(*key) == shard);
-    DCHECK(total.rows < part.limits.rows);
-    part.limits.rows -= total.rows;
-    if (part.tombstones == nullptr) part.tombstones = &tombstones;
+    DCHECK(total.rows < command->limits.rows);
+    part.limits.rows = command->limits.rows - total.rows;
     count(shard == shard_);
     Task<Result<ReadStatistics>> reading =
         shard == shard_ ? engine().read(part, *sink, deadline) : read_elsewhere(part, *sink, deadline);

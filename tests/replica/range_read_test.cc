@@ -445,6 +445,21 @@ TEST_P(RangeReadTest, ItEndsAtItsDeadline) {
   EXPECT_EQ(read.error().message(), "A read of ks.t took longer than the timeout of its request");
 }
 
+TEST_P(RangeReadTest, KeysOfSeveralShardsEndAtTheirDeadline) {
+  if (GetParam() == 1) return;
+  const ReadCommand command = node.command("t", {node.key_of(0), node.key_of(1), node.key_of(0, 1)});
+  write(node.key_of(0), 0, 1);
+  EndSink sink(*table);
+  SharedSink shared(*table);
+  for (RowSink* into : {static_cast<RowSink*>(&sink), static_cast<RowSink*>(&shared)}) {
+    const int64_t past = node.world().clock().monotonic_nanos() - 1;
+    auto read = node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read(command, *into, past); });
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().code(), ErrorCode::kReadTimeout);
+    EXPECT_EQ(read.error().message(), "A read of ks.t took longer than the timeout of its request");
+  }
+}
+
 // Between two fillings of the buffers: a flush, a drop of the table.
 TEST_P(RangeReadTest, TablesMayChangeBetween) {
   struct Changing : EndSink {
