@@ -15,8 +15,9 @@ namespace {
 // with the same bytes.
 constexpr int32_t kMessagingVersion = 13;
 constexpr int32_t kOldestMessagingVersion = 12;
-// Records in memory at once.
+// Records in memory at once, and the bytes of their mutations that end a page before it has so many.
 constexpr uint64_t kPageSize = 128;
+constexpr size_t kPageBytes = 4 << 20;
 // Batches that are replayed at once: one that waits for a slow replica does not hold up many others.
 constexpr size_t kAtOnce = 16;
 
@@ -27,6 +28,20 @@ size_t bytes_of(const InternalRow& record) {
   for (const auto& [path, mutation] : mutations->second) bytes += mutation.size();
   return bytes;
 }
+
+class RecordPage final : public InternalRows {
+ public:
+  using InternalRows::InternalRows;
+  Next row(const Row& row) override {
+    InternalRows::row(row);
+    bytes_ += bytes_of(rows.back());
+    return is_full() ? Next::kStop : Next::kContinue;
+  }
+  bool is_full() const { return rows.size() >= kPageSize || bytes_ >= kPageBytes; }
+
+ private:
+  size_t bytes_ = 0;
+};
 
 // The rest of a mutation.
 struct Replay {
@@ -218,7 +233,7 @@ Task<Status> Batchlog::replay_records(bool throttled) {
   Bytes last_key;
   while (true) {
     command.now_seconds = runtime_.clock.wall_seconds();
-    InternalRows page(command.table);
+    RecordPage page(command.table);
     CO_TRY(co_await local_.read(command, page));
     for (size_t done = 0; done < page.rows.size(); done += kAtOnce) {
       const size_t count = std::min(kAtOnce, page.rows.size() - done);
@@ -230,7 +245,7 @@ Task<Status> Batchlog::replay_records(bool throttled) {
       co_await pause_for(bytes);
       if (!running_) co_return Status();
     }
-    if (page.rows.size() < kPageSize) break;
+    if (!page.is_full()) break;
     last_key = page.rows.back().get("id");
     command.range->start = RingPosition::at(DecoratedKey::of(last_key));
     command.range->start_inclusive = false;

@@ -21,6 +21,7 @@ class WithoutUserWrites : public Replica {
     return replica_.mutate_counter(deltas);
   }
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override {
+    if (command.range && command.table->name == "batches") ++pages_of_batches;
     return replica_.read(command, sink, deadline);
   }
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
@@ -43,6 +44,7 @@ class WithoutUserWrites : public Replica {
   Task<Status> build_index(TablePtr table, std::string index) override { return replica_.build_index(table, index); }
 
   bool refuses = true;
+  int pages_of_batches = 0;
 
  private:
   Replica& replica_;
@@ -249,6 +251,23 @@ TEST_F(LoggedBatches, AreFoundPageByPage) {
   replay();
   EXPECT_EQ(batches_left(), 0u);
   EXPECT_EQ(node.scan(1, "t").size(), 1200u);
+}
+
+TEST_F(LoggedBatches, OfManyBytesAreNotAllInMemoryAtOnce) {
+  WithoutUserWrites half(node.on(0));
+  Coordinator* coordinator = coordinators.emplace_back(Coordinator::create(node.runtime(0), half, {})).get();
+  const std::string large(400 << 10, 'x');
+  for (int i = 0; i < 25; ++i) {
+    Update first = row(node.key_of(0, i), large), second = row(node.key_of(1, i), "y");
+    std::vector<Mutation> mutations{first.mutation(), second.mutation()};
+    auto write_batch = [&] { return coordinator->write(mutations, Consistency::kOne, WriteType::kBatch); };
+    ASSERT_FALSE(node.run<Status>(0, write_batch).ok());
+  }
+  ASSERT_EQ(batches_left(), 25u);
+  half.refuses = false;
+  EXPECT_TRUE(node.run<Status>(0, [&] { return replay_all(&coordinator->batchlog()); }).ok());
+  EXPECT_EQ(batches_left(), 0u);
+  EXPECT_EQ(half.pages_of_batches, 3);  // eleven batches have the bytes of a page
 }
 
 // The power goes at any moment of a batch: then all of it is there after the replay, or nothing.
