@@ -128,6 +128,15 @@ Error ClusterNode::listen_error(const Error& error, const char* address_key, con
       fmt::format("{}: stop what listens there, or write another {} or {}", error.message(), address_key, port_key));
 }
 
+Error ClusterNode::binary_error(const Error& error) {
+  bool lacks_other = false;
+  for (unsigned shard = 0; shard < runtime_.shard_count(); ++shard) {
+    lacks_other |= server(shard).lacks_shard_aware_port();
+  }
+  return listen_error(error, "rpc_address",
+                      lacks_other ? "native_shard_aware_transport_port" : "native_transport_port");
+}
+
 // A directory is on the disk when the one that holds it was synced, and so on up to the root.
 Task<Status> ClusterNode::sync_parents(std::vector<std::string> made) {
   std::set<std::string> parents;
@@ -420,7 +429,7 @@ Task<Status> ClusterNode::open() {
   }
   if (config_.start_native_transport) {
     Status listening = co_await enable_binary();
-    if (!listening.ok()) co_return listen_error(listening.error(), "rpc_address", "native_transport_port");
+    if (!listening.ok()) co_return binary_error(listening.error());
   }
   started_ = true;
   schedule_snapshot_cleanup();

@@ -105,6 +105,7 @@ class ClusterNode {
   Status prepare_directories();
   Status prepare(const std::string& directory, const char* key);
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
+  Error binary_error(const Error& error);
   Task<Status> sync_parents(std::vector<std::string> made);
   LocalNode local_node() const;
   Task<Result<std::vector<Token>>> take_tokens(std::shared_ptr<const TokenRing> ring);

@@ -98,7 +98,9 @@ Status Server::start(uint16_t port, uint16_t shard_aware_port) {
   if (core_->options.shard_aware) {
     const uint16_t wanted = core_->options.shard_aware_port;
     const SocketAddress by_port{address.host, wanted == 0 ? shard_aware_port : wanted};
-    ASSIGN_OR_RETURN(shard_aware_listener_, network.listen(by_port, acceptor, Spread::kBySourcePort));
+    auto listener = network.listen(by_port, acceptor, Spread::kBySourcePort);
+    lacks_shard_aware_port_ = !listener.ok();
+    ASSIGN_OR_RETURN(shard_aware_listener_, std::move(listener));
     core_->shard_aware_port = shard_aware_listener_->port();
   }
   ASSIGN_OR_RETURN(listener_, network.listen(address, acceptor));

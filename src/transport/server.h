@@ -120,6 +120,8 @@ class Server {
   // The server may be destroyed when this has completed.
   Task<void> stop();
   bool running() const { return listener_ != nullptr; }
+  // Whether the last start() failed, and the shard-aware port was why.
+  bool lacks_shard_aware_port() const { return lacks_shard_aware_port_; }
   uint16_t port() const;              // of the listener, when running
   uint16_t shard_aware_port() const;  // 0: none
 
@@ -169,6 +171,7 @@ class Server {
   std::shared_ptr<ServerShard> core_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<Listener> shard_aware_listener_;
+  bool lacks_shard_aware_port_ = false;
   std::vector<Peer> peers_;
   std::map<SocketAddress, LatestEvents> latest_events_;
   TimerId sweep_ = 0;

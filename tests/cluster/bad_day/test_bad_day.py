@@ -616,6 +616,13 @@ def test_two_nodes_on_one_directory(make_node):
     assert first.stop() == 0
 
 
+def test_a_port_that_another_process_has_is_named(make_node):
+    for port, key in ((9042, "native_transport_port"), (19042, "native_shard_aware_transport_port"), (7000, "storage_port")):
+        with socket.create_server((ADDRESS, port)):
+            message = refusal(make_node(shards=2, enable_shard_aware_drivers="true", **{key: port}))
+        assert f": {key}: cannot listen on {ADDRESS}:{port}: Address already in use: stop what listens there" in message
+
+
 # --- the operators' log
 
 
