@@ -37,6 +37,15 @@ struct Section {
 constexpr Section kSections[] = {
     {"sstable", true}, {"memtable", false}, {"client_encryption_options", true}, {"server_encryption_options", true}};
 
+// Multicast, or the broadcast address: no host has it.
+bool is_of_many(const std::string& address) {
+  const auto parsed = parse_inet(address);
+  if (!parsed.ok()) return false;
+  const auto first = static_cast<uint8_t>(parsed->front());
+  if (parsed->size() == 16) return first == 0xff;
+  return (first & 0xf0) == 0xe0 || *parsed == Bytes(4, '\xff');
+}
+
 class ConfigParser {
  public:
   ConfigParser(std::string file, const HostFacts& host) : host_(host) { config_.file = std::move(file); }
@@ -445,6 +454,16 @@ class ConfigParser {
                   fmt::format("is a wildcard address ({}): set broadcast_rpc_address to the address that "
                               "clients use",
                               c.rpc_address));
+    }
+    for (auto [key, address] : {std::pair{"listen_address", &c.listen_address},
+                                {"rpc_address", &c.rpc_address},
+                                {"admin_address", &c.admin_address},
+                                {"broadcast_address", &c.broadcast_address},
+                                {"broadcast_rpc_address", &c.broadcast_rpc_address}}) {
+      if (!address->empty() && is_of_many(*address)) {
+        return fail(key,
+                    fmt::format("is a multicast or broadcast address ({}): write the address of one host", *address));
+      }
     }
     if (c.seeds.empty()) return fail("seed_provider", "The seed provider lists no seeds: write one below parameters");
     return {};

@@ -279,6 +279,17 @@ TEST(ConfigTest, EncryptionAndAuthenticationBetweenNodesAreRefusedByName) {
             "AllowAllInternodeAuthenticator");
 }
 
+TEST(ConfigTest, AddressesAreOfOneHost) {
+  const std::string why = " is a multicast or broadcast address (", write = "): write the address of one host";
+  EXPECT_EQ(refusal("rpc_address: 224.0.0.1\n"), "cassandra.yaml:1: rpc_address:" + why + "224.0.0.1" + write);
+  EXPECT_EQ(refusal("listen_address: 255.255.255.255\n"),
+            "cassandra.yaml:1: listen_address:" + why + "255.255.255.255" + write);
+  EXPECT_EQ(refusal("broadcast_rpc_address: ff02::1\n"),
+            "cassandra.yaml:1: broadcast_rpc_address:" + why + "ff02::1" + write);
+  EXPECT_EQ(parsed("listen_address: 223.255.255.255\nbroadcast_rpc_address: fe80::1\n").listen_address,
+            "223.255.255.255");
+}
+
 TEST(ConfigTest, SettingsShowGuardrailsAsTheyAreNow) {
   const Config c = parsed("tables_warn_threshold: 5\ncolumn_value_size_warn_threshold: 10KiB\n");
   Guardrails now = c.guardrails;
