@@ -239,7 +239,11 @@ Task<Status> Batchlog::replay_records(bool throttled) {
       const size_t count = std::min(kAtOnce, page.rows.size() - done);
       Task<Status> replaying = replay_page(std::span(page.rows).subspan(done, count));
       Status replayed = co_await replaying;
-      if (!replayed.ok()) LOG_WARN("A logged batch is not finished yet: {}", replayed.error().message());
+      if (!replayed.ok()) {
+        if (auto more = unfinished_log_.take(runtime_.clock.monotonic_nanos())) {
+          LOG_WARN("A logged batch is not finished yet: {}{}", replayed.error().message(), *more);
+        }
+      }
       const size_t bytes = std::exchange(replayed_bytes_, 0);
       if (!throttled) continue;
       co_await pause_for(bytes);
@@ -347,7 +351,9 @@ Task<Status> Batchlog::apply(const InternalRow* record, int64_t written_millis) 
     if (applied.ok()) continue;
     // It will never be applied: it is too large, for example.
     if (applied.error().code() != ErrorCode::kInvalid) co_return applied;
-    LOG_WARN("A mutation of a logged batch is left out: {}", applied.error().message());
+    if (auto more = left_out_log_.take(runtime_.clock.monotonic_nanos())) {
+      LOG_WARN("A mutation of a logged batch is left out: {}{}", applied.error().message(), *more);
+    }
   }
   co_return Status();
 }

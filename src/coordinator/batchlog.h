@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "base/log_quota.h"
 #include "coordinator/write/replicated_writes.h"
 #include "messaging/verbs.h"
 #include "model/serialized_mutation.h"
@@ -106,6 +107,7 @@ class Batchlog final : public BatchRecords {
   Gate gate_;
   uint64_t batches_replayed_ = 0;
   size_t replayed_bytes_ = 0;  // since the last pause
+  LogQuota unfinished_log_, left_out_log_;
 };
 
 }  // namespace cassandra_like

@@ -519,7 +519,7 @@ Task<Status> CoordinatorImpl::finish_batch(Uuid id, Writes writes) {
   if (!status.ok()) co_return status;
   Task<Status> removing = batchlog_.remove(id);
   Status removed = co_await removing;
-  if (!removed.ok()) LOG_WARN("The record of a logged batch stays for now: {}", removed.error().message());
+  if (!removed.ok()) context_.record_stays(removed.error());
   co_return Status();
 }
 
@@ -663,7 +663,7 @@ Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> resul
   if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;
   const bool in_time = code == ErrorCode::kReadFailure;
   ++(in_time ? statistics_.failures : statistics_.timeouts);
-  LOG_WARN("{}", result.error().message());
+  if (auto more = context_.failed_reads.take(context_.now())) LOG_WARN("{}{}", result.error().message(), *more);
   const int needed = required(*command.table, consistency);
   const Received none{consistency, 0, needed};
   if (!in_time) return read_timeout_error(none, false);

@@ -468,7 +468,7 @@ struct SchemaVerbs {
   ShardRuntime& runtime;
   Replica& replica;
   std::shared_ptr<std::atomic<bool>> is_resetting;
-  LogQuota bad_body_log{10};
+  LogQuota bad_body_log{10}, failure_log{10};
 
   VerbResult refuse(const InboundMessage& message, const Error& error) {
     if (auto more = bad_body_log.take(runtime.clock.monotonic_nanos())) {
@@ -496,7 +496,9 @@ Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndP
   Task<Result<std::vector<Bytes>>> exporting = export_schema(&verbs->runtime, &verbs->replica);
   Result<std::vector<Bytes>> mutations = co_await exporting;
   if (mutations.ok()) co_return VerbResult::answer(join_schema_mutations(*mutations));
-  LOG_ERROR("Failed to send schema mutations to {}: {}", from.to_string(), mutations.error().message());
+  if (auto more = verbs->failure_log.take(verbs->runtime.clock.monotonic_nanos())) {
+    LOG_ERROR("Failed to send schema mutations to {}: {}{}", from.to_string(), mutations.error().message(), *more);
+  }
   co_return VerbResult::failure(RequestFailureReason::kUnknown);
 }
 

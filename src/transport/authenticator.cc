@@ -14,6 +14,7 @@
 
 #include "base/checksum.h"
 #include "base/log.h"
+#include "base/log_quota.h"
 #include "cql/auth/password_hash.h"
 #include "cql/auth/roles.h"
 
@@ -152,7 +153,9 @@ class PasswordAuthenticator : public Authenticator {
     }
     const bool real = is_bcrypt_hash(salted_hash) && password_cost(salted_hash) <= kMaxPasswordCost;
     if (!real && !salted_hash.empty()) {
-      LOG_WARN("Error: invalid password hash encountered, rejecting user {}", given.user);
+      if (auto more = invalid_hashes_.take(runtime_.clock.monotonic_nanos())) {
+        LOG_WARN("Error: invalid password hash encountered, rejecting user {}{}", given.user, *more);
+      }
     }
     std::string expected = real ? salted_hash : kNobodysHash;
     const std::string hash = co_await hash_password(runtime_.blocking, given.password, expected);
@@ -200,6 +203,7 @@ class PasswordAuthenticator : public Authenticator {
   Duration validity_;
   Bytes secret_;  // so that digests in memory say nothing without it
   std::map<std::string, Verified> verified_;
+  LogQuota invalid_hashes_;
   bool checking_ = false;
   std::deque<Promise<bool>*> waiting_;
 };

@@ -181,6 +181,30 @@ TEST_F(Coordinators, TellClientsThatAReadTookTooLong) {
   EXPECT_EQ(hurried.statistics().timeouts, 3u);
 }
 
+TEST_F(Coordinators, LogNoMoreThanTenReadsAMinuteThatTookTooLong) {
+  make_tables();
+  std::vector<std::string> lines;
+  set_log_sink([&lines](const LogRecord& record) { lines.push_back(record.text); });
+  set_log_level(LogLevel::kWarn);
+  CoordinatorOptions options;
+  options.read_timeout = Duration(-1);
+  Coordinator& hurried = *coordinators.emplace_back(Coordinator::create(node.runtime(0), node.on(0), options));
+  const ReadCommand command = node.command("t", {node.key_of(0), node.key_of(1)});
+  auto read = [&] {
+    TextSink sink(*command.table);
+    using Answer = Result<ReadStatistics>;
+    EXPECT_FALSE(node.run<Answer>(0, [&] { return hurried.read(command, Consistency::kOne, sink); }).ok());
+  };
+  const std::string text = "A read of ks.t took longer than the timeout of its request";
+  for (int i = 0; i < 50; ++i) read();
+  EXPECT_EQ(lines, std::vector<std::string>(10, text));
+  node.world().run_for(std::chrono::minutes(1));
+  read();
+  EXPECT_EQ(lines.back(), text + " (and 40 more like it before)");
+  set_log_sink({});
+  set_log_level(LogLevel::kOff);
+}
+
 TEST_F(Coordinators, Truncate) {
   make_tables();
   EXPECT_TRUE(write({row(node.key_of(0), "x"), row(node.key_of(1), "y")}).ok());

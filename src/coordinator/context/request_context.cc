@@ -1,6 +1,7 @@
 #include "coordinator/context/request_context.h"
 
 #include "base/dcheck.h"
+#include "base/log.h"
 
 namespace cassandra_like {
 
@@ -21,6 +22,12 @@ RequestContext::RequestContext(ShardRuntime& r, Replica& local, Messenger* m, Hi
 void RequestContext::use(const TopologyPtr& topology) {
   replica_maps.clear();
   cluster = std::make_shared<const ClusterSnapshot>(topology);
+}
+
+void RequestContext::record_stays(const Error& why) {
+  if (auto more = kept_records.take(now())) {
+    LOG_WARN("The record of a logged batch stays for now: {}{}", why.message(), *more);
+  }
 }
 
 std::shared_ptr<const KeyspaceReplicas> RequestContext::replicas_of(const std::string& keyspace) {

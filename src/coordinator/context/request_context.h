@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/log_quota.h"
 #include "coordinator/context/options.h"
 #include "coordinator/context/proximity.h"
 #include "coordinator/quorum/replica_plan.h"
@@ -46,6 +47,8 @@ struct RequestContext {
   // One for each table that was asked for and is there.
   std::map<Uuid, std::shared_ptr<TableRequests>> tables;
   Gate running;  // requests that go on when their client was answered
+  // For lines that clients can cause without end.
+  LogQuota failed_reads, failed_repairs, failed_truncations, kept_records, left_out_mutations;
 
   void use(const TopologyPtr& topology);
   // nullptr: the keyspace is gone or its options make no sense.
@@ -56,6 +59,8 @@ struct RequestContext {
     return requests;
   }
   int64_t now() const { return runtime.clock.monotonic_nanos(); }
+  // Tells in the log that a logged batch is whole and its record could not be removed.
+  void record_stays(const Error& why);
 };
 
 }  // namespace cassandra_like

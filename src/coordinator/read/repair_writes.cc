@@ -70,8 +70,8 @@ Task<void> RepairWrites::write_locally(std::shared_ptr<RepairWrites> self, Write
   Status status = co_await applying;
   if (status.ok()) {
     self->acknowledge(*write);
-  } else {
-    LOG_WARN("The repair of a read was not applied here: {}", status.error().message());
+  } else if (auto more = self->context_.failed_repairs.take(self->context_.now())) {
+    LOG_WARN("The repair of a read was not applied here: {}{}", status.error().message(), *more);
   }
   Gate& running = self->context_.running;
   self.reset();

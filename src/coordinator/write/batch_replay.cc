@@ -42,7 +42,9 @@ Task<Status> apply_here(RequestContext* context, const ReplayedMutation* replaye
   Task<Status> applying = context->replica.mutate(payload);
   Status applied = co_await applying;
   if (applied.ok() || applied.error().code() != ErrorCode::kInvalid) co_return applied;
-  LOG_WARN("A mutation of a logged batch is left out: {}", applied.error().message());
+  if (auto more = context->left_out_mutations.take(context->now())) {
+    LOG_WARN("A mutation of a logged batch is left out: {}{}", applied.error().message(), *more);
+  }
   co_return Status();
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/dcheck.h"
-#include "base/log.h"
 #include "coordinator/write/batch_replay.h"
 #include "coordinator/write/truncation.h"
 #include "coordinator/write/write_operation.h"
@@ -82,7 +81,7 @@ class KeptBatch final : public BatchInProgress {
   }
   static Task<void> remove_here(RequestContext* context, Task<Status> task) {
     const Status removed = co_await task;
-    if (!removed.ok()) LOG_WARN("The record of a logged batch stays for now: {}", removed.error().message());
+    if (!removed.ok()) context->record_stays(removed.error());
     context->running.leave();
   }
 

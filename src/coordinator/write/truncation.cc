@@ -46,7 +46,9 @@ Task<void> truncate_here(std::shared_ptr<Truncation> truncation, TablePtr table)
   if (status.ok()) {
     truncation->answered();
   } else {
-    LOG_WARN("Truncating {}: {}", table->qualified_name(), status.error().message());
+    if (auto more = context.failed_truncations.take(context.now())) {
+      LOG_WARN("Truncating {}: {}{}", table->qualified_name(), status.error().message(), *more);
+    }
     truncation->failed(context.cluster->address(context.cluster->local()), RequestFailureReason::kUnknown);
   }
   context.running.leave();

@@ -66,9 +66,11 @@ PeerLink::Enqueued PeerLink::enqueue(OutboundMessage message) {
   if (state_ == State::kClosed) return Enqueued::kClosed;
   const size_t size = message.size;
   if (size > options_.max_message_size || size - message.payload.view().size() > kLargeMessageThreshold) {
-    LOG_ERROR(
-        "{} refuses a message of type {}: {} bytes, of which {} are its payload, exceed the allowed maximum of {}",
-        name(), verb_name(message.verb), size, message.payload.view().size(), options_.max_message_size);
+    if (auto more = size_log_.take(runtime_.clock.monotonic_nanos())) {
+      LOG_ERROR(
+          "{} refuses a message of type {}: {} bytes, of which {} are its payload, exceed the allowed maximum of {}{}",
+          name(), verb_name(message.verb), size, message.payload.view().size(), options_.max_message_size, *more);
+    }
     return Enqueued::kTooLarge;
   }
   ++counters_.submitted;

@@ -133,7 +133,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   bool blocked_ = false;
   Pump pump_{*this};
   Counters counters_;
-  LogQuota connect_log_{1}, drop_log_{1};
+  LogQuota connect_log_{1}, drop_log_{1}, size_log_{1};
 };
 
 }  // namespace cassandra_like

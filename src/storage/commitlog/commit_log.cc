@@ -226,7 +226,7 @@ Error CommitLog::fail(const Error& cause, std::string_view what) {
   const bool is_shortage = cause.code() == ErrorCode::kOverloaded;  // of descriptors: the next write may find one
   Error error(cause.code() == ErrorCode::kDiskFull || is_shortage ? cause.code() : ErrorCode::kIo,
               fmt::format("{}: {}", what, cause.message()));
-  LOG_ERROR("{}", error.message());
+  if (auto more = failures_log_.take(runtime_.clock.monotonic_nanos())) LOG_ERROR("{}{}", error.message(), *more);
   if (is_shortage) return error;
   if (options_.failure_policy == FailurePolicy::kIgnore || failure_) return error;
   failure_ = std::make_unique<Error>(error);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_quota.h"
 #include "model/mutation.h"
 #include "runtime/runtime.h"
 #include "storage/commit_log_position.h"
@@ -150,6 +151,7 @@ class CommitLog {
   int64_t unsynced_since_nanos_ = 0;  // when the first record came that no sync has taken yet
   Gate gate_;
   std::unique_ptr<Error> failure_;
+  LogQuota failures_log_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted callbacks may outlive this
 };
 
