@@ -163,7 +163,7 @@ def test_as_few_threads_as_a_node_of_two_shards_needs(make_node, few_threads):
             node.nodetool("flush", "k")
         node.nodetool("compact", "k")
         assert keys(client) == set(range(500))
-    lines = [line for line in (node.home / "logs" / "system.log").read_text().splitlines() if "cannot make the thread of" in line]
+    lines = [line for line in log_of(node).splitlines() if "cannot make the thread of" in line]
     assert len({line.split("thread of ")[1].split(":")[0] for line in lines}) == len(lines) and lines
     assert all("raise the limit of threads (ulimit -u, pids.max of the control group)" in line for line in lines)
     assert node.stop() == 0
@@ -207,7 +207,7 @@ def test_a_commit_log_segment_that_may_not_be_so_large_any_more(make_node, polic
             resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             put(client, acknowledged, acknowledged + 1, 1000)
             assert node.stop() == 0
-    lines = [line for line in (node.home / "logs" / "system.log").read_text().splitlines() if "raise the limit of the size of files (ulimit -f)" in line]
+    lines = [line for line in log_of(node).splitlines() if "raise the limit of the size of files (ulimit -f)" in line]
     assert lines and all("/commitlog/" in line for line in lines)
     assert len(lines) <= 11
     node.start()
