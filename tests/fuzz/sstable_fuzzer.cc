@@ -50,6 +50,7 @@ class MemoryDisk : public Disk {
     return std::unique_ptr<ReadFile>(std::make_unique<MemoryFile>(path, &it->second));
   }
   bool exists(const std::string& path) override { return files_->contains(path); }
+  Result<std::string> real_path(const std::string& path) override { return path; }
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override { return refused(path); }
   Result<std::unique_ptr<MappedFile>> create_mapped(const std::string& path, uint64_t) override {
     return refused(path);
