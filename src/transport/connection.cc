@@ -40,7 +40,7 @@ std::string too_early(const FrameHeader& header) {
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection& connection, uint64_t id,
                                    HostUsage& usage)
-    : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage) {
+    : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage), unread_(core_->answer_memory.get()) {
   client_.address = connection.remote_address();
   client_.abandonment = &abandonment_;
   throw_on_overload_ = core_->options.throw_on_overload;
@@ -61,11 +61,9 @@ size_t ServerConnection::on_received(BytesView data) {
     for (; answered_in_read_ > 0; --answered_in_read_) core_->metrics.request_micros.record(micros);
   }
   seal();
-  // If everything can be sent at once, nothing else will say that reading may go on.
-  if ((paused_ & kSlowReader) != 0) {
-    core_->runtime.executor.post([self = shared_from_this()] {
-      if (self->connection_ != nullptr && self->connection_->unsent() == 0) self->resume(kSlowReader);
-    });
+  // If everything can be sent at once, nothing else will say so.
+  if ((paused_ & kSlowReader) != 0 || unread_.held() > 0) {
+    core_->runtime.executor.post([self = shared_from_this()] { self->look_whether_all_is_sent(); });
   }
   return closing_ ? data.size() : consumed;
 }
@@ -91,7 +89,10 @@ size_t ServerConnection::look_at(BytesView frames) {
 
 bool ServerConnection::may_continue() {
   if (closing_ || paused_ != 0) return false;
-  if (connection_->unsent() + pending_.size() <= core_->options.max_unsent_bytes) return true;
+  const size_t unread = connection_->unsent() + pending_.size();
+  const AnswerMemory* memory = core_->answer_memory.get();
+  const bool there_is_room = unread <= AnswerShare::kSmall || memory == nullptr || !memory->is_full();
+  if (there_is_room && unread <= core_->options.max_unsent_bytes) return true;
   pause(kSlowReader);
   return false;
 }
@@ -426,7 +427,9 @@ void ServerConnection::send_node_event(std::string_view kind, std::string_view c
 
 void ServerConnection::seal() {
   if (pending_.empty() || connection_ == nullptr) return;
-  append_segments(connection_->output(), pending_, framing_of(compression_));
+  Bytes& out = connection_->output();
+  append_segments(out, pending_, framing_of(compression_));
+  unread_.hold(out.size());
   if (pending_.capacity() > kKeptBuffer) {
     pending_ = Bytes();
   } else {
@@ -447,7 +450,18 @@ void ServerConnection::answered_later() {
     if (self->connection_ != nullptr && self->connection_->unsent() > self->core_->options.max_unsent_bytes) {
       self->pause(kSlowReader);
     }
+    self->look_whether_all_is_sent();
   });
+}
+
+// With what was sent of them already: the buffers keep their memory until they are empty.
+void ServerConnection::count_unread() { unread_.hold(connection_->output().size() + pending_.size()); }
+
+void ServerConnection::look_whether_all_is_sent() {
+  if ((paused_ & kSlowReader) == 0 && unread_.held() == 0) return;
+  if (connection_ == nullptr || connection_->unsent() + pending_.size() > 0) return;
+  unread_.release();
+  resume(kSlowReader);
 }
 
 // ---- pausing and closing
@@ -481,7 +495,7 @@ void ServerConnection::reconsider_bytes() {
   if (bytes_in_flight_ == 0 || core_->request_limits.fits(usage_, 1)) resume(kBytes);
 }
 
-void ServerConnection::on_drained() { resume(kSlowReader); }
+void ServerConnection::on_drained() { look_whether_all_is_sent(); }
 
 void ServerConnection::close() {
   if (connection_ == nullptr || closing_) return;
@@ -522,6 +536,7 @@ void ServerConnection::on_closed(const Status&) {
   events_ = 0;
   large_ = Bytes();
   pending_ = Bytes();
+  unread_.release();
   expected_came();
   DCHECK(core_->connections.contains(id_));
   core_->connections.erase(id_);

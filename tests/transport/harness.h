@@ -114,6 +114,7 @@ class FakeConnection : public Connection {
   }
   void client_closes() {
     closing = true;
+    blocked_ = false;
     push();
   }
   // The client does not read, until drain().
@@ -201,6 +202,8 @@ class FakeProcessor : public QueryProcessor {
  public:
   using Answer = std::function<Task<Result<QueryResult>>(const std::string& asked)>;
 
+  explicit FakeProcessor(CqlOptions options = {}) : options_(std::move(options)) {}
+
   Task<Result<QueryResult>> query(std::string_view text, const QueryOptions& options, QueryState r) override {
     return asked("query " + std::string(text) + describe(options), r);
   }
@@ -286,8 +289,9 @@ class FakeTrace : public TraceSession {
 };
 
 struct TestServer {
-  explicit TestServer(TransportOptions options = {})
-      : server(std::make_unique<Server>(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
+  explicit TestServer(TransportOptions options = {}, CqlOptions cql_options = {})
+      : processor(std::move(cql_options)),
+        server(std::make_unique<Server>(runtime, processor, schema, std::move(options), &FakeTrace::begin)) {
     CHECK(server->start().ok());
   }
   ~TestServer() {

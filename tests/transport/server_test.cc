@@ -410,43 +410,6 @@ TEST(Silence, WithinAFrameClosesTheConnection) {
   EXPECT_FALSE(whole->closed);
 }
 
-TEST(SlowReaders, AreNotReadFrom) {
-  TransportOptions options;
-  options.max_unsent_bytes = 10'000;
-  TestServer test(options);
-  TestClient client(test, 4);
-  test.processor.on_request = [](const std::string&) {
-    QueryResult result;
-    result.warnings.push_back(std::string(3000, 'w'));
-    return Task<Result<QueryResult>>(Result<QueryResult>(std::move(result)));
-  };
-  client.connection->block();
-  for (int16_t stream = 0; stream < 20; ++stream) client.query("SELECT", stream);
-  test.executor.run();
-  EXPECT_EQ(test.processor.log.size(), 4u);
-  for (size_t served = 4; served < 20; served += 4) {
-    client.connection->drain();
-    client.connection->block();
-    test.executor.run();
-    EXPECT_EQ(test.processor.log.size(), served + 4);
-  }
-  client.connection->drain();
-  for (int16_t stream = 0; stream < 20; ++stream) EXPECT_EQ(client.response()->header.stream, stream);
-}
-
-TEST(SlowReaders, AreReadFromAgainWhenTheyTookEverythingAtOnce) {
-  TransportOptions options;
-  options.max_unsent_bytes = 100;
-  TestServer test(options);
-  TestClient client(test, 4);
-  Bytes requests;
-  for (int16_t stream = 0; stream < 100; ++stream) {
-    client.codec.append(requests, Opcode::kQuery, stream, query_body(4, "SELECT", {}));
-  }
-  client.connection->arrive(requests);
-  for (int16_t stream = 0; stream < 100; ++stream) EXPECT_EQ(client.response()->header.stream, stream);
-}
-
 TEST(Events, ReachThoseWhoRegistered) {
   TestServer test;
   TestClient all(test, 3);

@@ -18,15 +18,18 @@ Status AnswerShare::reserve(uint64_t bytes) {
         fmt::format("The answer is larger than {} bytes (native_transport_max_frame_size): ask for it in pages",
                     memory_->max_answer_));
   }
-  const uint64_t more = bytes - held_;
-  memory_->used_.fetch_add(more, std::memory_order_relaxed);
-  const uint64_t used = memory_->used_.load(std::memory_order_relaxed);
-  held_ = bytes;
-  if (memory_->max_total_ == 0 || used <= memory_->max_total_) return {};
+  hold(bytes);
+  if (!memory_->is_full()) return {};
   return Error(ErrorCode::kOverloaded,
                fmt::format("Answers that are being written take more than {} bytes "
                            "(native_transport_max_request_data_in_flight): ask for this one in pages, or later",
                            memory_->max_total_));
+}
+
+void AnswerShare::hold(uint64_t bytes) {
+  if (memory_ == nullptr || bytes <= kSmall || bytes <= held_) return;
+  memory_->used_.fetch_add(bytes - held_, std::memory_order_relaxed);
+  held_ = bytes;
 }
 
 }  // namespace cassandra_like
