@@ -1,4 +1,5 @@
 // The daemon: cassandra-like -c conf/node.yaml
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,16 @@
 namespace {
 
 std::atomic<cassandra_like::Node*> started_node{nullptr};
+
+// Large buffers are mapped one by one, and go back to the system when they are freed. Left alone, glibc takes buffers of up to
+// 32 MiB from its arenas as soon as one was freed, where whatever lies behind a buffer keeps it resident: what many clients
+// made the node take for large answers stays its own for good.
+void give_large_buffers_back() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+#endif
+}
 
 // SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them. A start may wait for other
 // nodes for a minute: one that does not end soon is cut off, which loses no more than kill -9 does.
@@ -119,6 +130,7 @@ int main(int argc, char** argv) {
     if (!error.empty()) std::cerr << "cassandra-like: " << error << std::endl;
     return error.empty() ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
   }
+  give_large_buffers_back();
   options.install_logging = true;
   options.serve_peers = true;
   umask(umask(077) | 027);  // of the log files; nobody else reads what clients wrote
