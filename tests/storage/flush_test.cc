@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "model/counter.h"
+#include "storage/sstable/sstable_partition_reader.h"
 #include "storage/sstable/sstable_version.h"
 #include "tests/support/sanitized.h"
 
@@ -72,6 +73,21 @@ TEST_F(FlushTest, MemtableAndSstablesMerge) {
   EXPECT_EQ(node.read("t", "a"), expected);
   node.restart();
   EXPECT_EQ(node.read("t", "a"), expected);
+}
+
+TEST_F(FlushTest, ReadersKeepNoMemoryOfLargeValues) {
+  EngineOptions options;
+  options.commitlog_segment_bytes = 16 << 20;
+  Node large(1, 1, options);
+  auto t = large.table("t");
+  ASSERT_TRUE(large.apply(Update(t, "a").at(1).row(1).cell("v", std::string(4 << 20, 'x'))).ok());
+  large.flush();
+  EXPECT_EQ(large.read("t", "a").size(), 2u);
+  std::vector<std::unique_ptr<ReadState>> pooled;  // by this thread
+  for (int i = 0; i < 8; ++i) {
+    pooled.push_back(ReadState::take());
+    EXPECT_LT(pooled.back()->cursor.reserved(), 1u << 20);
+  }
 }
 
 // A node whose configuration changes goes on with what it has. Compactions write the version that is configured then.

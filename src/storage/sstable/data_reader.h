@@ -108,6 +108,8 @@ class DataCursor {
     chunk_.data = window_ = {};
     chunk_.cached = nullptr;
   }
+  // Bytes that it keeps for the next file.
+  size_t reserved() const { return assembled_.capacity(); }
   Status seek(uint64_t position);
   uint64_t position() const { return position_; }
   // From the position to the window's end. The bytes stay where they are until the next seek(), extend() or open().

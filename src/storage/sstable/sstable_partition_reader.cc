@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kNoStop = ~uint64_t{0};
 constexpr size_t kPooledStates = 8;
+constexpr size_t kPooledBytes = size_t{2} << 20;  // of one: values may be large, and each thread has a pool
 
 thread_local std::vector<std::unique_ptr<ReadState>> pool;
 
@@ -36,6 +37,7 @@ void ReadState::give_back(std::unique_ptr<ReadState> state) {
   state->cursor.close();
   state->partition_arena.reset();
   state->row_arena.reset();
+  if (state->cursor.reserved() + state->partition_arena.reserved() + state->row_arena.reserved() > kPooledBytes) return;
   pool.push_back(std::move(state));
 }
 
