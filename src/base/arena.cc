@@ -59,9 +59,11 @@ void* Arena::allocate_slow(size_t size, size_t align) {
   return reinterpret_cast<void*>(at);
 }
 
+// Chunks beyond kHugeChunk were made for one large request each. Who needs one again can wait for it.
 void Arena::keep_largest() {
-  auto largest =
-      std::max_element(chunks_.begin(), chunks_.end(), [](const Chunk& a, const Chunk& b) { return a.size < b.size; });
+  const auto worth = [](const Chunk& chunk) { return chunk.size > kHugeChunk ? 0 : chunk.size; };
+  auto largest = std::max_element(chunks_.begin(), chunks_.end(),
+                                  [&](const Chunk& a, const Chunk& b) { return worth(a) < worth(b); });
   std::swap(*largest, chunks_.front());
   chunks_.resize(1);
   reserved_ = chunks_.front().size;

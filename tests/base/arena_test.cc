@@ -43,6 +43,16 @@ TEST(Arena, AResetArenaStopsAllocating) {
   EXPECT_EQ(arena.reserved(), kept);
 }
 
+TEST(Arena, AResetArenaKeepsNoChunkOfALargeRequest) {
+  Arena arena;
+  arena.allocate(50);
+  arena.allocate(Arena::kHugeChunk + 1);
+  arena.allocate(5000);
+  arena.reset();
+  EXPECT_GT(arena.reserved(), 5000u);
+  EXPECT_LT(arena.reserved(), Arena::kHugeChunk);
+}
+
 TEST(Arena, WhatIsTakenFromAnotherInTurnsLiesTogether) {
   Arena all(Arena::kHugeChunk);
   Arena a(&all), b(&all);
