@@ -301,11 +301,12 @@ def test_five_thousand_idle_connections(node):
 
 
 def test_clients_that_never_read_their_answers(node):
-    """Each may hold max_unsent_bytes (8 MiB) and one answer more; its further requests are not read."""
+    """Each may hold max_unsent_bytes (8 MiB) and one answer more, and all of them what answers may take; further requests are
+    not read, or refused. The memory comes back when they are gone."""
     before = node.memory_kib()
     with Bystander():
         clients = []
-        for _ in range(8):
+        for _ in range(20):
             client = wire.Client(ADDRESS, version=4, receive_buffer=4096)
             client.socket.settimeout(1)
             request = wire.frame(4, wire.QUERY, wire.long_string("SELECT * FROM b.wide WHERE k = 1") + wire.parameters(4))
@@ -316,10 +317,12 @@ def test_clients_that_never_read_their_answers(node):
                 pass
             clients.append(client)
         time.sleep(1)
-        growth(node, before, SLACK + 8 * 12 * MIB)
+        growth(node, before, SLACK + IN_FLIGHT * MIB)
     for client in clients:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     time.sleep(0.5)
+    growth(node, before, 8 * MIB)
 
 
 # --- statements
