@@ -54,7 +54,7 @@ class Arena {
     std::memcpy(p, v.data(), v.size());
     return BytesView(p, v.size());
   }
-  // Forgets everything but keeps the largest chunk, so that a reused arena stops allocating.
+  // Forgets everything but keeps the largest chunk of at most 2 MiB, so that a reused arena stops allocating.
   void reset() {
     if (chunks_.size() > 1) keep_largest();
     if (!chunks_.empty()) p_ = chunks_.front().data.get();
