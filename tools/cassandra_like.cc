@@ -21,22 +21,31 @@ namespace {
 
 std::atomic<cassandra_like::Node*> started_node{nullptr};
 
-// Large buffers are mapped one by one, and go back to the system when they are freed. Left alone, glibc takes buffers of up to
-// 32 MiB from its arenas as soon as one was freed, where whatever lies behind a buffer keeps it resident: what many clients
-// made the node take for large answers stays its own for good.
-void give_large_buffers_back() {
+// Very large buffers are mapped one by one, and go back to the system when they are freed. Left alone, glibc takes buffers of
+// up to 32 MiB from its arenas as soon as one was freed, where whatever lies behind a buffer keeps it resident. Smaller ones
+// stay in the arenas, as mapping them would cost more than the requests that they are for: free_memory_goes_back().
+void map_very_large_buffers() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
-  mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  mallopt(M_TRIM_THRESHOLD, 16 << 20);
 #endif
 }
 
-// SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them. A start may wait for other
-// nodes for a minute: one that does not end soon is cut off, which loses no more than kill -9 does.
+// Whole pages that are free, wherever they lie in the arenas.
+void free_memory_goes_back() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+// SIGTERM, SIGINT and SIGHUP end the node in order: they are taken by a thread that waits for them, and gives free memory back
+// every ten seconds meanwhile. A start may wait for other nodes for a minute: one that does not end soon is cut off, which loses
+// no more than kill -9 does.
 cassandra_like::Status stop_on_signals(sigset_t signals) {
   auto thread = cassandra_like::make_thread("signals", [signals] {
+    constexpr timespec kPause{10, 0};
     int signal = 0;
-    sigwait(&signals, &signal);
+    while ((signal = sigtimedwait(&signals, nullptr, &kPause)) < 0) free_memory_goes_back();
     for (int i = 0; i < 100 && started_node == nullptr; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (started_node == nullptr) {
       std::cerr << "cassandra-like: stopped while it was starting" << std::endl;
@@ -130,7 +139,7 @@ int main(int argc, char** argv) {
     if (!error.empty()) std::cerr << "cassandra-like: " << error << std::endl;
     return error.empty() ? 0 : static_cast<int>(cassandra_like::StartFailure::kConfig);
   }
-  give_large_buffers_back();
+  map_very_large_buffers();
   options.install_logging = true;
   options.serve_peers = true;
   umask(umask(077) | 027);  // of the log files; nobody else reads what clients wrote
