@@ -474,7 +474,7 @@ class ConfigParser {
     std::vector<std::pair<std::string, std::string>> seen;
     auto distinct = [&](const std::string& key, const std::string& path) -> Status {
       if (path.empty()) return {};
-      if (std::any_of(path.begin(), path.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; })) {
+      if (std::any_of(path.begin(), path.end(), [](unsigned char byte) { return byte < ' ' || byte == 0x7F; })) {
         return fail(key, "must not contain control characters: write another");
       }
       for (const auto& [other, other_path] : seen) {

@@ -183,7 +183,7 @@ TEST_P(SelectLimitsTest, AnAnswerThatIsTooLargeIsRefused) {
     ASSERT_FALSE(overloaded.ok());
     EXPECT_EQ(overloaded.error().code(), ErrorCode::kOverloaded);
     EXPECT_EQ(overloaded.error().message(),
-              "Answers that are being written take more than 150000 bytes "
+              "Answers that are being written or wait to be read take more than 150000 bytes "
               "(native_transport_max_request_data_in_flight): ask for this one in pages, or later");
   }
   EXPECT_TRUE(query("SELECT * FROM ks.large", page).ok());

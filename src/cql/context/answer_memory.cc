@@ -21,7 +21,7 @@ Status AnswerShare::reserve(uint64_t bytes) {
   hold(bytes);
   if (!memory_->is_full()) return {};
   return Error(ErrorCode::kOverloaded,
-               fmt::format("Answers that are being written take more than {} bytes "
+               fmt::format("Answers that are being written or wait to be read take more than {} bytes "
                            "(native_transport_max_request_data_in_flight): ask for this one in pages, or later",
                            memory_->max_total_));
 }

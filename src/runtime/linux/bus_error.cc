@@ -62,9 +62,8 @@ void say_file_at(uintptr_t address) {
 void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   say("cassandra-like: cannot read or write ");
   say_file_at(reinterpret_cast<uintptr_t>(info->si_addr));
-  say(": the disk failed, or the file was cut or cannot be changed (SIGBUS). Check the disk, and nodetool verify when "
-      "the node "
-      "runs again\n");
+  say(": the disk failed, or the file was cut or cannot be changed (SIGBUS). ");
+  say("Check the disk, and nodetool verify when the node runs again\n");
   ::signal(signal, SIG_DFL);  // the access is tried again when this returns, and ends the process
 }
 

@@ -91,7 +91,7 @@ Result<std::vector<SegmentOnDisk>> Engine::list_segments() {
 }
 
 // Most are files that were made and never synced: nothing in them was acknowledged. A power failure may leave any of their
-// sectors as zeros; the first holds the header. A marker behind it tells that the file was synced, and lost it later.
+// sectors as zeros; the first holds the header. A marker behind it tells that the file was synced, and lost the header later.
 Status Engine::pass_without_header(const ReadFile& file, int64_t id) {
   ASSIGN_OR_RETURN(const BytesView data, file.map());
   if (const auto marker = find_marker(data, id)) {
