@@ -53,14 +53,15 @@ Task<Status> on_every_engine_from(NodeShared* shared, unsigned shard, std::funct
 Task<Status> prepare_drop_on_every_engine(NodeShared* shared, std::vector<Uuid> tables) {
   ReplicaImpl& replica = *shared->replicas[0];
   std::function<Task<Status>(Engine&)> prepare = [&tables](Engine& engine) { return engine.prepare_drop(tables); };
-  Status prepared = co_await replica.on_every_engine(std::move(prepare));
-  if (prepared.ok()) co_return prepared;
+  co_return co_await replica.on_every_engine(std::move(prepare));
+}
+
+Task<Status> cancel_drop_on_every_engine(NodeShared* shared, std::vector<Uuid> tables) {
   std::function<Status(unsigned, Engine&)> cancel = [&tables](unsigned, Engine& engine) {
     engine.cancel_drop(tables);
     return Status();
   };
-  static_cast<void>(co_await on_every_engine_from(shared, 0, std::move(cancel)));
-  co_return prepared;
+  co_return co_await on_every_engine_from(shared, 0, std::move(cancel));
 }
 
 Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
@@ -116,6 +117,9 @@ SchemaNode ShardedReplica::schema_node() {
   };
   node.prepare_drop = [shared](std::vector<Uuid> tables) {
     return prepare_drop_on_every_engine(shared, std::move(tables));
+  };
+  node.cancel_drop = [shared](std::vector<Uuid> tables) {
+    return cancel_drop_on_every_engine(shared, std::move(tables));
   };
   node.truncate = [shared](TablePtr table) { return shared->replicas[0]->truncate(std::move(table)); };
   node.save_version = [this](Uuid version) { return save_version(version); };

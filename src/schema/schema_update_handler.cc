@@ -308,7 +308,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
     const std::vector<Uuid> of_keyspace = dropped_tables(*before, mutation);
     dropped.insert(dropped.end(), of_keyspace.begin(), of_keyspace.end());
   }
-  if (!dropped.empty()) CO_TRY(co_await node_.prepare_drop(dropped));
+  if (!dropped.empty()) CO_TRY(co_await prepare_drop(std::move(dropped)));
   for (const Mutation& mutation : batch->mutations) {
     DCHECK(mutation.keyspace == "system_schema");
     CO_TRY(co_await node_.write(mutation));
@@ -333,7 +333,30 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
   }
   pending_ = std::move(unread);
   if (!broken.ok()) co_return std::move(broken.error());
+  CO_TRY(co_await cancel_drop_of_those_in(after));
   co_return diff;
+}
+
+// Tables of an earlier change that was written and not read again stay prepared, whatever becomes of this one.
+Task<Status> SchemaUpdateHandler::prepare_drop(std::vector<Uuid> tables) {
+  Status prepared = co_await node_.prepare_drop(tables);
+  if (!prepared.ok()) {
+    std::erase_if(tables, [this](const Uuid& id) { return prepared_.contains(id); });
+    static_cast<void>(co_await node_.cancel_drop(std::move(tables)));
+    co_return prepared;
+  }
+  prepared_.insert(tables.begin(), tables.end());
+  co_return Status();
+}
+
+// A later write may have been there before the mutation that drops a table.
+Task<Status> SchemaUpdateHandler::cancel_drop_of_those_in(SchemaPtr schema) {
+  std::vector<Uuid> kept;
+  for (const Uuid& id : std::exchange(prepared_, {})) {
+    if (schema->table(id) != nullptr) kept.push_back(id);
+  }
+  if (kept.empty()) co_return Status();
+  co_return co_await node_.cancel_drop(std::move(kept));
 }
 
 Task<Status> SchemaUpdateHandler::build_indexes(SchemaPtr before, SchemaPtr after) {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "model/mutation.h"
@@ -31,6 +32,8 @@ struct SchemaNode {
   std::function<Task<Result<ReadStatistics>>(const ReadCommand&, RowSink&)> read;
   // Before tables may be dropped: what others have in common with them comes to the disks (Engine::prepare_drop), on all shards.
   std::function<Task<Status>(std::vector<Uuid> tables)> prepare_drop;
+  // These tables stay (Engine::cancel_drop), on all shards.
+  std::function<Task<Status>(std::vector<Uuid> tables)> cancel_drop;
   // Brings the writes to the disks of all shards.
   std::function<Task<Status>()> sync;
   // system.local has this schema_version.
@@ -96,6 +99,8 @@ class SchemaUpdateHandler {
   static Status read_batch(const std::vector<Bytes>& mutations, Batch& batch);
   void read_all_again();
   Task<Result<SchemaDiff>> apply(const Batch* batch);
+  Task<Status> prepare_drop(std::vector<Uuid> tables);
+  Task<Status> cancel_drop_of_those_in(SchemaPtr schema);
   // `before` with the keyspaces of `scopes` as the tables have them. A keyspace that cannot be read stays as it was, and
   // `unread`, with the first error.
   Task<Result<SchemaPtr>> read_again(SchemaPtr before, Scopes scopes, Scopes* unread, Status* first);
@@ -117,6 +122,8 @@ class SchemaUpdateHandler {
   std::optional<SchemaDigest> digest_;
   std::map<std::string, KeyspacePtr> saved_;  // the system keyspaces as load() found them
   Scopes pending_;                            // written, not published
+  // Tables that the next start may not find any more, though the snapshot has them.
+  std::set<Uuid> prepared_;
   bool busy_ = false;
   std::deque<Promise<bool>*> waiting_;
 };

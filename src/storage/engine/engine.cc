@@ -121,7 +121,6 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
   }
   CO_TRY(co_await sync_unbuilt_indexes());
   CO_TRY(co_await discard_gone_indexes());
-  for (auto& [id, store] : stores_) store->logs_alone = false;
   has_all_tables_ = true;
   co_return Status();
 }

@@ -121,10 +121,10 @@ class Engine final : private Maintenance {
   // Ready when all writes until now are on disk.
   Task<Status> sync_commitlog() { return log_.sync_records(); }
   // Before a change of the schema that may drop these tables comes to the log: a replay cannot read a record that has writes of
-  // a table that is gone. So all such records are flushed, and until set_schema() writes of these tables get records of their
+  // a table that is gone. So all such records are flushed, and until cancel_drop() writes of these tables get records of their
   // own. An error: a flush failed, and the change must not be made.
   Task<Status> prepare_drop(std::vector<Uuid> tables);
-  // The tables are not dropped after all, as another shard could not prepare it.
+  // The tables are not dropped after all, and system_schema has them.
   void cancel_drop(std::span<const Uuid> tables);
 
   // The same tables, for all that is not a request.
