@@ -53,7 +53,7 @@ class SimReadFile final : public ReadFile {
   Status read(uint64_t offset, std::span<char> out) const override {
     TRY(check_alive(executor_, "read", path_));
     state_.take_time();
-    if (state_.scheduler().chance(state_.faults().io_error_ppm)) return sim_io_error("read", path_, kInjected);
+    TRY(state_.check_read(path_));
     BytesView bytes = inode_->live_bytes();
     if (offset > bytes.size() || out.size() > bytes.size() - offset) {
       return Error(ErrorCode::kIo, fmt::format("cannot read {}: {} bytes at {} are past its end at {}", path_,
@@ -200,11 +200,9 @@ Task<Status> bring_in_later(SimDiskState* state, SimExecutor* executor, std::str
   const int64_t completed = scheduler.now() + scheduler.draw_up_to(state->faults().max_read_delay.count());
   Promise<Status> result;
   scheduler.at(completed, executor, SimEvent::kReadDone, offset, [state, &path, &inode, offset, &result] {
-    if (state->scheduler().chance(state->faults().io_error_ppm)) {
-      return result.set(sim_io_error("read", path, kInjected));
-    }
-    inode->in_memory.insert(offset);
-    result.set(Status());
+    Status readable = state->check_read(path);
+    if (readable.ok()) inode->in_memory.insert(offset);
+    result.set(std::move(readable));
   });
   co_return co_await result;
 }

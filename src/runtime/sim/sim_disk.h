@@ -79,6 +79,8 @@ class SimDiskState {
   void fold(SimEvent kind, BytesView data);
   // Every operation that changes something asks this: SimFaults::operations_until_fault.
   Status count_operation(const char* doing, const std::string& path);
+  // Every read asks this: SimFaults::io_error_ppm and unreadable.
+  Status check_read(const std::string& path);
   // A read or a write takes time: the shard that asked for it runs nothing else until it is over.
   void take_time() { scheduler_.hold_up_current(scheduler_.draw_up_to(faults_.max_io_delay.count())); }
 

@@ -50,6 +50,12 @@ Status SimDiskState::count_operation(const char* doing, const std::string& path)
   return error;
 }
 
+Status SimDiskState::check_read(const std::string& path) {
+  const bool unreadable = !faults_.unreadable.empty() && path.find(faults_.unreadable) != std::string::npos;
+  if (scheduler_.chance(faults_.io_error_ppm) || unreadable) return sim_io_error("read", path, "Input/output error");
+  return {};
+}
+
 std::shared_ptr<SimInode> SimDiskState::find(const std::string& path) const {
   std::shared_ptr<SimInode> at = root_;
   for (const std::string& name : split(path)) {

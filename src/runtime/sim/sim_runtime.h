@@ -18,6 +18,7 @@ namespace cassandra_like {
 // Chances are per operation, in parts per million.
 struct SimFaults {
   uint32_t io_error_ppm = 0;            // a read, append or sync fails with kIo
+  std::string unreadable;               // a read of a file whose path contains this fails with kIo; empty: none
   uint32_t disk_full_ppm = 0;           // an append, create or create_mapped fails with kDiskFull
   uint32_t reset_ppm = 0;               // a connection is reset when data is sent on it
   Duration max_network_delay{500'000};  // ns; each chunk is delayed by up to this, in order
