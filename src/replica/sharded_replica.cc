@@ -16,15 +16,17 @@
 namespace cassandra_like {
 namespace {
 
-Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema, bool system_only,
-                           TruncationRecords truncated) {
-  Engine& engine = *shared->engines[shard];
-  CO_TRY(co_await engine.set_schema(schema));
+Task<Status> use_schema_on(NodeShared* shared, unsigned shard, SchemaPtr schema) {
+  CO_TRY(co_await shared->engines[shard]->set_schema(schema));
   shared->replicas[shard]->schema().use(schema);
+  co_return Status();
+}
+
+Task<Status> replay_on(NodeShared* shared, unsigned shard, bool system_only, TruncationRecords truncated) {
   auto wanted = [system_only](const TableMetadata& table) {
     return is_local_system_keyspace(table.keyspace) == system_only;
   };
-  co_return co_await engine.replay(wanted, truncated, !system_only);
+  co_return co_await shared->engines[shard]->replay(wanted, truncated, !system_only);
 }
 
 // By the engine that compacted: it owns the record's key. Compactions of the history itself are not told of, as each would
@@ -84,6 +86,14 @@ Task<Status> start_on(NodeShared* shared, unsigned shard) {
   co_return co_await shared->engines[shard]->start();
 }
 
+// The replay of system_schema comes before that of system.local, so its truncation records have to be in SSTables.
+Task<Status> truncate_schema_tables(NodeShared* shared, std::vector<TablePtr> tables) {
+  for (const TablePtr& table : tables) CO_TRY(co_await shared->replicas[0]->truncate(table));
+  const TableSelection local("system", "local");
+  std::function<Task<Status>(Engine&)> flush = [&local](Engine& engine) { return engine.maintenance().flush(local); };
+  co_return co_await shared->replicas[0]->on_every_engine(std::move(flush));
+}
+
 Task<Status> stop_on(NodeShared* shared, unsigned shard) {
   if (shared->engines[shard] == nullptr) co_return Status();
   co_await shared->engines[shard]->stop();
@@ -121,7 +131,7 @@ SchemaNode ShardedReplica::schema_node() {
   node.cancel_drop = [shared](std::vector<Uuid> tables) {
     return cancel_drop_on_every_engine(shared, std::move(tables));
   };
-  node.truncate = [shared](TablePtr table) { return shared->replicas[0]->truncate(std::move(table)); };
+  node.truncate = [shared](std::vector<TablePtr> tables) { return truncate_schema_tables(shared, std::move(tables)); };
   node.save_version = [this](Uuid version) { return save_version(version); };
   node.build_index = [shared](TablePtr table, std::string index) {
     return shared->replicas[0]->build_index(std::move(table), std::move(index));
@@ -165,11 +175,15 @@ Task<Status> ShardedReplica::create_engines() {
   return on_every_shard([shared](unsigned shard) { return create_engine_on(shared, shard); });
 }
 
-Task<Status> ShardedReplica::use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated) {
+Task<Status> ShardedReplica::use_schema(SchemaPtr schema) {
   auto* shared = &shared_;
-  return on_every_shard([shared, schema, system_only, truncated](unsigned shard) {
-    return use_schema_on(shared, shard, schema, system_only, truncated);
-  });
+  return on_every_shard([shared, schema](unsigned shard) { return use_schema_on(shared, shard, schema); });
+}
+
+Task<Status> ShardedReplica::replay(bool system_only, TruncationRecords truncated) {
+  auto* shared = &shared_;
+  return on_every_shard(
+      [shared, system_only, truncated](unsigned shard) { return replay_on(shared, shard, system_only, truncated); });
 }
 
 Task<void> ShardedReplica::stop() {
@@ -290,9 +304,10 @@ Task<Status> ShardedReplica::drain() {
 
 Task<Status> ShardedReplica::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
-  TruncationRecords none;
   SchemaPtr builtin = builtin_schema(shared_.node.system_keyspaces);
-  CO_TRY(co_await use_schema(builtin, true, none));
+  CO_TRY(co_await use_schema(builtin));
+  CO_ASSIGN_OR_RETURN(auto flushed_rows, co_await read_table("system", "local"));
+  CO_TRY(co_await replay(true, parse_local(flushed_rows).truncated));
   CO_TRY(co_await note_timestamps());
   CO_ASSIGN_OR_RETURN(auto local_rows, co_await read_table("system", "local"));
   SavedLocalState saved = parse_local(local_rows);
@@ -300,7 +315,8 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   if (saved.found) shared_.node.host_id = saved.host_id;
   // A replay passes over all that SSTables of this node hold.
   for (auto& engine : shared_.engines) engine->set_host_id(shared_.node.host_id);
-  CO_TRY(co_await use_schema(full, false, saved.truncated));
+  CO_TRY(co_await use_schema(full));
+  CO_TRY(co_await replay(false, saved.truncated));
   Random& random = shared_.runtime.shard(0).random;
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
   auto* shared = &shared_;

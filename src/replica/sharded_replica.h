@@ -33,7 +33,8 @@ class ShardedReplica {
   Executor& home() { return shared_.runtime.shard(0).executor; }
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Task<Status> create_engines();
-  Task<Status> use_schema(SchemaPtr schema, bool system_only, TruncationRecords truncated);
+  Task<Status> use_schema(SchemaPtr schema);
+  Task<Status> replay(bool system_only, TruncationRecords truncated);
   Task<Result<std::vector<InternalRow>>> read_table(std::string keyspace, std::string table);
   Task<Status> note_timestamps();
   Task<Status> adopt_identity(const SavedLocalState* saved, size_t num_tokens);

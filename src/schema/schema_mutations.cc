@@ -321,6 +321,28 @@ std::vector<Uuid> dropped_tables(const Schema& before, const Mutation& mutation)
   return out;
 }
 
+std::vector<Uuid> missing_tables(const Schema& before, std::span<const Mutation> whole) {
+  std::set<Bytes> ids;
+  for (const Mutation& mutation : whole) {
+    for (const PartitionUpdate& update : mutation.updates) {
+      if (update.table->name != "tables") continue;
+      for (const Row& row : update.rows) {
+        for (const Cell& cell : row.cells) {
+          if (cell.column->name == "id") ids.emplace(cell.value);
+        }
+      }
+    }
+  }
+  std::vector<Uuid> out;
+  for (const auto& [name, keyspace] : before.keyspaces()) {
+    if (is_local_system_keyspace(name) || is_virtual_keyspace(name)) continue;
+    for (const auto& [table_name, table] : keyspace->tables) {
+      if (!ids.contains(Bytes(table->id.view()))) out.push_back(table->id);
+    }
+  }
+  return out;
+}
+
 int64_t max_timestamp(const PartitionUpdate& update) {
   int64_t latest = update.partition_deletion.marked_for_delete_at;
   auto note = [&latest](int64_t timestamp) { latest = std::max(latest, timestamp); };

@@ -31,6 +31,8 @@ SchemaScope touched(const Mutation& mutation);
 
 // The tables that it drops, if nothing later is written: it deletes their definitions, or gives their names to others.
 std::vector<Uuid> dropped_tables(const Schema& before, const Mutation& mutation);
+// The tables that are gone when a whole schema takes the place of this one. A node's own keyspaces stay as they are.
+std::vector<Uuid> missing_tables(const Schema& before, std::span<const Mutation> whole);
 
 // The latest write or deletion in it; kNoTimestamp when there is nothing in it.
 int64_t max_timestamp(const PartitionUpdate& update);

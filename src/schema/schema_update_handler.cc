@@ -291,9 +291,12 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run_replace(const std::vector<Byte
     batch.add(schema_updates(*batch.tables, nullptr, keyspace.get(), options_at(next_timestamp()), batch.arena));
   }
   read_all_again();
+  CO_TRY(co_await prepare_drop(missing_tables(*batch.tables, batch.mutations)));
+  std::vector<TablePtr> emptied;
   for (const char* name : schema_tables_in_digest_order()) {
-    CO_TRY(co_await node_.truncate(batch.tables->table("system_schema", name)));
+    emptied.push_back(batch.tables->table("system_schema", name));
   }
+  CO_TRY(co_await node_.truncate(std::move(emptied)));
   co_return co_await apply(&batch);
 }
 

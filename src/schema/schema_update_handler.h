@@ -40,8 +40,8 @@ struct SchemaNode {
   std::function<Task<Status>(Uuid version)> save_version;
   // Runs on the shard: its engine opens and drops tables. `at_millis` names the snapshots of dropped tables.
   std::function<Task<Status>(unsigned shard, SchemaPtr schema, int64_t at_millis)> use_schema;
-  // Empties a table, on all shards.
-  std::function<Task<Status>(TablePtr table)> truncate;
+  // Empties tables of system_schema, on all shards. A replay knows that they were emptied.
+  std::function<Task<Status>(std::vector<TablePtr> tables)> truncate;
   // Fills an index from the rows that its table has.
   std::function<Task<Status>(TablePtr table, std::string index)> build_index;
 };

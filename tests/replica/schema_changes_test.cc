@@ -1,4 +1,5 @@
 // Changes of the schema: one after the other, from any shard, on all shards, and kept.
+#include "schema/schema_mutations.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -89,7 +90,36 @@ TEST(SchemaChanges, OneThatTheDiskRefusesIsNotPublished) {
   for (unsigned shard : {0u, 1u}) EXPECT_EQ(node.on(shard).schema().current(), before);
 }
 
-// A replay passes over a record that has writes of a table that is gone.
+// Both tables' writes are in one record of the commit log, and a replay passes over a record that has writes of a table that is gone.
+Status write_both(ReplicaNode& node) {
+  Update t(node.table("t"), "key"), kv(node.table("kv"), "key");
+  t.row(1).cell("v", "x");
+  kv.row(std::vector<int32_t>{}).cell("v1", "y");
+  const PartitionUpdate updates[] = {t.build(), kv.build()};
+  const Mutation both{"ks", updates[0].key, updates};
+  return node.run<Status>(0, [&] { return node.on(0).mutate(both); });
+}
+
+TEST(SchemaChanges, ASchemaThatReplacesThisOneHidesNoOtherTablesWrites) {
+  ReplicaNode node(1);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
+  ASSERT_TRUE(write_both(node).ok());
+  const SchemaPtr schema = node.on(0).schema().current();
+  const KeyspacePtr without_t = without_table(*schema->keyspace("ks"), "t");
+  Arena arena;
+  const auto updates =
+      schema_updates(*schema, nullptr, without_t.get(), {storage_test::kNow * 1'000'000, false}, arena);
+  std::vector<Bytes> whole(1);
+  serialize(Mutation{"system_schema", updates[0].key, updates}, whole[0]);
+  const auto replaced = node.run<Result<SchemaDiff>>(0, [&] { return node.on(0).schema().replace(whole); });
+  ASSERT_TRUE(replaced.ok()) << replaced.error().message();
+  EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
+  node.kill();
+  node.boot(1);
+  EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
+  EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
+}
+
 TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
   ReplicaNode node(1);
   node.options.chunk_cache_bytes = 0;
@@ -108,12 +138,7 @@ TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
   EXPECT_EQ(table_names(node.on(0)), (Lines{"kv", "t"}));
   // The columns of t are gone from the version: they were read before the error.
   EXPECT_NE(version(node, 0), before);
-  Update dropped(node.table("t"), "key"), stays(node.table("kv"), "key");
-  dropped.row(1).cell("v", "x");
-  stays.row(std::vector<int32_t>{}).cell("v1", "y");
-  const PartitionUpdate updates[] = {dropped.build(), stays.build()};
-  const Mutation both{"ks", updates[0].key, updates};
-  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).mutate(both); }).ok());
+  ASSERT_TRUE(write_both(node).ok());
   node.machine().faults().unreadable = "";
   node.kill();
   node.boot(1);

@@ -1,4 +1,6 @@
 // Writes and reads through the verbs of a node with several shards: whichever shard is asked, the owner does the work.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 
 #include "model/counter.h"
@@ -108,10 +110,12 @@ TEST_F(Verbs, AWriteThatWaitsOwnsWhatItWrites) {
 
 TEST_F(Verbs, AWriteToATableThatWasDroppedIsRefusedByItsOwner) {
   Update update = row(node.key_of(1), 1, "x");
+  // Serialized, a mutation has the id alone.
+  const std::string id = node.table("t")->id.to_string();
   EXPECT_TRUE(node.change(0, drop_table("t")).ok());
   Status status = node.write(0, std::move(update));
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message(), "Unknown table ks.t");
+  EXPECT_THAT(status.error().message(), testing::AnyOf("Unknown table ks.t", "Unknown table " + id));
 }
 
 TEST_F(Verbs, CountersAreAddedUpByTheirOwner) {

@@ -112,5 +112,24 @@ TEST(SchemaMutations, TellWhichTablesTheyMayDrop) {
   EXPECT_EQ(dropped_by(keyspace({altered})), std::vector<Uuid>());
 }
 
+TEST(SchemaMutations, OfAWholeSchemaTellWhichTablesItDoesNotHave) {
+  const TablePtr t = table({});
+  const KeyspacePtr before = keyspace({t});
+  const SchemaPtr schema = builtin_schema()->with_keyspace(before);
+  const auto t_is_missing = [&](const KeyspacePtr& whole) {
+    Arena arena;
+    const auto updates = schema_updates(*schema, nullptr, whole.get(), {100, false}, arena);
+    const Mutation mutation{"system_schema", updates[0].key, updates};
+    const std::vector<Uuid> missing = missing_tables(*schema, {&mutation, 1});
+    EXPECT_EQ(std::count(missing.begin(), missing.end(), schema->table("system", "local")->id), 0);
+    return std::count(missing.begin(), missing.end(), t->id) == 1;
+  };
+  EXPECT_TRUE(t_is_missing(keyspace({})));
+  EXPECT_FALSE(t_is_missing(before));
+  const auto of_its_name = std::make_shared<TableMetadata>("ks", "t", Uuid::random(3, 4), t->partition_key,
+                                                           t->clustering, std::vector<ColumnPtr>());
+  EXPECT_TRUE(t_is_missing(keyspace({of_its_name})));
+}
+
 }  // namespace
 }  // namespace cassandra_like::test
