@@ -216,10 +216,8 @@ class Simulation {
     if (chance(20)) shards_ = 1 + static_cast<unsigned>(random(4));
   }
   int64_t sync_delay_nanos() { return machine_.faults().max_sync_delay.count(); }
-  // How late a shard may be whose callbacks wait for the disk. Clients that do not wait for answers may keep it behind for long.
-  int64_t held_up_nanos() {
-    return std::max<int64_t>(10 * machine_.faults().max_io_delay.count(), machine_.longest_wait().count());
-  }
+  // How late a shard may be whose callbacks wait for the disk.
+  int64_t held_up_nanos() { return 10 * machine_.faults().max_io_delay.count(); }
   void machine_runtime_post(Callback callback) { node_->processor(0).runtime().executor.post(std::move(callback)); }
 
   // --- Statements ---

@@ -77,8 +77,6 @@ class SimMachine {
   virtual void pause() = 0;
   virtual void resume() = 0;
   virtual bool is_paused() const = 0;
-  // How late a callback of this life was since its shard was held up (SimFaults::max_io_delay), or is, when it still waits.
-  virtual Duration longest_wait() const = 0;
   virtual SimFaults& faults() = 0;
   // Free space of the disk, in bytes; appends beyond it fail with kDiskFull.
   virtual void set_disk_capacity(uint64_t bytes) = 0;

@@ -19,8 +19,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 void SimScheduler::at(int64_t time, SimExecutor* owner, SimEvent kind, uint64_t payload, Callback fn) {
   if (owner != nullptr && !owner->life().alive) return;
-  const int64_t due = std::max(time, now_);
-  events_.push_back({due, due, next_order_++, owner, kind, payload, std::move(fn)});
+  events_.push_back({std::max(time, now_), next_order_++, owner, kind, payload, std::move(fn)});
   std::push_heap(events_.begin(), events_.end(), later);
 }
 
@@ -74,10 +73,6 @@ bool SimScheduler::step(int64_t limit) {
     }
     now_ = event.time;
     ++steps_;
-    if (event.owner != nullptr) {
-      SimLife& life = event.owner->life();
-      life.longest_wait = std::max(life.longest_wait, now_ - event.due);
-    }
     fold(event.kind, event.owner == nullptr ? ~0U : event.owner->life().machine, event.payload);
     if (event.owner != nullptr) fold(event.kind, event.owner->shard(), event.order);
     current_ = event.owner;
@@ -88,14 +83,6 @@ bool SimScheduler::step(int64_t limit) {
     current_ = nullptr;
     return true;
   }
-}
-
-int64_t SimScheduler::longest_wait(const SimLife& life) const {
-  int64_t longest = life.longest_wait;
-  for (const Event& event : events_) {
-    if (event.owner != nullptr && &event.owner->life() == &life) longest = std::max(longest, now_ - event.due);
-  }
-  return longest;
 }
 
 void SimScheduler::hold_up_current(int64_t nanos) {

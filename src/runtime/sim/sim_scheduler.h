@@ -51,7 +51,6 @@ struct SimLife {
   uint32_t number = 0;  // counts the lives of all machines
   bool alive = true;
   bool paused = false;
-  int64_t longest_wait = 0;  // ns, of a callback that was due and whose shard was held up
 };
 
 class SimExecutor;
@@ -83,8 +82,6 @@ class SimScheduler {
 
   // The executor whose callback is running; nullptr outside of all.
   const SimExecutor* current() const { return current_; }
-  // In nanoseconds, of the callbacks that have run and of those that still wait.
-  int64_t longest_wait(const SimLife& life) const;
   // Work that is due on the current executor within so many nanoseconds is run after them.
   void hold_up_current(int64_t nanos);
   // Runs work as a callback of another executor than the current one.
@@ -98,8 +95,7 @@ class SimScheduler {
 
  private:
   struct Event {
-    int64_t due;
-    int64_t time;  // later than due when its shard is held up
+    int64_t time;
     uint64_t order;
     SimExecutor* owner;
     SimEvent kind;

@@ -96,9 +96,6 @@ class SimMachineImpl final : public SimMachine {
 
   bool is_paused() const override { return is_alive() && boots_.back()->life.paused; }
 
-  Duration longest_wait() const override {
-    return Duration(is_alive() ? scheduler_.longest_wait(boots_.back()->life) : 0);
-  }
   SimFaults& faults() override { return faults_; }
   void set_disk_capacity(uint64_t bytes) override { disk_.set_capacity(bytes); }
   bool damage(const std::string& path, uint64_t offset, BytesView bytes) override {
