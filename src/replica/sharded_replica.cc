@@ -306,6 +306,7 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   CO_TRY(co_await create_engines());
   SchemaPtr builtin = builtin_schema(shared_.node.system_keyspaces);
   CO_TRY(co_await use_schema(builtin));
+  // The replay of system_schema needs the truncation records that truncate_schema_tables() flushed.
   CO_ASSIGN_OR_RETURN(auto flushed_rows, co_await read_table("system", "local"));
   CO_TRY(co_await replay(true, parse_local(flushed_rows).truncated));
   CO_TRY(co_await note_timestamps());

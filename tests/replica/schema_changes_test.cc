@@ -90,7 +90,7 @@ TEST(SchemaChanges, OneThatTheDiskRefusesIsNotPublished) {
   for (unsigned shard : {0u, 1u}) EXPECT_EQ(node.on(shard).schema().current(), before);
 }
 
-// Both tables' writes are in one record of the commit log, and a replay passes over a record that has writes of a table that is gone.
+// A replay passes over a record that has writes of a table that is gone. Here one record has writes of t and of kv.
 Status write_both(ReplicaNode& node) {
   Update t(node.table("t"), "key"), kv(node.table("kv"), "key");
   t.row(1).cell("v", "x");
@@ -98,6 +98,13 @@ Status write_both(ReplicaNode& node) {
   const PartitionUpdate updates[] = {t.build(), kv.build()};
   const Mutation both{"ks", updates[0].key, updates};
   return node.run<Status>(0, [&] { return node.on(0).mutate(both); });
+}
+
+void expect_kv_alone_after_a_kill(ReplicaNode& node) {
+  node.kill();
+  node.boot(1);
+  EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
+  EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
 }
 
 TEST(SchemaChanges, ASchemaThatReplacesThisOneHidesNoOtherTablesWrites) {
@@ -114,10 +121,7 @@ TEST(SchemaChanges, ASchemaThatReplacesThisOneHidesNoOtherTablesWrites) {
   const auto replaced = node.run<Result<SchemaDiff>>(0, [&] { return node.on(0).schema().replace(whole); });
   ASSERT_TRUE(replaced.ok()) << replaced.error().message();
   EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
-  node.kill();
-  node.boot(1);
-  EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
-  EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
+  expect_kv_alone_after_a_kill(node);
 }
 
 TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
@@ -140,10 +144,7 @@ TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
   EXPECT_NE(version(node, 0), before);
   ASSERT_TRUE(write_both(node).ok());
   node.machine().faults().unreadable = "";
-  node.kill();
-  node.boot(1);
-  EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
-  EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
+  expect_kv_alone_after_a_kill(node);
 }
 
 TEST(SchemaChanges, AreThereAfterARestart) {

@@ -1,7 +1,6 @@
 // Writes and reads through the verbs of a node with several shards: whichever shard is asked, the owner does the work.
-#include <gmock/gmock.h>
-
 #include <algorithm>
+#include <set>
 
 #include "model/counter.h"
 #include "model/values.h"
@@ -109,13 +108,15 @@ TEST_F(Verbs, AWriteThatWaitsOwnsWhatItWrites) {
 }
 
 TEST_F(Verbs, AWriteToATableThatWasDroppedIsRefusedByItsOwner) {
-  Update update = row(node.key_of(1), 1, "x");
-  // Serialized, a mutation has the id alone.
-  const std::string id = node.table("t")->id.to_string();
   EXPECT_TRUE(node.change(0, drop_table("t")).ok());
-  Status status = node.write(0, std::move(update));
-  ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message(), testing::AnyOf("Unknown table ks.t", "Unknown table " + id));
+  // An owner that sleeps gets the mutation as it lies. One that is awake gets its bytes, which have the table's id alone.
+  std::set<std::string> refusals;
+  for (int i = 0; i < 20; ++i) {
+    Status status = node.write(0, row(node.key_of(1), 1, "x"));
+    ASSERT_FALSE(status.ok());
+    refusals.insert(status.error().message());
+  }
+  EXPECT_EQ(refusals, (std::set<std::string>{"Unknown table " + table->id.to_string(), "Unknown table ks.t"}));
 }
 
 TEST_F(Verbs, CountersAreAddedUpByTheirOwner) {
