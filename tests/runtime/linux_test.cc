@@ -31,6 +31,35 @@ class LinuxTest : public testing::Test {
   std::unique_ptr<TestWorld> world_ = make_world(WorldKind::kLinux, 1);
 };
 
+// How many of 200 callbacks that wait in one queue and take half a millisecond each run before a timer of five.
+int callbacks_before_a_timer(TestWorld& world, bool from_another_thread) {
+  std::atomic<int> ran = 0;
+  int before = -1;
+  auto post_all = [&] {
+    for (int i = 0; i < 200; ++i) {
+      world.shard(0).executor.post([&] {
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        ++ran;
+      });
+    }
+  };
+  world.shard(0).executor.post([&] {
+    world.shard(0).executor.schedule(std::chrono::milliseconds(5), [&] { before = ran; });
+    if (!from_another_thread) return post_all();
+    std::thread(post_all).join();
+  });
+  world.wait_until([&] { return ran == 200; });
+  return before;
+}
+
+TEST_F(LinuxTest, ATimerDoesNotWaitBehindAQueueOfSlowCallbacks) {
+  for (bool from_another_thread : {false, true}) {
+    const int before = callbacks_before_a_timer(*world_, from_another_thread);
+    EXPECT_GE(before, 0);
+    EXPECT_LE(before, 10 + 16);
+  }
+}
+
 // A socket that listens without the runtime's knowledge, as another process would; sharing is what it would allow.
 struct Foreign {
   Foreign() {

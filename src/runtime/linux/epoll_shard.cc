@@ -20,6 +20,8 @@ namespace {
 thread_local EpollShard* current_shard = nullptr;
 constexpr Duration kSweepInterval = std::chrono::seconds(5);
 constexpr int kMaxEvents = 256;
+// How many callbacks may run before a timer that is due. Each look at the timers reads the clock.
+constexpr int kCallbacksBetweenTimers = 16;
 
 void control(int epoll, int operation, int fd, uint32_t events, Pollable* pollable) {
   epoll_event event{};
@@ -208,6 +210,7 @@ void EpollShard::run_remote() {
     PostedWork* work = oldest;
     oldest = work->next_;
     work->run();
+    ran_callback();
   }
 }
 
@@ -218,11 +221,18 @@ void EpollShard::run_local() {
   for (Callback& fn : running_) {
     fn();
     fn = nullptr;
+    ran_callback();
   }
   running_.clear();
 }
 
+// A long queue of slow callbacks must not hold up a sync of the commit log or a timeout.
+void EpollShard::ran_callback() {
+  if (++callbacks_since_timers_ >= kCallbacksBetweenTimers) run_timers();
+}
+
 void EpollShard::run_timers() {
+  callbacks_since_timers_ = 0;
   if (timers_.empty()) return;
   now_ = steady_nanos();
   auto fn = timers_.pop_due(now_);
@@ -264,6 +274,7 @@ void EpollShard::poll() {
     const epoll_event& event = events[static_cast<size_t>(i)];
     if (event.data.ptr == nullptr) continue;
     static_cast<Pollable*>(event.data.ptr)->on_ready(event.events);
+    ran_callback();
     wake_others();
   }
   removed_.clear();

@@ -97,6 +97,7 @@ class EpollShard final : public Executor {
   void run_remote();
   void run_local();
   void run_timers();
+  void ran_callback();
   void poll();
   int wait_millis() const;
   void sweep();
@@ -116,6 +117,7 @@ class EpollShard final : public Executor {
   std::vector<Callback> running_;
   TimerHeap timers_;
   int64_t now_ = 0;  // as run_timers() left it
+  int callbacks_since_timers_ = 0;
   std::vector<std::unique_ptr<Pollable>> pollables_;
   std::vector<std::unique_ptr<Pollable>> removed_;
   std::unique_ptr<char[]> read_buffer_ = std::make_unique_for_overwrite<char[]>(kReadBuffer);

@@ -1,5 +1,6 @@
-// The one scheduler of a simulated world: events in the order of their virtual time, and of their making where the
-// times are equal. All randomness of the world is drawn here, from one seed.
+// The one scheduler of a simulated world: events in the order of their virtual time. Where the times are equal, timers
+// come first, then the order of their making counts. So a timer does not wait behind a held-up executor's queue, and a
+// real shard does the same. All randomness of the world is drawn here, from one seed.
 //
 // An event belongs to the executor that runs it; when the life (boot) of a machine ends, its events are destroyed
 // without being run. Nothing here depends on addresses or on a hash's order.
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -70,7 +72,7 @@ class SimScheduler {
   // Drops fn at once if the owner's life has ended.
   void at(int64_t time, SimExecutor* owner, SimEvent kind, uint64_t payload, Callback fn);
   void drop_events_of(const SimLife& life);
-  // Events of a paused life wait, and are due when it goes on, in the order in which they would have run.
+  // Events of a paused life wait, and are due when it goes on: timers first, else in the order in which they would have run.
   void resume(SimLife& life);
   // False when nothing is left that is due by limit; the clock moves only with an event.
   bool step(int64_t limit);
@@ -102,7 +104,10 @@ class SimScheduler {
     uint64_t payload;
     Callback fn;
   };
-  static bool later(const Event& a, const Event& b) { return a.time != b.time ? a.time > b.time : a.order > b.order; }
+  static bool later(const Event& a, const Event& b) {
+    const auto rank = [](const Event& e) { return std::tuple(e.time, e.kind != SimEvent::kTimer, e.order); };
+    return rank(a) > rank(b);
+  }
 
   Xoshiro random_;
   uint64_t trace_hash_;
