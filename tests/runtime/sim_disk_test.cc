@@ -304,13 +304,13 @@ TEST_F(SimDiskTest, ATimerDoesNotWaitBehindAQueueOfSlowCallbacks) {
   machine_->faults().max_io_delay = std::chrono::milliseconds(20);
   int ran = 0;
   int ran_before_timer = -1;
-  runtime_->shard(0).executor.schedule(std::chrono::milliseconds(50), [&] { ran_before_timer = ran; });
   for (int i = 0; i < 1000; ++i) {
     runtime_->shard(0).executor.post([&] {
       EXPECT_TRUE((*file)->append("x").ok());
       ++ran;
     });
   }
+  runtime_->shard(0).executor.schedule(std::chrono::milliseconds(50), [&] { ran_before_timer = ran; });
   world_->run_for(seconds(20));
   EXPECT_EQ(ran, 1000);
   EXPECT_GE(ran_before_timer, 2);
