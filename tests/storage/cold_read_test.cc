@@ -18,18 +18,38 @@ using namespace std::chrono_literals;  // NOLINT
 
 constexpr uint32_t kAlways = 1'000'000;
 
-// Takes rows in the form that is cheapest, too.
+// Takes rows in the form that is cheapest, too. Where a read paused, a row may have the other form: both have one text.
 class UniformSink final : public TextSink {
  public:
-  using TextSink::TextSink;
+  explicit UniformSink(const TableMetadata& table) : TextSink(table), columns_(table.regular_columns) {}
   bool takes_uniform_rows() const override { return true; }
-  Next uniform_row(const UniformRow& row) override {
+  Next uniform_row(const UniformRow& row) override { return add(row, ""); }
+  Next row(const Row& row) override {
+    std::vector<BytesView> values(columns_.size(), kNull);
+    std::string elements;
+    for (const Cell& cell : row.cells) {
+      if (cell.column->is_complex()) {
+        elements += fmt::format(" {}[{}]={}", cell.column->name, cell.path, to_hex(cell.value));
+        continue;
+      }
+      const auto is_it = [&](const ColumnPtr& c) { return c->name == cell.column->name; };
+      const auto column = std::find_if(columns_.begin(), columns_.end(), is_it);
+      CHECK(column != columns_.end());
+      values[static_cast<size_t>(column - columns_.begin())] = cell.value;
+    }
+    return add({row.clustering, values}, elements);
+  }
+
+ private:
+  Next add(const UniformRow& row, const std::string& elements) {
     std::string line;
     for (BytesView value : row.clustering.values) line += fmt::format(" {}", decode_int(value));
     for (BytesView value : row.values) line += fmt::format(" {}", is_null(value) ? "null" : to_hex(value));
-    lines.push_back(line);
+    lines.push_back(line + elements);
     return Next::kContinue;
   }
+
+  const std::vector<ColumnPtr> columns_;
 };
 
 class UnfilteredText final : public UnfilteredSink {

@@ -215,6 +215,41 @@ TEST_F(LongReadTest, OthersHaveTheirTurn) {
   EXPECT_EQ(sink.lines, in_pieces("a", false));
 }
 
+// Many scans that come in one packet must not hold up whoever comes behind them.
+TEST_F(LongReadTest, ScansThatComeTogetherTakeTurnsFromTheirFirstRowOn) {
+  write();
+  ReadCommand command = node.command("t");
+  command.range = KeyRange{};
+  TextSink first(*command.table), second(*command.table);
+  std::optional<Result<ReadStatistics>> of_second;
+  start(command, first);
+  spawn(finish<Result<ReadStatistics>>(node.engine().read(command, second), &of_second));
+  EXPECT_FALSE(first.lines.empty());
+  EXPECT_EQ(second.lines, Lines());
+  EXPECT_EQ(node.read("t", "b", {{bound(5), bound(6)}}), (Lines{"b [s=of b@2]", "  5: @1 v=old5@1"}));
+  EXPECT_FALSE(read_.has_value());
+  EXPECT_TRUE(end().ok());
+  EXPECT_TRUE(node.world().run_until([&] { return of_second.has_value(); }, std::chrono::hours(1)));
+  EXPECT_TRUE((*of_second).ok());
+  EXPECT_EQ(first.lines, node.scan("t"));
+  EXPECT_EQ(second.lines, first.lines);
+}
+
+// Each is done in its first turn.
+TEST_F(LongReadTest, ShortScansThatComeTogetherTakeTurnsToo) {
+  write();
+  ReadCommand command = node.command("t");
+  command.range = KeyRange{};
+  command.limits.rows = 1;
+  TextSink first(*command.table), second(*command.table);
+  std::optional<Result<ReadStatistics>> of_first;
+  spawn(finish<Result<ReadStatistics>>(node.engine().read(command, first), &of_first));
+  EXPECT_TRUE(of_first.has_value());
+  start(command, second);
+  EXPECT_TRUE(end().ok());
+  EXPECT_EQ(second.lines, first.lines);
+}
+
 TEST_F(LongReadTest, FlushesAndCompactionsMayComeBetween) {
   write();
   const Lines before = in_pieces("a", false);

@@ -36,7 +36,7 @@ struct Engine::LongRead {
     // Base partitions come in ring order, whatever the order of the keys.
     if (rest.index != nullptr) std::sort(rest.keys.begin(), rest.keys.end());
   }
-  bool goes_on() const { return feed.paused() || waits; }
+  bool goes_on() const { return !begun_reading || feed.paused() || waits; }
 
   const ReadCommand& command;
   std::vector<TablePtr> tables;  // of the turns: the static row that feed and sink keep refers to columns of one
@@ -44,6 +44,7 @@ struct Engine::LongRead {
   std::optional<ReadCommand> partition;  // the rest of the one that it paused in
   ReadCommand rest;
   ColdReads cold;
+  bool begun_reading = true;       // false for a scan that waits for its first turn
   bool waits = false;              // for the disk
   std::unique_ptr<PageRest> page;  // of `partition`
   ReadStatistics numbers;
@@ -62,6 +63,11 @@ Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& s
   const int64_t begun = runtime_.clock.monotonic_nanos();
   ReadStatistics numbers;
   ReadPipeline feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
+  if (command.range && !turns_.take()) {
+    auto read = std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline);
+    read->begun_reading = false;
+    return read_on(std::move(read));
+  }
   ColdReads cold;
   cold_ = &cold;
   Status status = read_turn(store, command, feed, numbers);
@@ -130,6 +136,7 @@ Status Engine::next_turn(LongRead& read) {
   if (store->table != read.tables.back()) read.tables.push_back(store->table);
   ReadPipeline& feed = read.feed;
   DCHECK(!feed.stopped());
+  read.begun_reading = true;
   if (feed.paused()) {
     feed.next_turn(*store->table);
   } else {

@@ -28,12 +28,13 @@ struct Engine::UnfilteredRead {
   std::optional<ReadCommand> partition;  // the rest of the one that it paused in, or that the page before ended in
   ReadCommand rest;
   ColdReads cold;
+  bool begun_reading = true;       // false for a scan that waits for its first turn
   bool waits = false;              // for the disk
   std::unique_ptr<PageRest> page;  // of `partition`
   ReadStatistics numbers;
   int64_t begun = 0, deadline = kNoDeadline;
 
-  bool goes_on() const { return pipeline.paused() || waits; }
+  bool goes_on() const { return !begun_reading || pipeline.paused() || waits; }
 };
 
 namespace {
@@ -87,6 +88,10 @@ Task<Result<ReadStatistics>> Engine::read_unfiltered(const ReadRequest& request,
   read->begun = runtime_.clock.monotonic_nanos();
   read->deadline = deadline;
   read->partition = begin_page(request, read->rest);
+  if (request.command.range && !turns_.take()) {
+    read->begun_reading = false;
+    return read_unfiltered_on(std::move(read));
+  }
   Status status = end_unfiltered_turn(*store, *read, read_unfiltered_turn(*store, *read));
   if (status.ok() && read->goes_on()) return read_unfiltered_on(std::move(read));
   return finish_unfiltered(*read, &store->counters, std::move(status));
@@ -215,6 +220,7 @@ Status Engine::next_unfiltered_turn(UnfilteredRead& read) {
   if (!store) return invalid(fmt::format("Unknown table {}", wanted.qualified_name()));
   if (store->table != read.tables.back()) read.tables.push_back(store->table);
   UnfilteredPipeline& pipeline = read.pipeline;
+  read.begun_reading = true;
   if (pipeline.paused()) {
     pipeline.next_turn(*store->table);
   } else {
