@@ -86,12 +86,18 @@ Task<Status> start_on(NodeShared* shared, unsigned shard) {
   co_return co_await shared->engines[shard]->start();
 }
 
-// The replay of system_schema comes before that of system.local, so its truncation records have to be in SSTables.
+// A crash may come before the schema is written again. Then the next replay knows no table, so nothing but SSTables keeps
+// the writes. It does not know the truncations of system_schema either when only the log has them: the replay of
+// system_schema comes before that of system.local.
 Task<Status> truncate_schema_tables(NodeShared* shared, std::vector<TablePtr> tables) {
+  const TableSelection all, local("system", "local");
+  const auto flush = [shared](const TableSelection& selection) {
+    return shared->replicas[0]->on_every_engine(
+        [&selection](Engine& engine) { return engine.maintenance().flush(selection); });
+  };
+  CO_TRY(co_await flush(all));
   for (const TablePtr& table : tables) CO_TRY(co_await shared->replicas[0]->truncate(table));
-  const TableSelection local("system", "local");
-  std::function<Task<Status>(Engine&)> flush = [&local](Engine& engine) { return engine.maintenance().flush(local); };
-  co_return co_await shared->replicas[0]->on_every_engine(std::move(flush));
+  co_return co_await flush(local);
 }
 
 Task<Status> stop_on(NodeShared* shared, unsigned shard) {

@@ -107,21 +107,54 @@ void expect_kv_alone_after_a_kill(ReplicaNode& node) {
   EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
 }
 
+// The rows of ks in system_schema, as a peer sends them, with the tables that have these names.
+std::vector<Bytes> whole_schema(ReplicaNode& node, const KeyspaceMetadata& ks) {
+  Arena arena;
+  const SchemaPtr schema = node.on(0).schema().current();
+  const auto updates = schema_updates(*schema, nullptr, &ks, {storage_test::kNow * 1'000'000, false}, arena);
+  std::vector<Bytes> whole(1);
+  serialize(Mutation{"system_schema", updates[0].key, updates}, whole[0]);
+  return whole;
+}
+
 TEST(SchemaChanges, ASchemaThatReplacesThisOneHidesNoOtherTablesWrites) {
   ReplicaNode node(1);
   ASSERT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
   ASSERT_TRUE(write_both(node).ok());
   const SchemaPtr schema = node.on(0).schema().current();
-  const KeyspacePtr without_t = without_table(*schema->keyspace("ks"), "t");
-  Arena arena;
-  const auto updates =
-      schema_updates(*schema, nullptr, without_t.get(), {storage_test::kNow * 1'000'000, false}, arena);
-  std::vector<Bytes> whole(1);
-  serialize(Mutation{"system_schema", updates[0].key, updates}, whole[0]);
+  const std::vector<Bytes> whole = whole_schema(node, *without_table(*schema->keyspace("ks"), "t"));
   const auto replaced = node.run<Result<SchemaDiff>>(0, [&] { return node.on(0).schema().replace(whole); });
   ASSERT_TRUE(replaced.ok()) << replaced.error().message();
   EXPECT_EQ(table_names(node.on(0)), (Lines{"kv"}));
   expect_kv_alone_after_a_kill(node);
+}
+
+// The node is killed after ever more steps of the change. The schema comes once more, as an operator's second
+// `nodetool resetlocalschema` brings it.
+TEST(SchemaChanges, AKillWhileTheSchemaIsReplacedHidesNoWrites) {
+  bool ended = false;
+  int without_schema = 0;
+  for (int steps = 0; !ended; steps += 5) {
+    SCOPED_TRACE(steps);
+    ReplicaNode node(1);
+    ASSERT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
+    ASSERT_TRUE(write_both(node).ok());
+    const SchemaPtr schema = node.on(0).schema().current();
+    const std::vector<Bytes> whole = whole_schema(node, *schema->keyspace("ks"));
+    std::function<Task<Result<SchemaDiff>>()> replace = [&] { return node.on(0).schema().replace(whole); };
+    auto replaced = std::make_shared<std::optional<Result<SchemaDiff>>>();
+    node.runtime(0).executor.post([&] { spawn(replica_node_internal::keep(&replace, replaced.get())); });
+    int taken = 0;
+    node.world().run_until([&] { return replaced->has_value() || taken++ == steps; }, std::chrono::minutes(1));
+    ended = replaced->has_value();
+    node.kill();
+    node.boot(1);
+    without_schema += node.on(0).schema().current()->keyspace("ks") == nullptr;
+    ASSERT_TRUE(node.run<Result<SchemaDiff>>(0, replace).ok());
+    EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
+    EXPECT_EQ(node.scan(0, "t"), (Lines{"key", "  1: v=x@1"}));
+  }
+  EXPECT_GT(without_schema, 0);
 }
 
 TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
