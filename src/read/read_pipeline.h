@@ -47,8 +47,6 @@ class ReadPipeline {
 
   bool stopped() const { return stopped_; }
   bool paused() const { return paused_; }
-  // Rows and partitions that this turn looked at.
-  uint64_t work() const { return looked_at_; }
   // Where it paused: behind the row with this comparable clustering, or behind the partition when that is empty.
   const DecoratedKey& paused_key() const { return key_; }
   const Bytes& paused_clustering() const { return paused_clustering_; }

@@ -41,8 +41,6 @@ class UnfilteredPipeline {
 
   bool stopped() const { return stopped_ || limits_.done(); }
   bool paused() const { return paused_; }
-  // Rows, markers and partitions that this turn looked at.
-  uint64_t work() const { return looked_at_; }
   // Where it paused: behind the row or marker with this comparable place, or behind the partition when that is empty.
   const DecoratedKey& paused_key() const { return key_; }
   const Bytes& paused_place() const { return paused_place_; }

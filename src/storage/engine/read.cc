@@ -72,7 +72,6 @@ Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& s
   cold_ = &cold;
   Status status = read_turn(store, command, feed, numbers);
   cold_ = nullptr;
-  if (command.range) turns_.spend(feed.work(), numbers.sstables);
   if (status.ok() ? feed.paused() : is_disk_wait(status)) {
     auto rest = std::make_unique<LongRead>(command, store.table, std::move(feed), numbers, begun, deadline);
     rest->cold = std::move(cold);
@@ -145,7 +144,6 @@ Status Engine::next_turn(LongRead& read) {
   }
   ReadStatistics of_turn;
   Status status = read_rest(*store, read, of_turn);
-  turns_.spend(feed.work(), of_turn.sstables);
   read.numbers.sstables = std::max(read.numbers.sstables, of_turn.sstables);
   read.numbers.memtables = std::max(read.numbers.memtables, of_turn.memtables);
   return end_turn(*store, read, std::move(status));

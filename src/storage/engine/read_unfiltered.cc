@@ -93,7 +93,6 @@ Task<Result<ReadStatistics>> Engine::read_unfiltered(const ReadRequest& request,
     return read_unfiltered_on(std::move(read));
   }
   Status status = end_unfiltered_turn(*store, *read, read_unfiltered_turn(*store, *read));
-  if (request.command.range) turns_.spend(read->pipeline.work(), read->numbers.sstables);
   if (status.ok() && read->goes_on()) return read_unfiltered_on(std::move(read));
   return finish_unfiltered(*read, &store->counters, std::move(status));
 }
@@ -227,9 +226,7 @@ Status Engine::next_unfiltered_turn(UnfilteredRead& read) {
   } else {
     pipeline.repeat_turn(*store->table);
   }
-  Status status = end_unfiltered_turn(*store, read, read_unfiltered_turn(*store, read));
-  turns_.spend(pipeline.work(), read.numbers.sstables);
-  return status;
+  return end_unfiltered_turn(*store, read, read_unfiltered_turn(*store, read));
 }
 
 Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCounters* counters, Status status) {
