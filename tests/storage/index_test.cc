@@ -531,6 +531,46 @@ TEST_F(IndexTest, ALargePartitionIsIndexedInParts) {
   EXPECT_EQ(find(where("v", Operator::kEq, "even")).size(), size_t{kRows} / 2 - 6);
 }
 
+// Its entries take memory as writes do.
+TEST(IndexBuildTest, ABuildStaysWithinTheMemoryOfMemtables) {
+  constexpr int kRows = 20'000;
+  EngineOptions options;
+  options.memtable_bytes = 4 << 20;
+  Node node(1, 1, options);
+  TablePtr table = node.table("t");
+  for (int c = 0; c < kRows; ++c) {
+    ASSERT_TRUE(node.apply(Update(table, "a").at(1).row(c).live().cell("v", fmt::format("{:0>500}", c))).ok());
+  }
+  node.flush();
+  table = with_index("v");
+  node.set_tables({table});
+  uint64_t most = 0;
+  std::optional<Status> built;
+  spawn(finish<Status>(node.engine().maintenance().build_index(table, "by"), &built));
+  auto is_built = [&] {
+    most = std::max(most, node.engine().maintenance().statistics().memtable_bytes);
+    return built.has_value();
+  };
+  ASSERT_TRUE(node.world().run_until(is_built, std::chrono::hours(1)));
+  EXPECT_TRUE(built->ok());
+  EXPECT_LE(most, options.memtable_bytes + Arena::kHugeChunk);
+  EXPECT_EQ(node.read(indexed_read(node, *table, "v", Operator::kEq, fmt::format("{:0>500}", 7))).size(), 2u);
+}
+
+TEST_F(IndexTest, ABuildFlushesNoOtherTable) {
+  table = node.table("t");
+  put_numbers(0, 5000);
+  const TablePtr other = make_table("u");
+  node.set_tables({with_index("v"), other});
+  for (int c = 0; c < 100; ++c) {
+    ASSERT_TRUE(node.apply(Update(other, "a").at(1).row(c).live().cell("v", std::string(20'000, 'x'))).ok());
+  }
+  table = with_index("v");
+  ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
+  EXPECT_TRUE(node.engine().maintenance().sstables(other->id).empty());
+  EXPECT_EQ(node.engine().maintenance().sstables(table->id).size(), 1u);
+}
+
 TEST_F(IndexTest, WithAnotherNumberOfShardsEachRowIsFoundOnce) {
   use("v");
   Lines expected;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "read/merge.h"
 #include "storage/engine/engine.h"
+#include "storage/memtable_budget.h"
 
 namespace cassandra_like {
 
@@ -69,6 +70,7 @@ Task<Status> Engine::fill_index(TableStorePtr store, TableStorePtr index, std::s
   if (index->needs_rebuild) status = co_await empty_index(store, index);
   while (!build.is_done && status.ok() && !gate_.closed()) {
     const uint64_t before = build.partitions;
+    co_await wait_to_build();
     std::vector<SSTablePtr> sstables;
     for (const LiveSSTable& live : store->sstables) sstables.push_back(live.sstable);
     status = co_await read_ahead(&sstables);
@@ -162,8 +164,17 @@ Status Engine::build_index_page(TableStore& store, IndexBuild& build) {
     break;
   }
   active_bytes_ += hidden.memory_used() - before;
-  relieve_memory();
+  if (active_bytes_ >= tell_at_) tell_memory();
   return {};
+}
+
+// Entries need memory as writes do. A build waits for it as long as it takes.
+Task<void> Engine::wait_to_build() {
+  constexpr Duration kPause = std::chrono::milliseconds(50);
+  while (options_.memtables->is_full() && !gate_.closed()) {
+    const Status free = co_await wait_for_memory();
+    if (!free.ok() || refusing_) co_await runtime_.executor.sleep(kPause);
+  }
 }
 
 }  // namespace cassandra_like

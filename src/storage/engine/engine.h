@@ -364,6 +364,7 @@ class Engine final : private Maintenance {
   Task<Status> fill_index(TableStorePtr table, TableStorePtr index, std::string name);
   Task<Status> empty_index(TableStorePtr table, TableStorePtr index);
   Status build_index_page(TableStore& store, IndexBuild& build);
+  Task<void> wait_to_build();
 
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
