@@ -260,7 +260,7 @@ Task<Status> Batchlog::replay_records(bool throttled) {
   co_return Status();
 }
 
-// The batches that were begun on this shard and should have ended.
+// The batches that were begun on this shard and should have ended: some at once, as far as their records fit into a page.
 Task<void> Batchlog::replay_open() {
   const int64_t due = runtime_.clock.monotonic_nanos() - options_.timeout.count();
   std::vector<Uuid> ids;
@@ -270,11 +270,17 @@ Task<void> Batchlog::replay_open() {
   const uint64_t before = batches_replayed_;
   size_t failed = 0;
   std::string why;
-  for (size_t done = 0; done < ids.size() && running_; done += kAtOnce) {
-    Writes started;
-    for (size_t i = done; i < std::min(ids.size(), done + kAtOnce); ++i) {
-      started.push_back(count_failure(replay_one(ids[i]), &failed, &why));
+  size_t next = 0;
+  while (next < ids.size() && running_) {
+    std::vector<InternalRow> records;
+    size_t bytes = 0;
+    while (next < ids.size() && records.size() < kAtOnce && bytes < kPageBytes) {
+      Task<Status> reading = count_failure(read_record(ids[next++], &records), &failed, &why);
+      const Status read = co_await reading;
+      if (read.ok() && !records.empty()) bytes += bytes_of(records.back());
     }
+    Writes started;
+    for (const InternalRow& record : records) started.push_back(count_failure(replay(&record), &failed, &why));
     Task<Status> all = all_of(std::move(started));
     (void)co_await all;
     co_await pause_for(std::exchange(replayed_bytes_, 0));
@@ -283,7 +289,8 @@ Task<void> Batchlog::replay_open() {
   if (failed > 0) LOG_WARN("{} logged batches are not finished yet; the last failed with: {}", failed, why);
 }
 
-Task<Status> Batchlog::replay_one(Uuid id) {
+// Adds nothing when the batch was never written, or removed meanwhile; then it is not open any more.
+Task<Status> Batchlog::read_record(Uuid id, std::vector<InternalRow>* records) {
   ReadCommand command;
   command.table = schema_.current()->table("system", "batches");
   command.keys = {DecoratedKey::of(id.view())};
@@ -292,12 +299,9 @@ Task<Status> Batchlog::replay_one(Uuid id) {
   Task<Result<ReadStatistics>> reading = local_.read(command, found);
   Result<ReadStatistics> read = co_await reading;
   if (!read.ok()) co_return std::move(read.error());
-  if (found.rows.empty()) {
-    open_.erase(id);  // never written, or removed meanwhile
-    co_return Status();
-  }
-  Task<Status> replaying = replay(&found.rows[0]);
-  co_return co_await replaying;
+  if (found.rows.empty()) open_.erase(id);
+  for (InternalRow& record : found.rows) records->push_back(std::move(record));
+  co_return Status();
 }
 
 // The first error; the others are tried all the same.

@@ -86,7 +86,7 @@ class Batchlog final : public BatchRecords {
   Task<void> replay_open();
   Task<Status> replay(const InternalRow* record);
   Task<Status> replay_page(std::span<const InternalRow> records);
-  Task<Status> replay_one(Uuid id);
+  Task<Status> read_record(Uuid id, std::vector<InternalRow>* records);
   Task<Status> apply(const InternalRow* record, int64_t written_millis);
   Task<Result<TruncationRecords>> truncations();
   Task<void> pause_for(size_t bytes);
