@@ -207,18 +207,15 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
     tag = "truncated-" + std::to_string(millis) + "-" + table->name;
   }
   auto* shared = &shared_;
-  using Position = Result<CommitLogPosition>;
-  std::function<Task<Position>(unsigned)> truncate_on = [shared, table, tag](unsigned shard) {
-    return shared->engines[shard]->maintenance().truncate(table, tag);
+  std::function<Maintenance*(unsigned)> engine_of = [shared](unsigned shard) {
+    Engine* engine = shared->engines[shard].get();
+    return engine == nullptr ? nullptr : &engine->maintenance();
   };
-  auto positions = co_await gather<Position>(shared_.runtime, executor(shard_), std::move(truncate_on));
   TruncationRecord record;
   record.truncated_at_millis = millis;
-  for (Position& position : positions) {
-    if (!position.ok()) co_return std::move(position.error());
-    record.position = std::max(record.position, *position);
-    record.of_shards.push_back(*position);
-  }
+  CO_ASSIGN_OR_RETURN(record.of_shards,
+                      co_await truncate_on_all_shards(&shared_.runtime, &executor(shard_), engine_of, table, tag));
+  record.position = *std::max_element(record.of_shards.begin(), record.of_shards.end());
   Arena arena;
   auto updates = truncation_update(*store_.current(), table->id, record, shared_.timestamps.next(millis * 1000), arena);
   Mutation mutation{"system", updates[0].key, updates};

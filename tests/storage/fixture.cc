@@ -246,6 +246,12 @@ bool Node::boot() {
   return true;
 }
 
+Task<Result<std::vector<CommitLogPosition>>> Node::truncating(TablePtr table, std::string snapshot_tag) {
+  std::function<Maintenance*(unsigned)> engine_of = [this](unsigned shard) { return &engines_[shard]->maintenance(); };
+  return truncate_on_all_shards(runtime_, &runtime_->shard(0).executor, std::move(engine_of), std::move(table),
+                                std::move(snapshot_tag));
+}
+
 void Node::crash() {
   engines_.clear();
   machine_.crash();

@@ -113,6 +113,11 @@ class Node {
   Lines scan(const std::string& table);
   ReadCommand command(const std::string& table) const;
   void flush() { ASSERT_TRUE(run(engine().maintenance().flush({})).ok()); }
+  // On all shards; its positions by shard.
+  Task<Result<std::vector<CommitLogPosition>>> truncating(TablePtr table, std::string snapshot_tag = "");
+  Result<std::vector<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag = "") {
+    return run(truncating(std::move(table), std::move(snapshot_tag)));
+  }
   void compact() { ASSERT_TRUE(run(engine().maintenance().compact({})).ok()); }
 
   TablePtr table(const std::string& name) const { return schema_->table("ks", name); }

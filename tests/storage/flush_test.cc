@@ -225,11 +225,11 @@ TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {
   ASSERT_TRUE(node.apply(Update(t, "a").row(1).cell("v", "flushed")).ok());
   node.flush();
   ASSERT_TRUE(node.apply(Update(t, "b").row(1).cell("v", "logged")).ok());
-  auto position = node.run(node.engine().maintenance().truncate(t, "before"));
-  ASSERT_TRUE(position.ok());
+  auto positions = node.truncate(t, "before");
+  ASSERT_TRUE(positions.ok());
   ASSERT_TRUE(node.apply(Update(t, "c").row(1).cell("v", "after")).ok());
   EXPECT_EQ(node.scan("t"), (Lines{"c", "  1: v=after@1"}));
-  node.truncated[t->id] = {0, *position, {*position}};
+  node.truncated[t->id] = {0, (*positions)[0], *positions};
   node.restart();
   EXPECT_EQ(node.scan("t"), (Lines{"c", "  1: v=after@1"}));
   auto snapshots = list_snapshots(node.disk(), node.options);
@@ -255,11 +255,11 @@ TEST(Truncation, WhatAFailureLeftDoesNotComeBack) {
     }
     node.machine().faults().io_error_ppm = 20'000;
     if (!node.run(node.engine().maintenance().compact({})).ok()) ++failed;
-    if (!node.run(node.engine().maintenance().truncate(t, "")).ok()) ++failed;
+    if (!node.truncate(t).ok()) ++failed;
     node.machine().faults().io_error_ppm = 0;
-    auto position = node.run(node.engine().maintenance().truncate(t, ""));
-    ASSERT_TRUE(position.ok()) << position.error().message();
-    node.truncated[t->id] = {0, *position, {*position}};
+    auto positions = node.truncate(t);
+    ASSERT_TRUE(positions.ok()) << positions.error().message();
+    node.truncated[t->id] = {0, (*positions)[0], *positions};
     node.restart();
     EXPECT_EQ(node.scan("t"), Lines()) << seed;
   }
@@ -280,8 +280,8 @@ bool truncate_until_fault(uint64_t operations, SimFaults::Fault fault, bool lose
   SimFaults& faults = node.machine().faults();
   faults.operations_until_fault = operations;
   faults.fault = fault;
-  const auto truncated = node.run(node.engine().maintenance().truncate(t, ""));
-  if (truncated.ok()) node.truncated[t->id] = {0, *truncated, {*truncated}};
+  const auto truncated = node.truncate(t);
+  if (truncated.ok()) node.truncated[t->id] = {0, (*truncated)[0], *truncated};
   const bool came = !faults.operations_until_fault || *faults.operations_until_fault == 0;
   faults.operations_until_fault.reset();
   EXPECT_EQ(node.read("t", "a"), Lines()) << operations;
@@ -300,6 +300,51 @@ TEST(Truncation, NoDeletionGoesBeforeWhatItHides) {
     for (bool loses_power : {false, true}) {
       uint64_t operations = 0;
       while (truncate_until_fault(operations, fault, loses_power)) ++operations;
+      EXPECT_GT(operations, 10u);
+    }
+  }
+}
+
+enum class Shared { kRows, kDeletions };
+
+// Two shards read one SSTable with the rows, or with their deletions; each has the other part in an SSTable of its own.
+bool truncate_shared_until_fault(uint64_t operations, Shared shared, bool loses_power) {
+  Node node(operations + 1);
+  auto t = node.table("t");
+  node.set_tables({t}, false);  // its SSTables alone decide
+  auto write = [&](bool rows) {
+    for (char key = 'a'; key <= 'h'; ++key) {
+      Update update(t, std::string(1, key));
+      rows ? update.at(1).row(1).cell("v", "deleted") : update.at(2).row(1).delete_row();
+      CHECK(node.apply(update).ok());
+    }
+    for (unsigned shard = 0; shard < node.runtime().shard_count(); ++shard) {
+      CHECK(node.run(node.engine(shard).maintenance().flush({})).ok());
+    }
+  };
+  write(shared == Shared::kRows);
+  node.kill();
+  node.set_shards(2);
+  CHECK(node.boot());
+  write(shared != Shared::kRows);
+  SimFaults& faults = node.machine().faults();
+  faults.operations_until_fault = operations;
+  faults.fault = SimFaults::Fault::kAllAfter;
+  const auto truncated = node.truncate(t);
+  if (truncated.ok()) node.truncated[t->id] = {0, (*truncated)[0], *truncated};
+  const bool came = *faults.operations_until_fault == 0;
+  faults.operations_until_fault.reset();
+  loses_power ? node.crash() : node.kill();
+  EXPECT_TRUE(node.boot()) << node.error() << operations;
+  EXPECT_EQ(node.scan("t"), Lines()) << operations;
+  return came;
+}
+
+TEST(Truncation, NoDeletionGoesBeforeTheRowsOfAnSSTableThatShardsShare) {
+  for (Shared shared : {Shared::kRows, Shared::kDeletions}) {
+    for (bool loses_power : {false, true}) {
+      uint64_t operations = 0;
+      while (truncate_shared_until_fault(operations, shared, loses_power)) ++operations;
       EXPECT_GT(operations, 10u);
     }
   }
@@ -325,10 +370,8 @@ TEST(Truncation, TakesSharedSSTablesThatAreSetAside) {
   node.machine().shut_down();
   ASSERT_TRUE(node.boot()) << node.error();
   EXPECT_EQ(node.scan("t"), Lines());
-  for (unsigned i = 0; i < 2; ++i) {
-    auto position = node.run(node.engine(i).maintenance().truncate(t, "before"));
-    ASSERT_TRUE(position.ok()) << position.error().message();
-  }
+  const auto truncated = node.truncate(t, "before");
+  ASSERT_TRUE(truncated.ok()) << truncated.error().message();
   EXPECT_FALSE(node.disk().exists(sstable.file("Data.db")));
   EXPECT_TRUE(node.disk().exists(sstable.directory + "/snapshots/before" +
                                  sstable.file("Data.db").substr(sstable.directory.size())));

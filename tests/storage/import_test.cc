@@ -47,13 +47,9 @@ class Importing {
     for (const char* directory : {"/", "/restore", "/restore/ks", kSource}) {
       EXPECT_TRUE(node.run(node.disk().sync_directory(directory)).ok());
     }
-    TruncationRecord record;
-    for (unsigned i = 0; i < shards; ++i) {
-      auto position = node.run(maintenance(i).truncate(t, ""));
-      EXPECT_TRUE(position.ok());
-      record.of_shards.push_back(*position);
-    }
-    record.position = record.of_shards[0];
+    const auto positions = node.truncate(t);
+    EXPECT_TRUE(positions.ok());
+    TruncationRecord record{0, (*positions)[0], *positions};
     node.truncated[t->id] = record;
     EXPECT_EQ(rows(), Lines());
   }

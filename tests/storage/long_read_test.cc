@@ -272,7 +272,7 @@ TEST_F(LongReadTest, APartitionMayGoBetween) {
   TextSink sink(*command.table);
   start(command, sink);
   const TablePtr table = node.table("t");
-  ASSERT_TRUE(node.run(node.engine().maintenance().truncate(table, "")).ok());
+  ASSERT_TRUE(node.truncate(table).ok());
   EXPECT_TRUE(end().ok());
   EXPECT_LT(sink.lines.size(), size_t{kRows});
   EXPECT_EQ(sink.lines[0], "a [s=of a@2]");

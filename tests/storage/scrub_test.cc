@@ -186,7 +186,7 @@ TEST(ScrubOrder, WhatATruncateVoidedDoesNotComeBack) {
   ASSERT_TRUE(s.node.disk().remove(s.sstable.file(components::kPartitions)).ok());
   s.node.restart();
   EXPECT_TRUE(s.sstables().empty());
-  ASSERT_TRUE(s.node.run(s.node.engine().maintenance().truncate(s.t, "before")).ok());
+  ASSERT_TRUE(s.node.truncate(s.t, "before").ok());
   ASSERT_TRUE(s.scrub().ok());
   EXPECT_TRUE(s.sstables().empty());
   EXPECT_TRUE(s.kept().empty());

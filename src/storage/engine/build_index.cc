@@ -35,7 +35,8 @@ Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
   CO_TRY(set_unbuilt(*index));
   CO_TRY(co_await sync_unbuilt_indexes());
   CO_TRY(co_await settle(index));
-  auto emptied = co_await discard_all(index);
+  TruncationCommit commit = co_await commit_removal(index, sstables_of(index, false));
+  auto emptied = co_await discard_all(index, std::move(commit));
   co_return emptied.ok() ? Status() : Status(emptied.error());
 }
 

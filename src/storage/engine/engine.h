@@ -171,7 +171,9 @@ class Engine final : private Maintenance {
   std::vector<TablePaths> paths() const override;
   Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) override;
   std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) override;
-  Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) override;
+  Task<Result<TruncatedSSTables>> begin_truncation(TablePtr table, std::string snapshot_tag) override;
+  Task<TruncationCommit> commit_truncation(TablePtr table, TruncatedSSTables gone) override;
+  Task<Result<CommitLogPosition>> end_truncation(TablePtr table, TruncationCommit commit) override;
   Task<Status> snapshot(TableSelection selection, SnapshotRequest request) override;
   Task<Status> build_index(TablePtr table, std::string index) override;
 
@@ -352,10 +354,9 @@ class Engine final : private Maintenance {
   Task<void> pause_if_due(int64_t* slice_end);
 
   // Truncating.
-  struct Removal;
-  Task<Status> commit_removal(TableStorePtr store, std::string path, std::vector<Removal>* removals);
-  Task<Status> commit_removals(TableStorePtr table, std::vector<Removal>* removals);
-  Task<Result<CommitLogPosition>> discard_all(TableStorePtr store);
+  static TruncatedSSTables sstables_of(const TableStorePtr& store, bool with_shared);
+  Task<TruncationCommit> commit_removal(TableStorePtr store, TruncatedSSTables gone);
+  Task<Result<CommitLogPosition>> discard_all(TableStorePtr store, TruncationCommit commit);
 
   Task<Status> snapshot_store(TableStorePtr store, SnapshotRequest request);
   // Before a table goes, by DROP or TRUNCATE; `schema` has it.
@@ -444,6 +445,17 @@ class Engine final : private Maintenance {
     AsyncMutex::Guard guard_;
   };
   using CompactionGuards = std::vector<std::unique_ptr<CompactionGuard>>;
+  // From begin_truncation() to end_truncation(). A coroutine keeps it: an engine that goes must not hand on its mutexes.
+  struct HeldTable {
+    explicit HeldTable(const TableStorePtr& held) : store(held), flushes(held->flush_mutex) {}
+    TableStorePtr store;
+    AsyncMutex::Guard flushes;
+    CompactionGuards compactions;
+    Promise<bool> ended;
+  };
+  static Task<void> keep(std::unique_ptr<HeldTable> held);
+  HeldTable& held(const TableMetadata& table);
+  Task<Result<TruncatedSSTables>> hold(TablePtr table, std::string snapshot_tag);
   // Compactions of the table and of its indexes end; what is returned keeps others from beginning, and other shards from
   // giving it a part of a split SSTable.
   Task<CompactionGuards> end_compactions(TableStorePtr store);
@@ -583,6 +595,7 @@ class Engine final : private Maintenance {
   std::vector<CompactionRun*> running_;
   bool asks_every_minute_ = false;
   std::vector<Relocation> relocations_;  // that wait for the commit of another shard
+  std::vector<HeldTable*> held_;
   bool relocating_ = false, relocation_waits_ = false;
   uint64_t compactions_aborted_ = 0, compactions_reduced_ = 0, sstables_left_out_ = 0;
   uint64_t bytes_compacted_ = 0, compressed_bytes_compacted_ = 0;

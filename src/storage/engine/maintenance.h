@@ -146,8 +146,16 @@ class Maintenance {
   virtual Status begin_sampling(const TableSelection& selection, const SamplingOrder& order) = 0;
   // By table.
   virtual std::vector<std::pair<TablePtr, TopSamples>> finish_sampling(const TableSelection& selection) = 0;
-  // Removes everything written until now; the returned position is for TruncationRecords.
-  virtual Task<Result<CommitLogPosition>> truncate(TablePtr table, std::string snapshot_tag) = 0;
+  // A TRUNCATE has three steps, since a crash must not take a part of what a read sees, and several shards may read one SSTable
+  // (truncate_on_all_shards() takes them):
+  // - begin_truncation() on each shard: makes the snapshot when there is a tag, and says what is to be removed. From then on
+  //   the table is neither flushed nor compacted there;
+  // - commit_truncation() on one shard, with the SSTables of all: one transaction for each directory;
+  // - end_truncation() on each shard that has begun, also after an error: removes everything written until now. The position
+  //   is for TruncationRecords.
+  virtual Task<Result<TruncatedSSTables>> begin_truncation(TablePtr table, std::string snapshot_tag) = 0;
+  virtual Task<TruncationCommit> commit_truncation(TablePtr table, TruncatedSSTables gone) = 0;
+  virtual Task<Result<CommitLogPosition>> end_truncation(TablePtr table, TruncationCommit commit) = 0;
   // Flushes, then hard-links into <table>/snapshots/<tag>/ with manifest.json and schema.cql.
   virtual Task<Status> snapshot(TableSelection selection, SnapshotRequest request) = 0;
   // Rebuilds the hidden table of an index from the base table.
@@ -164,5 +172,11 @@ class Maintenance {
   // The SSTables that have the partition, of which this shard is the owner.
   virtual Result<std::vector<SSTableInfo>> sstables_with_key(const Uuid& table, BytesView key) const = 0;
 };
+
+// Positions by shard. The first shard begins before the others: of two TRUNCATEs of one table, the second waits there.
+// `engine_of` is called on its shard; null: it has stopped.
+Task<Result<std::vector<CommitLogPosition>>> truncate_on_all_shards(Runtime* runtime, Executor* home,
+                                                                    std::function<Maintenance*(unsigned)> engine_of,
+                                                                    TablePtr table, std::string snapshot_tag);
 
 }  // namespace cassandra_like
