@@ -50,12 +50,17 @@ Task<TruncationCommit> Engine::commit_removal(TableStorePtr store, TruncatedSSTa
     const Uuid id = begin_record(store->table, {}).id;
     auto transaction = std::make_unique<SSTableTransaction>(runtime_.disk, directory, kOperation, id);
     out.status = co_await transaction->commit(sstables);
-    // Its files go at the end, when no read finds them.
+    // Nothing may be done to SSTables of a commit in doubt, and other shards do not know of it.
+    if (!out.status.ok()) {
+      Status aborted = co_await transaction->abort();
+      if (!aborted.ok()) LOG_WARN("{}", aborted.error().message());
+    }
+    // The files of one that is committed go at the end, when no read finds them.
     TableStorePtr owner = store;
     for (const TableStorePtr& one : with_indexes({store})) {
       if (std::find(one->paths.begin(), one->paths.end(), directory) != one->paths.end()) owner = one;
     }
-    owner->unfinished.push_back(std::move(transaction));
+    if (!transaction->is_ended()) owner->unfinished.push_back(std::move(transaction));
     if (!out.status.ok()) co_return out;
     out.gone.insert(out.gone.end(), sstables.begin(), sstables.end());
   }
