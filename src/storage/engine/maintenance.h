@@ -174,7 +174,7 @@ class Maintenance {
 };
 
 // Positions by shard. The first shard begins before the others: of two TRUNCATEs of one table, the second waits there.
-// `engine_of` is called on its shard; null: it has stopped.
+// `engine_of` is called on its shard; null: it has stopped. An engine that has begun stops only when it has ended.
 Task<Result<std::vector<CommitLogPosition>>> truncate_on_all_shards(Runtime* runtime, Executor* home,
                                                                     std::function<Maintenance*(unsigned)> engine_of,
                                                                     TablePtr table, std::string snapshot_tag);
