@@ -1,4 +1,6 @@
 // Changes of the schema: one after the other, from any shard, on all shards, and kept.
+#include <limits>
+
 #include "schema/schema_mutations.h"
 #include "tests/replica/fixture/replica_node.h"
 
@@ -129,30 +131,46 @@ TEST(SchemaChanges, ASchemaThatReplacesThisOneHidesNoOtherTablesWrites) {
   expect_kv_alone_after_a_kill(node);
 }
 
-// The node is killed after ever more steps of the change. The schema comes once more, as an operator's second
-// `nodetool resetlocalschema` brings it.
-TEST(SchemaChanges, AKillWhileTheSchemaIsReplacedHidesNoWrites) {
+// The node is killed after so many steps of the change, at most, and starts again. The schema comes once more, as an
+// operator's second `nodetool resetlocalschema` brings it.
+struct KilledReplacement {
+  int steps = 0;
   bool ended = false;
+  bool left_no_schema = false;
+};
+
+KilledReplacement kill_while_the_schema_is_replaced(int most_steps) {
+  SCOPED_TRACE(most_steps);
+  KilledReplacement out;
+  ReplicaNode node(1);
+  EXPECT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
+  EXPECT_TRUE(write_both(node).ok());
+  const SchemaPtr schema = node.on(0).schema().current();
+  const std::vector<Bytes> whole = whole_schema(node, *schema->keyspace("ks"));
+  std::function<Task<Result<SchemaDiff>>()> replace = [&] { return node.on(0).schema().replace(whole); };
+  auto replaced = std::make_shared<std::optional<Result<SchemaDiff>>>();
+  node.runtime(0).executor.post([&] { spawn(replica_node_internal::keep(&replace, replaced.get())); });
+  auto stops = [&] { return replaced->has_value() || out.steps++ == most_steps; };
+  node.world().run_until(stops, std::chrono::minutes(1));
+  out.ended = replaced->has_value();
+  node.kill();
+  node.boot(1);
+  out.left_no_schema = node.on(0).schema().current()->keyspace("ks") == nullptr;
+  EXPECT_TRUE(node.run<Result<SchemaDiff>>(0, replace).ok());
+  EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
+  EXPECT_EQ(node.scan(0, "t"), (Lines{"key", "  1: v=x@1"}));
+  return out;
+}
+
+// The schema is gone for two or three steps near the end: each of the last steps is tried, and every fifth of the others.
+TEST(SchemaChanges, AKillWhileTheSchemaIsReplacedHidesNoWrites) {
+  const KilledReplacement whole = kill_while_the_schema_is_replaced(std::numeric_limits<int>::max());
+  ASSERT_TRUE(whole.ended);
   int without_schema = 0;
-  for (int steps = 0; !ended; steps += 5) {
-    SCOPED_TRACE(steps);
-    ReplicaNode node(1);
-    ASSERT_TRUE(node.change(0, make_keyspace({make_table("t"), make_table("kv")})).ok());
-    ASSERT_TRUE(write_both(node).ok());
-    const SchemaPtr schema = node.on(0).schema().current();
-    const std::vector<Bytes> whole = whole_schema(node, *schema->keyspace("ks"));
-    std::function<Task<Result<SchemaDiff>>()> replace = [&] { return node.on(0).schema().replace(whole); };
-    auto replaced = std::make_shared<std::optional<Result<SchemaDiff>>>();
-    node.runtime(0).executor.post([&] { spawn(replica_node_internal::keep(&replace, replaced.get())); });
-    int taken = 0;
-    node.world().run_until([&] { return replaced->has_value() || taken++ == steps; }, std::chrono::minutes(1));
-    ended = replaced->has_value();
-    node.kill();
-    node.boot(1);
-    without_schema += node.on(0).schema().current()->keyspace("ks") == nullptr;
-    ASSERT_TRUE(node.run<Result<SchemaDiff>>(0, replace).ok());
-    EXPECT_EQ(node.scan(0, "kv"), (Lines{"key", "  v1=y@1"}));
-    EXPECT_EQ(node.scan(0, "t"), (Lines{"key", "  1: v=x@1"}));
+  for (int steps = 0; steps < whole.steps; steps += steps + 30 < whole.steps ? 5 : 1) {
+    const KilledReplacement killed = kill_while_the_schema_is_replaced(steps);
+    EXPECT_FALSE(killed.ended) << steps;
+    without_schema += killed.left_no_schema;
   }
   EXPECT_GT(without_schema, 0);
 }
