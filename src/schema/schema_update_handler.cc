@@ -460,13 +460,19 @@ Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keysp
   co_return Status();
 }
 
+// Shard 0 goes first. A change begins with its snapshot, and prepares the drop of tables that it finds there: so no other
+// shard may use a table that shard 0 does not have.
 Task<Status> SchemaUpdateHandler::publish(const SchemaDiff* diff) {
   auto* self = this;
-  int64_t at_millis = runtime_.shard(0).clock.wall_millis();
-  auto publish_one = [self, diff, at_millis](unsigned shard) {
+  const int64_t at_millis = runtime_.shard(0).clock.wall_millis();
+  CO_TRY(co_await publish_on_shard(&node_, stores_[0], 0, diff, at_millis));
+  std::vector<unsigned> others;
+  for (unsigned shard = 1; shard < runtime_.shard_count(); ++shard) others.push_back(shard);
+  if (others.empty()) co_return Status();
+  std::function<Task<Status>(unsigned)> publish_one = [self, diff, at_millis](unsigned shard) {
     return publish_on_shard(&self->node_, self->stores_[shard], shard, diff, at_millis);
   };
-  auto statuses = co_await gather<Status>(runtime_, runtime_.shard(0).executor, publish_one);
+  auto statuses = co_await gather<Status>(runtime_, runtime_.shard(0).executor, std::move(others), publish_one);
   co_return first_error(std::move(statuses));
 }
 

@@ -1,10 +1,10 @@
 // Changes of the node's schema (schema.DefaultSchemaUpdateHandler): one after the other, on shard 0.
 //
 // A change is mutations of system_schema, whether a statement here made them or a peer sent them. They are written and
-// synced, what they touch is read again, the next snapshot goes to every shard, the difference to its listeners. So
-// changes that were made on several nodes at once end the same everywhere: by the write times of the rows. A change that
-// fails before the write changes nothing. A change that was written and could not be read or published is taken up by the next
-// change.
+// synced, and what they touch is read again. The next snapshot goes to shard 0 and then to the others, the difference to
+// their listeners. So changes that were made on several nodes at once end the same everywhere: by the write times of the
+// rows. A change that fails before the write changes nothing. A change that was written and could not be read or
+// published is taken up by the next change.
 //
 // A write time is later than every write time in the node's own tables, whatever the clock says (SystemTimestamps).
 #pragma once

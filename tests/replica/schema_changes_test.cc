@@ -93,14 +93,16 @@ TEST(SchemaChanges, OneThatTheDiskRefusesIsNotPublished) {
 }
 
 // A replay passes over a record that has writes of a table that is gone. Here one record has writes of t and of kv.
-Status write_both(ReplicaNode& node) {
-  Update t(node.table("t"), "key"), kv(node.table("kv"), "key");
+Status write_both(ReplicaNode& node, unsigned shard, const std::string& key, TablePtr kv_table) {
+  Update t(node.table("t"), key), kv(std::move(kv_table), key);
   t.row(1).cell("v", "x");
   kv.row(std::vector<int32_t>{}).cell("v1", "y");
   const PartitionUpdate updates[] = {t.build(), kv.build()};
   const Mutation both{"ks", updates[0].key, updates};
-  return node.run<Status>(0, [&] { return node.on(0).mutate(both); });
+  return node.run<Status>(shard, [&] { return node.on(shard).mutate(both); });
 }
+
+Status write_both(ReplicaNode& node) { return write_both(node, 0, "key", node.table("kv")); }
 
 void expect_kv_alone_after_a_kill(ReplicaNode& node) {
   node.kill();
@@ -173,6 +175,47 @@ TEST(SchemaChanges, AKillWhileTheSchemaIsReplacedHidesNoWrites) {
     without_schema += killed.left_no_schema;
   }
   EXPECT_GT(without_schema, 0);
+}
+
+// The disk fails in each step of a CREATE. It may have come to some shards, and a second one replaces its table by
+// another of this name.
+TEST(SchemaChanges, ACreateThatFailsHalfwayHidesNoOtherTablesWrites) {
+  auto other = std::make_shared<TableMetadata>("ks", "kv", Uuid::name_based("another"), make_table("kv")->partition_key,
+                                               std::vector<ColumnPtr>{}, make_table("kv")->regular_columns);
+  bool ended = false;
+  int replaced_after_failure = 0;
+  for (int steps = 0; !ended; ++steps) {
+    SCOPED_TRACE(steps);
+    ReplicaNode node(2);
+    ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+    std::function<Task<Result<SchemaDiff>>()> create = [&] {
+      return node.on(0).schema().change(add_table(make_table("kv")));
+    };
+    auto created = std::make_shared<std::optional<Result<SchemaDiff>>>();
+    node.runtime(0).executor.post([&] { spawn(replica_node_internal::keep(&create, created.get())); });
+    auto run_for = [&](int most) {
+      int taken = 0;
+      node.world().run_until([&] { return created->has_value() || taken++ == most; }, std::chrono::minutes(1));
+    };
+    run_for(steps);
+    ended = created->has_value();
+    node.machine().faults().io_error_ppm = 1'000'000;
+    run_for(1);
+    node.machine().faults().io_error_ppm = 0;
+    run_for(std::numeric_limits<int>::max());
+    Lines expected;
+    for (unsigned shard : {0u, 1u}) {
+      const TablePtr kv = node.on(shard).schema().current()->table("ks", "kv");
+      if (kv == nullptr || !write_both(node, shard, node.key_of(shard), kv).ok()) continue;
+      expected.insert(expected.end(), {node.key_of(shard), "  1: v=x@1"});
+    }
+    const bool replaced = node.change(0, add_table(other)).ok();
+    replaced_after_failure += replaced && !(*created)->ok();
+    node.kill();
+    node.boot(2);
+    ASSERT_EQ(node.scan(0, "t"), expected);
+  }
+  EXPECT_GT(replaced_after_failure, 0);
 }
 
 TEST(SchemaChanges, ADropThatCannotBeReadAgainHidesNoOtherTablesWrites) {
