@@ -127,10 +127,7 @@ Task<Result<SchemaDiff>> run_merge_there(SchemaUpdateHandler* handler, std::vect
   return handler->merge(std::move(mutations));
 }
 
-Task<Status> publish_on_shard(const SchemaNode* node, SchemaStore* store, unsigned shard, const SchemaDiff* diff,
-                              int64_t at_millis) {
-  Task<Status> used = node->use_schema(shard, diff->schema, at_millis);
-  CO_TRY(co_await used);
+Task<Status> publish_on_shard(SchemaStore* store, const SchemaDiff* diff) {
   store->publish(*diff);
   co_return Status();
 }
@@ -460,20 +457,26 @@ Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keysp
   co_return Status();
 }
 
-// Shard 0 goes first. A change begins with its snapshot, and prepares the drop of tables that it finds there: so no other
-// shard may use a table that shard 0 does not have.
+// A change begins with shard 0's snapshot, and prepares the drop of tables that it finds there. So no shard may publish a
+// table that shard 0 cannot use.
 Task<Status> SchemaUpdateHandler::publish(const SchemaDiff* diff) {
   auto* self = this;
+  Executor& home = runtime_.shard(0).executor;
   const int64_t at_millis = runtime_.shard(0).clock.wall_millis();
-  CO_TRY(co_await publish_on_shard(&node_, stores_[0], 0, diff, at_millis));
-  std::vector<unsigned> others;
-  for (unsigned shard = 1; shard < runtime_.shard_count(); ++shard) others.push_back(shard);
-  if (others.empty()) co_return Status();
-  std::function<Task<Status>(unsigned)> publish_one = [self, diff, at_millis](unsigned shard) {
-    return publish_on_shard(&self->node_, self->stores_[shard], shard, diff, at_millis);
+  std::function<Task<Status>(unsigned)> use = [self, diff, at_millis](unsigned shard) {
+    return self->node_.use_schema(shard, diff->schema, at_millis);
   };
-  auto statuses = co_await gather<Status>(runtime_, runtime_.shard(0).executor, std::move(others), publish_one);
-  co_return first_error(std::move(statuses));
+  std::vector<Status> used = co_await gather<Status>(runtime_, home, std::move(use));
+  if (!used[0].ok()) co_return std::move(used[0]);
+  std::vector<unsigned> ready;
+  for (unsigned shard = 0; shard < used.size(); ++shard) {
+    if (used[shard].ok()) ready.push_back(shard);
+  }
+  std::function<Task<Status>(unsigned)> publish_one = [self, diff](unsigned shard) {
+    return publish_on_shard(self->stores_[shard], diff);
+  };
+  co_await gather<Status>(runtime_, home, std::move(ready), std::move(publish_one));
+  co_return first_error(std::move(used));
 }
 
 // --- The start ---

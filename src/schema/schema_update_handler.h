@@ -1,8 +1,8 @@
 // Changes of the node's schema (schema.DefaultSchemaUpdateHandler): one after the other, on shard 0.
 //
 // A change is mutations of system_schema, whether a statement here made them or a peer sent them. They are written and
-// synced, and what they touch is read again. The next snapshot goes to shard 0 and then to the others, the difference to
-// their listeners. So changes that were made on several nodes at once end the same everywhere: by the write times of the
+// synced, and what they touch is read again. The engines of all shards take the next snapshot, then the shards publish it
+// to their listeners. So changes that were made on several nodes at once end the same everywhere: by the write times of the
 // rows. A change that fails before the write changes nothing. A change that was written and could not be read or
 // published is taken up by the next change.
 //
