@@ -65,6 +65,7 @@ def measure(client, address, read, rounds):
     stop = multiprocessing.Event()
     reader = multiprocessing.Process(target=read_points, args=(address, other_end, stop))
     reader.start()
+    other_end.close()  # so that a reader that failed is noticed
     try:
         crowds = send_crowds(client, read, rounds)[rounds // 2:]
     finally:
