@@ -484,6 +484,52 @@ TEST_F(IndexTest, AnIndexMayComeBackWhileItsPredecessorIsFlushed) {
   }
 }
 
+// A compaction whose end failed leaves its log, also when its index goes. The log must not take the files of the next index
+// of this name for its own.
+class NumberedIndexTest : public IndexTest, public testing::WithParamInterface<bool> {
+ protected:
+  // The index gets as many SSTables as a compaction before has used numbers.
+  void put_and_flush(const std::string& value) {
+    for (int c = 0; c < 4; ++c) {
+      put("a", c, value, ++timestamp);
+      node.flush();
+    }
+  }
+  int64_t timestamp = 0;
+};
+
+TEST_P(NumberedIndexTest, TheNextIndexOfItsNameKeepsItsFiles) {
+  const bool within_a_second = GetParam();
+  node.options.sequence_ids = true;
+  node.restart();
+  SimFaults& faults = node.machine().faults();
+  bool is_reached = true;
+  for (uint64_t operations = 0; is_reached; operations += test::kIsSanitized ? 7 : 1) {
+    SCOPED_TRACE(fmt::format("operation {}", operations));
+    use("v");
+    ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
+    node.compact();
+    put_and_flush("old");
+    faults.operations_until_fault = operations;
+    (void)node.run(node.engine().maintenance().compact({}));
+    is_reached = faults.operations_until_fault.value_or(0) == 0;
+    faults.operations_until_fault.reset();
+
+    node.set_tables({without_index()});
+    if (!within_a_second) node.world().run_for(std::chrono::seconds(2));
+    use("v");
+    ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
+    const std::string value = fmt::format("red {}", operations);
+    put_and_flush(value);
+    node.crash();
+    ASSERT_TRUE(node.boot()) << node.error();
+    ASSERT_EQ(find(where("v", Operator::kEq, value)).size(), 4u);
+    node.set_tables({without_index()});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Storage, NumberedIndexTest, testing::Bool());
+
 // Wherever the disk has no room when a table and its index come.
 TEST(OpeningTest, ATableThatCouldNotBeOpenedIsOpenedWithTheNextSchema) {
   for (uint64_t operations = 0;; ++operations) {

@@ -182,6 +182,12 @@ Status note_sequence_numbers(Disk& disk, const std::string& directory, SSTableSe
       if (auto parsed = parse_name(path, entry.name)) sequence->note(parsed->descriptor.id);
     }
   }
+  ASSIGN_OR_RETURN(const auto logged, logged_sstables(disk, directory));
+  for (const std::string& prefix : logged) {
+    if (auto parsed = parse_name(directory, prefix + std::string(components::kData))) {
+      sequence->note(parsed->descriptor.id);
+    }
+  }
   return {};
 }
 

@@ -51,7 +51,8 @@ Result<std::vector<SSTableOnDisk>> find_sstables(Disk& disk, const std::string& 
 
 // The shard that wrote it, as its id or its Checksums.crc32 says; nullopt: Cassandra.
 std::optional<SSTableOwner> writer_of(Disk& disk, const SSTableOnDisk& files);
-// Tells the sequence what numbers a table's directory and its backups/ have.
+// Tells the sequence what numbers a table's directory and its backups/ have. The numbers in logs of transactions count,
+// too: when such a log is ended, the files of these numbers go, whoever has written them.
 Status note_sequence_numbers(Disk& disk, const std::string& directory, SSTableSequence* sequence);
 
 bool is_supported_format(const SSTableDescriptor& descriptor);

@@ -199,6 +199,12 @@ std::vector<std::string> TransactionLog::void_sstables() const {
   return out;
 }
 
+std::vector<std::string> TransactionLog::sstables() const {
+  std::vector<std::string> out;
+  for (const TransactionRecord& record : records_) out.emplace_back(record.file_name_prefix());
+  return out;
+}
+
 Status TransactionLog::verify(Disk& disk) const {
   for (const TransactionRecord& record : records_) {
     if (record.type != TransactionRecord::Type::kRemove) continue;
@@ -253,15 +259,28 @@ Task<Status> TransactionLog::finish(Disk* disk) {
   co_return Status();
 }
 
-Result<std::vector<std::string>> void_sstables(Disk& disk, const std::string& directory) {
+namespace {
+
+Result<std::vector<std::string>> collect(Disk& disk, const std::string& directory,
+                                         std::vector<std::string> (TransactionLog::*names)() const) {
   std::vector<std::string> out;
   ASSIGN_OR_RETURN(auto entries, disk.list(directory));
   for (const DirectoryEntry& entry : entries) {
     if (entry.is_directory || !is_transaction_log(entry.name)) continue;
     ASSIGN_OR_RETURN(auto log, TransactionLog::read(disk, {directory + "/" + entry.name}));
-    for (std::string& prefix : log.void_sstables()) out.push_back(std::move(prefix));
+    for (std::string& prefix : (log.*names)()) out.push_back(std::move(prefix));
   }
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> void_sstables(Disk& disk, const std::string& directory) {
+  return collect(disk, directory, &TransactionLog::void_sstables);
+}
+
+Result<std::vector<std::string>> logged_sstables(Disk& disk, const std::string& directory) {
+  return collect(disk, directory, &TransactionLog::sstables);
 }
 
 }  // namespace cassandra_like

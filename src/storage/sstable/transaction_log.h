@@ -53,6 +53,8 @@ class TransactionLog {
   bool is_committed() const { return committed_; }
   // How the names of the files begin that nobody may use.
   std::vector<std::string> void_sstables() const;
+  // How the names begin of the files of all SSTables that it speaks of.
+  std::vector<std::string> sstables() const;
   // kCorruption naming the first SSTable that is not what a REMOVE says.
   Status verify(Disk& disk) const;
   // Brings the log to the disk, removes what is void, then the log.
@@ -69,8 +71,9 @@ class TransactionLog {
   bool torn_ = false;  // the last line is not whole
 };
 
-// The logs in a directory; void_sstables() of all of them.
+// The logs in a directory: void_sstables() of all of them, sstables() of all of them.
 Result<std::vector<std::string>> void_sstables(Disk& disk, const std::string& directory);
+Result<std::vector<std::string>> logged_sstables(Disk& disk, const std::string& directory);
 // Removes all files whose names begin so, the oldest first.
 Status remove_files(Disk& disk, const std::string& directory, std::string_view prefix);
 
