@@ -150,6 +150,21 @@ TEST(AutoCompact, LevelsAboveTheFirstDoNotOverlap) {
   EXPECT_EQ(c.node.scan("t").size(), 1200u);
 }
 
+// Ten bits a key: a filter that had room for the keys of all outputs would take memory for nothing.
+TEST(AutoCompact, FiltersHaveRoomForTheKeysOfTheirOwnSSTable) {
+  Compacting c(StringPairs{{"class", "LeveledCompactionStrategy"}, {"sstable_size_in_mb", "1"}});
+  c.write(6000, 1000);
+  c.node.world().run_for(minutes(2));
+  ASSERT_TRUE(c.node.run(c.maintenance().compact({"ks", "t"})).ok());
+  ASSERT_GT(c.sstables().size(), 4u);
+  for (const SSTableInfo& info : c.sstables()) {
+    const uint64_t filter = c.node.disk().open(info.descriptor.file(components::kFilter)).value()->size();
+    const auto keys = static_cast<double>(info.partitions);
+    EXPECT_GT(static_cast<double>(filter) * 8 / keys, 9) << info.descriptor.file(components::kFilter);
+    EXPECT_LT(static_cast<double>(filter) * 8 / keys, 13) << info.descriptor.file(components::kFilter);
+  }
+}
+
 // While the commit log holds the rows, the SSTable says that they need no replay.
 TEST(AutoCompact, AnExpiredWindowGoesUnreadOnceTheLogIsBehindIt) {
   EngineOptions options;

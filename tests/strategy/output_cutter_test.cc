@@ -60,5 +60,40 @@ TEST(OutputCutter, HalvesGetSmallerUntilFiftyMegabytes) {
             (Outputs{{201'000'000, 0}, {101'000'000, 0}, {51'000'000, 0}, {46'000'000, 0}}));
 }
 
+// The share that the output gets which begins with `token`, when tokens up to 100 and so many bytes are still to come.
+double share(OutputLimits limits, Token token, uint64_t bytes) {
+  OutputCutter cutter(std::move(limits));
+  cutter.ends_before(token, 0);
+  return cutter.share_of_output(token, 100, bytes);
+}
+
+TEST(OutputCutter, WithoutLimitsAnOutputGetsAll) { EXPECT_EQ(share({}, 1, 1000), 1); }
+
+TEST(OutputCutter, BoundariesShareTheRestEvenly) {
+  OutputLimits limits;
+  limits.boundaries = {-5, 25, 50, 75, 100, 200};
+  EXPECT_EQ(share(limits, 1, 1000), 0.25);
+  EXPECT_EQ(share(limits, 25, 1000), 0.25);
+  EXPECT_EQ(share(limits, 60, 1000), 0.5);
+  EXPECT_EQ(share(limits, 80, 1000), 1);
+}
+
+TEST(OutputCutter, AnOutputGetsNoMoreThanItMayHave) {
+  OutputLimits limits;
+  limits.max_bytes = 100;
+  EXPECT_EQ(share(limits, 1, 1000), 0.1);
+  EXPECT_EQ(share(limits, 1, 60), 1);
+  limits.boundaries = {50};
+  EXPECT_EQ(share(limits, 1, 1000), 0.1);
+  EXPECT_EQ(share(limits, 1, 150), 0.5);
+}
+
+TEST(OutputCutter, TheFirstHalfGetsAHalf) {
+  OutputLimits limits;
+  limits.shape = OutputLimits::Shape::kHalves;
+  limits.total_bytes = 400'000'000;
+  EXPECT_EQ(share(limits, 1, 400'000'000), 0.5);
+}
+
 }  // namespace
 }  // namespace cassandra_like::strategy_test

@@ -30,7 +30,12 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
 class SSTableMerger {
  public:
   SSTableMerger(ShardRuntime& runtime, const SSTableMerge& merge, SSTableMergeProgress& progress)
-      : runtime_(runtime), merge_(merge), progress_(progress), options_(writer_options_for(merge)) {}
+      : runtime_(runtime), merge_(merge), progress_(progress), options_(writer_options_for(merge)) {
+    for (const SSTablePtr& input : merge.inputs) {
+      input_bytes_ += input->info().data_bytes;
+      last_token_ = std::max(last_token_, DecoratedKey::of(input->info().last_key).token);
+    }
+  }
 
   Task<Status> run();
   SSTableMergeResult result;
@@ -40,7 +45,9 @@ class SSTableMerger {
   Task<Status> write_without_garbage(MergedPartition* partition, Purger* purger);
   Task<Status> write_partition(PartitionReader* partition, Purger* purger);
   Task<Status> begin_partition(const PartitionReader* partition, DeletionTime deletion, const Row* static_row);
-  Task<Status> begin_output();
+  Task<Status> begin_output(Token first);
+  // How many partitions an output may have that begins with this token: its filter has room for them.
+  uint64_t partitions_from(Token first) const;
   Task<Status> end_output();
   Task<Status> keep_last();
   Task<Status> pause_if_due();
@@ -53,7 +60,9 @@ class SSTableMerger {
   ShardRuntime& runtime_;
   const SSTableMerge& merge_;
   SSTableMergeProgress& progress_;
-  const SSTableWriterOptions options_;
+  const SSTableWriterOptions options_;  // of an output with all partitions
+  uint64_t input_bytes_ = 0;
+  Token last_token_ = kMinimumToken;
   std::unique_ptr<SSTableWriter> writer_;
   uint64_t finished_bytes_ = 0;  // of outputs before
   Bytes last_key_;
@@ -74,11 +83,20 @@ Task<Status> SSTableMerger::pause() {
   co_return may_go_on;
 }
 
-Task<Status> SSTableMerger::begin_output() {
+uint64_t SSTableMerger::partitions_from(Token first) const {
+  const uint64_t all = options_.estimated_partitions, read = progress_.partitions_read;
+  if (!merge_.share_of_output || read >= all) return all;
+  const auto left = static_cast<double>(all - read) + 1;  // the one that begins the output was read
+  const auto bytes = static_cast<uint64_t>(static_cast<double>(input_bytes_) * left / static_cast<double>(all));
+  return static_cast<uint64_t>(left * merge_.share_of_output(first, last_token_, bytes)) + 1;
+}
+
+Task<Status> SSTableMerger::begin_output(Token first) {
   const SSTableDescriptor descriptor = merge_.next_output();
   Status added = co_await merge_.transaction->add(descriptor);
   if (!added.ok()) co_return added;
   SSTableWriterOptions options = options_;
+  options.estimated_partitions = partitions_from(first);
   if (merge_.level) options.level = merge_.level();
   CO_ASSIGN_OR_RETURN(writer_, SSTableWriter::create(runtime_.disk, descriptor, merge_.table, std::move(options)));
   co_return Status();
@@ -103,7 +121,7 @@ Task<Status> SSTableMerger::begin_partition(const PartitionReader* partition, De
     if (!ended.ok()) co_return ended;
   }
   if (writer_ == nullptr) {
-    Status begun = co_await begin_output();
+    Status begun = co_await begin_output(partition->key().token);
     if (!begun.ok()) co_return begun;
   }
   co_return writer_->begin_partition(partition->key(), deletion, *static_row);

@@ -428,6 +428,9 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   };
   run->cutter.emplace(run->limits);
   merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
+  merge.share_of_output = [run](Token token, Token last, uint64_t bytes) {
+    return run->cutter->share_of_output(token, last, bytes);
+  };
   merge.level = [run] { return run->cutter->level(); };
   merge.pause = [this, run] { return pause_compaction(run); };
   return merge;

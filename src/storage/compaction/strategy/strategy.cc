@@ -1,6 +1,8 @@
 #include "storage/compaction/strategy/strategy.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/result.h"
 #include "storage/compaction/strategy/candidates.h"
@@ -80,6 +82,19 @@ bool OutputCutter::ends_before(Token token, uint64_t bytes) {
   }
   if (bytes == 0) return false;
   return crossed || full(bytes);
+}
+
+// Boundaries divide the tokens evenly (owned_ranges.h), and so the partitions.
+double OutputCutter::share_of_output(Token token, Token last, uint64_t bytes) const {
+  const auto next = std::lower_bound(limits_.boundaries.begin(), limits_.boundaries.end(), token);
+  const auto behind = std::lower_bound(next, limits_.boundaries.end(), last);
+  const double by_boundaries = 1.0 / static_cast<double>(1 + (behind - next));
+  uint64_t most = limits_.max_bytes;
+  if (limits_.shape == OutputLimits::Shape::kHalves) {
+    most = half_ + 1 == halves_.size() ? std::numeric_limits<uint64_t>::max() : halves_[half_];
+  }
+  if (bytes <= most) return by_boundaries;
+  return std::min(by_boundaries, static_cast<double>(most) / static_cast<double>(bytes));
 }
 
 bool OutputCutter::full(uint64_t bytes) {
