@@ -28,8 +28,9 @@ Json running_json(const RunningCompaction& compaction) {
           {"target_directory", compaction.directory}};
 }
 
-// The sums of all shards, in the order of the first one.
-Task<Json> pending_json(AdminContextPtr context) {
+// Tasks that a table still needs, and those of it that run (CompactionMetrics.pendingTasksByTableName): the sums of all
+// shards, in the order of the first one.
+Task<Json> pending_json(AdminContextPtr context, const std::vector<RunningCompaction>* running) {
   Json pending = Json::array();
   if (context->stopped) co_return pending;
   auto* node = &context->node;
@@ -38,7 +39,9 @@ Task<Json> pending_json(AdminContextPtr context) {
   };
   auto shards = co_await gather<std::vector<AutoCompactionState>>(*node->runtime, context->here(), ask);
   for (const AutoCompactionState& table : shards[0]) {
-    uint64_t tasks = 0;
+    auto tasks = static_cast<uint64_t>(std::count_if(running->begin(), running->end(), [&](const auto& compaction) {
+      return compaction.table->keyspace == table.keyspace && compaction.table->name == table.table;
+    }));
     for (const auto& shard : shards) {
       for (const AutoCompactionState& other : shard) {
         if (other.keyspace == table.keyspace && other.table == table.table) tasks += other.pending_tasks;
@@ -89,9 +92,9 @@ Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const Runnin
 
 Task<Answer> compactions(AdminContextPtr context, Parameters) {
   EngineStatistics engines = co_await sum_engines(context);
-  Json pending = co_await pending_json(context);
+  const std::vector<RunningCompaction> all = co_await running_compactions(context);
+  Json pending = co_await pending_json(context, &all);
   Json running = Json::array();
-  std::vector<RunningCompaction> all = co_await running_compactions(context);
   for (const RunningCompaction& compaction : all) running.push_back(running_json(compaction));
   Answer answer;
   answer.json = {{"concurrent_compactors", engines.concurrent_compactors},

@@ -329,6 +329,31 @@ TEST_F(Commands, CompactMergesEachShardsTables) {
   EXPECT_GE(get("/v1/compactions").json["completed"], 1);
 }
 
+Task<void> compact_orders(Maintenance* maintenance, bool* ended) {
+  EXPECT_TRUE((co_await maintenance->compact({"shop", "orders"})).ok());
+  *ended = true;
+}
+
+// Scripts of operators wait until none is pending.
+TEST_F(Commands, ACompactionThatRunsIsPending) {
+  make_shop();
+  cql("ALTER TABLE shop.orders WITH compression = {'enabled': 'false'}");
+  for (int i = 0; i < 10; ++i) {
+    cql("INSERT INTO shop.orders (id, item) VALUES (" + std::to_string(i) + ", '" + std::string(200'000, 'x') + "')");
+  }
+  EXPECT_EQ(post("/v1/flush", "keyspace=shop").status, 200);
+  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=1").status, 200);
+  bool ended = false;
+  runtime().shard(0).executor.post([&] { spawn(compact_orders(&context_->node.replicas[0]->maintenance(), &ended)); });
+  run_for(std::chrono::milliseconds(300));
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(get("/v1/compactions").json["pending"],
+            Json::parse(R"([{"keyspace": "shop", "table": "orders", "tasks": 1}])"));
+  run_for(std::chrono::seconds(20));
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(get("/v1/compactions").json["pending"], Json::array());
+}
+
 TEST_F(Commands, CompactionHistoryHasARecordOfEachShard) {
   EXPECT_EQ(get("/v1/compaction_history").json, Json::parse(R"({"compactions": []})"));
   make_shop();
