@@ -99,7 +99,7 @@ def measure(options, disk):
     used, written = server.cpu_seconds() - cpu, disk.written_bytes() - written
     kept, sstables = disk.table_bytes(), disk.sstables()
 
-    began, cpu = time.monotonic(), server.cpu_seconds()
+    cpu = server.cpu_seconds()
     disk.run_nodetool("compact", "beside", "kv")
     disk.wait_for_compactions()
     compacting = server.cpu_seconds() - cpu

@@ -30,8 +30,8 @@ struct SSTableMerge {
   std::function<SSTableDescriptor()> next_output;
   // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.
   std::function<bool(Token token, uint64_t bytes)> ends_before;
-  // The share of the partitions still to come that the output gets which begins with this token, estimated. `last` is the
-  // last token of the inputs, `bytes` are those of the inputs still to come (on the disk). Unset: all.
+  // Estimates which share of the partitions that are not yet read goes to the output that begins with this token. `last` is
+  // the last token of the inputs, `bytes` is the part of the inputs that is not yet read (on the disk). Unset: all.
   std::function<double(Token token, Token last, uint64_t bytes)> share_of_output;
   std::function<int()> level;  // of the output that begins; unset: 0
   // Asked at the end of each slice, which may be half a millisecond long: an error ends the merge; the Task may wait.

@@ -150,8 +150,8 @@ class OutputCutter {
   explicit OutputCutter(OutputLimits limits);
   // Whether the output that has `bytes` (on disk, estimated; 0: nothing was written) ends before a key of this token.
   bool ends_before(Token token, uint64_t bytes);
-  // The share of the data still to come that the output has which begins with this token, estimated: more than 0, at most 1.
-  // ends_before() was called with the token. `last` is the last token to come, `bytes` are those still to come (on disk).
+  // Estimates which share of the rest goes to the output that begins with this token: more than 0, at most 1. The rest has
+  // `bytes` (on disk) and ends with token `last`. ends_before() was called with the token.
   double share_of_output(Token token, Token last, uint64_t bytes) const;
   int32_t level() const { return level_; }  // of the output under way
 
