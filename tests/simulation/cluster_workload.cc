@@ -479,9 +479,22 @@ void ClusterWorkload::check_registers() {
   }
 }
 
-// All groups together show each key as a read of the key does.
+std::optional<ClusterWorkload::Numbers> ClusterWorkload::all_registers(size_t client) {
+  Answer all = insist(client, "SELECT k, c, n FROM s.registers", register_level(), kProgressLimit);
+  if (!all) return std::nullopt;
+  Numbers numbers(2 * kRegisters);
+  for (const auto& row : all->get<ClientRows>()->rows) {
+    numbers[static_cast<size_t>(2 * decode_int(row.at(0).value()) + decode_int(row.at(1).value()))] = bigint_at(row, 2);
+  }
+  return numbers;
+}
+
+// All groups together show each row as scans before and after do. Hints may still bring a write that was not acknowledged:
+// where it came in between, the scans differ, and the row is not judged.
 void ClusterWorkload::check_index(size_t client) {
-  std::vector<std::optional<int64_t>> found(2 * kRegisters), wanted(2 * kRegisters);
+  const std::optional<Numbers> before = all_registers(client);
+  if (!before) return;
+  Numbers found(2 * kRegisters);
   for (int64_t group = 0; group < kGroups && !story_.failed(); ++group) {
     const std::string text = fmt::format("SELECT k, c, n FROM s.registers WHERE g = {}", group);
     Answer answer = insist(client, text, register_level(), kProgressLimit);
@@ -490,15 +503,13 @@ void ClusterWorkload::check_index(size_t client) {
       found[static_cast<size_t>(2 * row.key + row.clustering)] = row.number;
     }
   }
-  Answer all = insist(client, "SELECT k, c, n FROM s.registers", register_level(), kProgressLimit);
-  if (!all) return;
-  for (const auto& row : all->get<ClientRows>()->rows) {
-    wanted[static_cast<size_t>(2 * decode_int(row.at(0).value()) + decode_int(row.at(1).value()))] = bigint_at(row, 2);
-  }
-  for (size_t i = 0; i < wanted.size() && !story_.failed(); ++i) {
-    if (found[i] == wanted[i]) continue;
+  const std::optional<Numbers> after = all_registers(client);
+  if (!after) return;
+  for (size_t i = 0; i < found.size() && !story_.failed(); ++i) {
+    const std::optional<int64_t>& wanted = (*before)[i];
+    if (wanted != (*after)[i] || wanted == found[i]) continue;
     story_.fail(
-        fmt::format("key {} shows {} and through the index {}", i / 2, wanted[i].value_or(0), found[i].value_or(0)));
+        fmt::format("key {} shows {} and through the index {}", i / 2, wanted.value_or(0), found[i].value_or(0)));
   }
 }
 

@@ -79,6 +79,8 @@ class ClusterWorkload {
   };
   std::vector<IndexedRow> indexed_rows(int64_t group, const ClientResponse& response);
   void read_group(size_t client, int64_t group);
+  using Numbers = std::vector<std::optional<int64_t>>;  // by key and clustering
+  std::optional<Numbers> all_registers(size_t client);
   void check_index(size_t client);
   void add_to_counter(size_t client, int key);
   void send_addition(size_t client, int key, int64_t delta, int attempts);
