@@ -83,13 +83,7 @@ ReplicationParams replication_of(std::string_view keyspace, const SystemKeyspace
   return params;
 }
 
-}  // namespace
-
-Uuid system_table_id(std::string_view keyspace, std::string_view name) {
-  return Uuid::name_based(std::string(keyspace) + std::string(name));
-}
-
-SchemaPtr builtin_schema(const SystemKeyspaceOptions& options) {
+SchemaPtr make_schema(const SystemKeyspaceOptions& options) {
   std::map<std::string, std::shared_ptr<KeyspaceMetadata>> keyspaces;
   for (const auto& text : system_table_texts()) {
     auto& keyspace = keyspaces[text.keyspace];
@@ -104,6 +98,18 @@ SchemaPtr builtin_schema(const SystemKeyspaceOptions& options) {
   SchemaPtr schema = std::make_shared<Schema>();
   for (auto& [name, keyspace] : keyspaces) schema = schema->with_keyspace(keyspace);
   return schema;
+}
+
+}  // namespace
+
+Uuid system_table_id(std::string_view keyspace, std::string_view name) {
+  return Uuid::name_based(std::string(keyspace) + std::string(name));
+}
+
+// Each shard of a node asks for the one of the defaults.
+SchemaPtr builtin_schema(const SystemKeyspaceOptions& options) {
+  static const SchemaPtr of_defaults = make_schema({});
+  return options == SystemKeyspaceOptions() ? of_defaults : make_schema(options);
 }
 
 }  // namespace cassandra_like

@@ -26,6 +26,8 @@ Uuid system_table_id(std::string_view keyspace, std::string_view name);
 struct SystemKeyspaceOptions {
   StringPairs default_compaction;  // empty: SizeTieredCompactionStrategy
   int default_keyspace_rf = 1;     // the replicated ones have at least this many replicas
+
+  bool operator==(const SystemKeyspaceOptions&) const = default;
 };
 
 // The snapshot that every node starts from: all system keyspaces, real and virtual.
