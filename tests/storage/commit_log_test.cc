@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "fixture.h"
+#include "model/counter.h"
 #include "storage/commitlog/segment_reader.h"
 
 namespace cassandra_like::storage_test {
@@ -572,6 +573,75 @@ TEST(SegmentFormatTest, NamesAreCassandras) {
   EXPECT_EQ(segment_id_of("CommitLog-7-12_cdc.idx"), std::nullopt);
   EXPECT_EQ(segment_id_of("CommitLog-12.log"), std::nullopt);
 }
+
+// A new sum of a counter, and reads that begin before it is on the disk.
+class CountsThatAreNotOnTheDisk : public testing::TestWithParam<CommitLogSync> {
+ protected:
+  using Read = std::optional<Result<ReadStatistics>>;
+  struct Partitions : UnfilteredSink {
+    void begin_partition(const Partition&) override { ++begun; }
+    void unfiltered(const Unfiltered&) override {}
+    bool end_partition() override { return true; }
+    int begun = 0;
+  };
+
+  CountsThatAreNotOnTheDisk() {
+    one.row(1).cell("n", make_counter_update(1));
+    request.command = command;
+    request.columns = ColumnFilter::all(*command.table);
+  }
+  ReadCommand of_counter() {
+    ReadCommand read = node.command("n");
+    read.keys = {DecoratedKey::of("counter")};
+    return read;
+  }
+  void add() { spawn(finish<Result<SerializedMutation>>(node.engine().apply_counter(one.mutation()), &added)); }
+  void read() {
+    spawn(finish<Result<ReadStatistics>>(node.engine().read(command, rows), &live));
+    spawn(finish<Result<ReadStatistics>>(node.engine().read_unfiltered(request, partitions), &unfiltered));
+  }
+
+  Node node{1, 1, with_sync(GetParam())};
+  Update one{node.table("n"), "counter"};
+  const ReadCommand command = of_counter();
+  ReadRequest request;
+  std::optional<Result<SerializedMutation>> added;
+  TextSink rows{*node.table("n")};
+  Partitions partitions;
+  Read live, unfiltered;
+};
+
+// A coordinator may bring to other replicas what it reads here.
+TEST_P(CountsThatAreNotOnTheDisk, AreReadOnceTheyAre) {
+  add();
+  read();
+  EXPECT_EQ(node.read("t", "other"), Lines());  // nothing counts there
+  EXPECT_FALSE(added.has_value());
+  EXPECT_FALSE(live.has_value());
+  EXPECT_FALSE(unfiltered.has_value());
+  ASSERT_TRUE(node.world().run_until([&] { return live && unfiltered; }, std::chrono::seconds(10)));
+  EXPECT_TRUE(live->ok() && unfiltered->ok());
+  EXPECT_TRUE(added.has_value() && added->ok());
+  EXPECT_EQ(rows.lines.size(), 2u);
+  EXPECT_EQ(partitions.begun, 1);
+  node.crash();
+  ASSERT_TRUE(node.boot()) << node.error();
+  EXPECT_EQ(node.counter("counter"), 1);
+}
+
+TEST_P(CountsThatAreNotOnTheDisk, AreReadWhereTheLogHasFailed) {
+  node.machine().faults().io_error_ppm = 1'000'000;
+  add();
+  read();
+  ASSERT_TRUE(node.world().run_until([&] { return live && unfiltered; }, std::chrono::seconds(10)));
+  EXPECT_TRUE(live->ok() && unfiltered->ok());
+  EXPECT_TRUE(added.has_value() && !added->ok());
+  node.machine().faults().io_error_ppm = 0;
+  EXPECT_EQ(node.counter("counter"), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(CommitLog, CountsThatAreNotOnTheDisk,
+                         testing::Values(CommitLogSync::kBatch, CommitLogSync::kGroup));
 
 }  // namespace
 }  // namespace cassandra_like::storage_test

@@ -63,6 +63,10 @@ class CommitLog {
   bool must_wait() const { return options_.sync != CommitLogSync::kPeriodic || lagging_; }
   // Completes when all that was appended until now is on the disk (periodic mode: when syncs do not lag any more).
   Task<Status> durable();
+  // Whether the first `records` of all that were appended() are on the disk, or nobody waits for that (periodic mode).
+  bool has_acknowledged(uint64_t records) const {
+    return options_.sync == CommitLogSync::kPeriodic || records <= durable_;
+  }
   // Syncs now what was appended until now.
   Task<Status> sync_records();
   // The markers, too. Nothing is appended meanwhile.

@@ -243,6 +243,10 @@ class Engine final : private Maintenance {
   Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas, ColdReads cold);
   Task<Result<SerializedMutation>> apply_counter_when_there(const MutationPayload* deltas, ColdReads* cold);
   Task<Result<SerializedMutation>> durable_counter(SerializedMutation applied);
+  bool shows_only_durable_counts(const TableMetadata& table) const {
+    return !table.is_counter() || log_.has_acknowledged(records_of_counts_);
+  }
+  Task<Result<ReadStatistics>> with_durable_counts(Result<ReadStatistics> read);
   Result<SerializedMutation> apply_counter_now(const MutationPayload& deltas);
   Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
   Result<Row> resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row, bool is_static,
@@ -556,6 +560,7 @@ class Engine final : private Maintenance {
   SegmentWriter self_writer_;
   SSTableIds ids_;
   CommitLog log_;
+  uint64_t records_of_counts_ = 0;  // of the log, up to the last sum of a counter that this node made
   ChunkCache chunk_cache_;
   SchemaPtr schema_;
   Stores gone_indexes_;

@@ -244,6 +244,10 @@ void Engine::relieve_memory() {
 
 // Reading the old sums and logging the new ones is one step: nothing may come between, or an increment that came there
 // would be lost.
+//
+// Nobody else sees a new sum before it is on the disk: neither replicas, nor who reads here (a coordinator repairs others
+// with it). This node alone gives out the counts of its own shard of a counter. After a power cut it would count on from
+// an older one, with a newer clock, and an increment that others have shown already would vanish.
 Task<Result<SerializedMutation>> Engine::apply_counter(const MutationPayload& deltas) {
   ColdReads cold;
   if (options_.memtables->is_full()) return apply_counter_later(deltas.serialized(), std::move(cold));
@@ -296,7 +300,14 @@ Result<SerializedMutation> Engine::apply_counter_now(const MutationPayload& delt
   ASSIGN_OR_RETURN(Mutation sums, resolve_counters(*rows, write_arena_));
   SerializedMutation serialized(sums);
   TRY(apply_now(sums, serialized.view()));
+  records_of_counts_ = log_.completed();
   return serialized;
+}
+
+// Where the log has failed and the node goes on to serve reads (commit_failure_policy), there is nothing to wait for.
+Task<Result<ReadStatistics>> Engine::with_durable_counts(Result<ReadStatistics> read) {
+  (void)co_await log_.durable();
+  co_return read;
 }
 
 Result<Mutation> Engine::resolve_counters(const Mutation& mutation, Arena& arena) {
