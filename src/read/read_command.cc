@@ -191,7 +191,14 @@ bool satisfies(const RowFilter& filter, const TableMetadata& table, const Decora
 
 namespace {
 
-// Leaves of the slices what lies behind the row, or the bound, at `clustering` in the direction of the read.
+bool is_empty(const Slice& slice) {
+  const bool begins_behind_all = slice.start.size() == 1 && slice.start[0] == kAfterTerminator;
+  const bool ends_before_all = slice.end.size() == 1 && slice.end[0] == kBeforeTerminator;
+  return begins_behind_all || ends_before_all || (!slice.end.empty() && slice.end <= slice.start);
+}
+
+// Leaves of the slices what lies behind the row, or the bound, at `clustering` in the direction of the read. An empty slice
+// must not stay: in a message, a bound without values is the end of the partition that its side has.
 void trim(Slices& slices, Bytes clustering, bool reversed) {
   if (clustering.back() == kAtTerminator) clustering.back() = reversed ? kBeforeTerminator : kAfterTerminator;
   if (slices.empty()) slices.push_back(Slice::all());
@@ -202,8 +209,7 @@ void trim(Slices& slices, Bytes clustering, bool reversed) {
     } else if (slice.start < clustering) {
       slice.start = clustering;
     }
-    bool empty = !slice.end.empty() && slice.end <= slice.start;
-    if (!empty) rest.push_back(std::move(slice));
+    if (!is_empty(slice)) rest.push_back(std::move(slice));
   }
   slices = std::move(rest);
 }

@@ -78,7 +78,7 @@ class Divergence {
     out.at(static_cast<int64_t>(1000 + below(60)));
     const auto c = static_cast<int32_t>(below(12));
     const std::string value = std::to_string(below(4));
-    switch (below(14)) {
+    switch (below(15)) {
       case 0:
         out.static_row().cell("s", std::to_string(below(3)));
         break;
@@ -108,6 +108,13 @@ class Divergence {
         break;
       case 7:
         out.row(c).cell("v", value);
+        break;
+      case 8:
+        if (below(2) == 0) {
+          out.delete_from(c);
+        } else {
+          out.delete_up_to(c);
+        }
         break;
       default:
         out.row(c).live().cell("v", value).cell("w", std::to_string(below(3)));

@@ -49,5 +49,50 @@ TEST(RowFilterTest, AllConditionsMustHold) {
   EXPECT_FALSE(satisfies({five, second}, table, key, Row{}, row, kNow));
 }
 
+// From, to.
+using Bounds = std::vector<std::pair<Bytes, Bytes>>;
+
+// The rest of a partition behind a place; none when nothing is left.
+std::optional<Bounds> rest_behind(const Bytes& place, bool reversed, const Bounds& slices = {}) {
+  ReadCommand command;
+  command.table = wide_table();
+  command.keys = {DecoratedKey::of("key")};
+  for (const auto& [from, to] : slices) command.slices.push_back({from, to});
+  command.reversed = reversed;
+  std::optional<ReadCommand> rest = continue_behind(command, DecoratedKey::of("key"), place);
+  if (!rest) return std::nullopt;
+  Bounds bounds;
+  for (const Slice& slice : rest->slices) bounds.emplace_back(slice.start, slice.end);
+  return bounds;
+}
+
+Bytes place(int32_t first, char terminator) {
+  const Bytes value = encode_int(first);
+  const BytesView values[] = {value};
+  Bytes out = Slice::of_prefix(*wide_table(), values).start;
+  out.back() = terminator;
+  return out;
+}
+
+TEST(ContinueBehindTest, IsTheRestInTheDirectionOfTheRead) {
+  const Bytes before = place(5, kBeforeTerminator), behind = place(5, kAfterTerminator);
+  EXPECT_EQ(rest_behind(behind, false), (Bounds{{behind, {}}}));
+  EXPECT_EQ(rest_behind(before, true), (Bounds{{{}, before}}));
+  const Bounds five{{before, behind}}, seven{{place(7, kBeforeTerminator), place(7, kAfterTerminator)}};
+  const Bounds both{five[0], seven[0]};
+  EXPECT_EQ(rest_behind(behind, false, both), seven);
+  EXPECT_EQ(rest_behind(place(7, kBeforeTerminator), true, both), five);
+  EXPECT_EQ(rest_behind(behind, false, five), std::nullopt);
+}
+
+// The end of a range deletion without an end: such a bound, in a request, would be that of the whole partition.
+TEST(ContinueBehindTest, NothingIsLeftBehindTheBoundsOfThePartition) {
+  const Bytes top(1, kAfterTerminator), bottom(1, kBeforeTerminator);
+  EXPECT_EQ(rest_behind(top, false), std::nullopt);
+  EXPECT_EQ(rest_behind(bottom, true), std::nullopt);
+  EXPECT_EQ(rest_behind(bottom, false), (Bounds{{bottom, {}}}));
+  EXPECT_EQ(rest_behind(top, true), (Bounds{{{}, top}}));
+}
+
 }  // namespace
 }  // namespace cassandra_like

@@ -138,7 +138,8 @@ class ClusterSimulation {
     const Check checks[] = {
         {"schemas", &ClusterWorkload::check_schema},      {"progress", &ClusterWorkload::check_progress},
         {"delivery", &ClusterWorkload::check_delivery},   {"batches", &ClusterWorkload::check_batches},
-        {"registers", &ClusterWorkload::check_registers}, {"counters", &ClusterWorkload::check_counters}};
+        {"registers", &ClusterWorkload::check_registers}, {"wide rows", &ClusterWorkload::check_wide_rows},
+        {"counters", &ClusterWorkload::check_counters}};
     for (const auto& [name, check] : checks) {
       if (story_.failed()) return;
       story_.say(std::string("check of ") + name);

@@ -65,6 +65,7 @@ void ClusterWorkload::start_clients() {
 
 void ClusterWorkload::power_failed() {
   registers_.forget_reads();
+  wide_rows_.forget_reads();
   counters_.forget_reads();
 }
 
@@ -91,6 +92,11 @@ bool ClusterWorkload::query(size_t client, const std::string& text, Consistency 
                             std::function<void(Answer)> then) {
   ClientQueryOptions options;
   options.consistency = consistency;
+  return query(client, text, options, std::move(then));
+}
+
+bool ClusterWorkload::query(size_t client, const std::string& text, const ClientQueryOptions& options,
+                            std::function<void(Answer)> then) {
   return clients_[client]->query(text, options, std::move(then));
 }
 
@@ -162,6 +168,7 @@ bool ClusterWorkload::create_schema(int replication_factor) {
       fmt::format("CREATE KEYSPACE s WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': {}}}",
                   replication_factor),
       "CREATE TABLE s.registers (k int, c int, n bigint, g int, filler text, PRIMARY KEY (k, c))" + options,
+      WideRows::kTable + options,
       "CREATE TABLE s.counters (k int PRIMARY KEY, n counter)",
       "CREATE TABLE s.batches (k bigint PRIMARY KEY, n bigint)",
       "CREATE TABLE s.delivered (k bigint PRIMARY KEY, n bigint)",
@@ -196,7 +203,12 @@ void ClusterWorkload::issue(size_t client) {
   if (kind < 770) return add_to_counter(client, key % kCounters);
   if (kind < 800) return read_counter(client, key % kCounters, Consistency::kQuorum);
   if (kind < 850) return write_batch(client);
-  if (kind < 995) return write_once(client);
+  if (kind < 900) return write_once(client);
+  if (kind < 950) return write_wide_rows(client);
+  if (kind < 995) {
+    auto read = std::make_shared<WideRows::Read>(wide_rows_.draw_read(story_));
+    return read_wide_rows(client, read, std::nullopt, [](bool) {});
+  }
   change_schema(client);
 }
 
@@ -238,8 +250,7 @@ void ClusterWorkload::judge_register_write(int key, int64_t number, const Outcom
 void ClusterWorkload::read_register(size_t client, int key) {
   const Checker::Expectation expected = registers_.must_show(key);
   const std::string text = fmt::format("SELECT c, n FROM s.registers WHERE k = {}", key);
-  const Consistency level = plant_ == Plant::kWeakReads ? Consistency::kOne : register_level();
-  query(client, text, level, [this, key, expected, text](Answer answer) {
+  query(client, text, register_read_level(), [this, key, expected, text](Answer answer) {
     if (outcome_of(text, answer) == Outcome::kAcknowledged) judge_register(key, expected, *answer);
   });
 }
@@ -277,8 +288,7 @@ void ClusterWorkload::read_group(size_t client, int64_t group) {
   std::vector<Checker::Expectation> expected;
   for (int key = 0; key < kRegisters; ++key) expected.push_back(registers_.must_show(key));
   const std::string text = fmt::format("SELECT k, c, n FROM s.registers WHERE g = {}", group);
-  const Consistency level = plant_ == Plant::kWeakReads ? Consistency::kOne : register_level();
-  query(client, text, level, [this, group, expected, text](Answer answer) {
+  query(client, text, register_read_level(), [this, group, expected, text](Answer answer) {
     if (outcome_of(text, answer) != Outcome::kAcknowledged) return;
     for (const IndexedRow& row : indexed_rows(group, *answer)) {
       const auto& least = expected[static_cast<size_t>(row.key)];
@@ -287,6 +297,45 @@ void ClusterWorkload::read_group(size_t client, int64_t group) {
     }
     ++judged_;
   });
+}
+
+void ClusterWorkload::write_wide_rows(size_t client) {
+  const WideRows::Write write = wide_rows_.draw_write(story_, ++last_number_);
+  const bool sent = query(client, write.text, register_level(), [this, write](Answer answer) {
+    wide_rows_.ended(write, outcome_of(write.text, answer), story_.now(), last_number_);
+  });
+  if (!sent) wide_rows_.ended(write, Outcome::kRefused, story_.now(), last_number_);
+}
+
+// Any node goes on with the paging state of another one.
+void ClusterWorkload::read_wide_rows(size_t client, std::shared_ptr<WideRows::Read> read,
+                                     std::optional<Bytes> paging_state, std::function<void(bool)> done) {
+  ClientQueryOptions options;
+  options.consistency = register_read_level();
+  options.page_size = read->page_size;
+  options.paging_state = std::move(paging_state);
+  const bool sent = query(client, read->text, options, [this, client, read, done](Answer answer) {
+    if (outcome_of(read->text, answer) != Outcome::kAcknowledged) return done(false);
+    const auto& rows = *answer->get<ClientRows>();
+    std::string problem = WideRows::take(*read, rows);
+    if (problem.empty() && rows.paging_state) {
+      return read_wide_rows(pick_client_like(client), read, rows.paging_state, done);
+    }
+    if (problem.empty()) problem = wide_rows_.judge(*read);
+    if (!problem.empty()) story_.fail(problem);
+    ++judged_;
+    done(true);
+  });
+  if (!sent) done(false);
+}
+
+// Paging states differ between versions of the protocol.
+size_t ClusterWorkload::pick_client_like(size_t client) {
+  std::vector<size_t> alike;
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (clients_[i]->protocol_version() == clients_[client]->protocol_version()) alike.push_back(i);
+  }
+  return alike[story_.random(alike.size())];
 }
 
 void ClusterWorkload::add_to_counter(size_t client, int key) {
@@ -489,6 +538,25 @@ std::optional<ClusterWorkload::Numbers> ClusterWorkload::all_registers(size_t cl
   return numbers;
 }
 
+void ClusterWorkload::check_wide_rows() {
+  for (size_t client = 0; client < clients_.size(); ++client) {
+    for (const int32_t page_size : {1, 7, 1000}) {
+      const int64_t end = story_.now() + kProgressLimit.count();
+      bool done = false;
+      while (!done && !story_.failed() && story_.now() < end) {
+        auto read = std::make_shared<WideRows::Read>(wide_rows_.read_all());
+        read->page_size = page_size;
+        auto ended = std::make_shared<std::optional<bool>>();  // the answer may come after this has given up
+        read_wide_rows(client, read, std::nullopt, [ended](bool all) { *ended = all; });
+        story_.world().run_until([ended] { return ended->has_value(); }, kAnswerLimit);
+        done = ended->value_or(false);
+        if (!done) story_.world().run_for(milliseconds(100));
+      }
+      if (!done) story_.fail("no scan of s.wide ends after the faults are gone");
+    }
+  }
+}
+
 // All groups together show each row as scans before and after do. Hints may still bring a write that was not acknowledged:
 // where it came in between, the scans differ, and the row is not judged.
 void ClusterWorkload::check_index(size_t client) {
@@ -530,13 +598,16 @@ void ClusterWorkload::check_counters() {
 }
 
 uint64_t ClusterWorkload::acknowledged() const {
-  return registers_.acknowledged_count() + counters_.acknowledged_count() + acknowledged_batches_ + acknowledged_rows_;
+  return registers_.acknowledged_count() + wide_rows_.acknowledged_count() + counters_.acknowledged_count() +
+         acknowledged_batches_ + acknowledged_rows_;
 }
 
 std::string ClusterWorkload::summary() const {
-  return fmt::format("{} register writes, {} additions, {} batches, {} rows, {} schema changes acknowledged, {} reads",
-                     registers_.acknowledged_count(), counters_.acknowledged_count(), acknowledged_batches_,
-                     acknowledged_rows_, schema_.acknowledged_count(), judged_);
+  return fmt::format(
+      "{} register writes, {} writes of wide rows, {} additions, {} batches, {} rows, {} schema changes acknowledged, "
+      "{} reads",
+      registers_.acknowledged_count(), wide_rows_.acknowledged_count(), counters_.acknowledged_count(),
+      acknowledged_batches_, acknowledged_rows_, schema_.acknowledged_count(), judged_);
 }
 
 }  // namespace cassandra_like

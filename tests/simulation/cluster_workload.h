@@ -1,6 +1,7 @@
 // The requests of a simulated cluster's clients, and the checkers that judge the answers. Client i talks to node i.
 //
 //   s.registers  two rows a partition, written together, with numbers as values and as timestamps; at QUORUM
+//   s.wide       rows that are written and deleted in ranges, and read in slices and pages (wide_rows.h); at QUORUM
 //   s.counters   additions at QUORUM, none of them sent twice
 //   s.batches    logged batches of three partitions
 //   s.delivered  rows that are written once, at ONE or QUORUM, and not read before the end
@@ -17,6 +18,7 @@
 #include "tests/simulation/cluster_simulation.h"
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_node.h"
+#include "tests/simulation/wide_rows.h"
 
 namespace cassandra_like {
 
@@ -46,6 +48,7 @@ class ClusterWorkload {
   void check_batches();
   void check_schema();
   void check_registers();
+  void check_wide_rows();
   void check_counters();
 
   uint64_t acknowledged() const;
@@ -55,6 +58,8 @@ class ClusterWorkload {
   using Judge = std::function<void(const ClientResponse&)>;
 
   bool query(size_t client, const std::string& text, Consistency consistency, std::function<void(Answer)> then);
+  bool query(size_t client, const std::string& text, const ClientQueryOptions& options,
+             std::function<void(Answer)> then);
   // To the end; nullopt when no answer comes within a while.
   Answer ask(size_t client, const std::string& text, Consistency consistency);
   Outcome outcome_of(const std::string& text, const Answer& answer);
@@ -82,18 +87,25 @@ class ClusterWorkload {
   using Numbers = std::vector<std::optional<int64_t>>;  // by key and clustering
   std::optional<Numbers> all_registers(size_t client);
   void check_index(size_t client);
+  void write_wide_rows(size_t client);
+  // done: with whether all pages came.
+  void read_wide_rows(size_t client, std::shared_ptr<WideRows::Read> read, std::optional<Bytes> paging_state,
+                      std::function<void(bool)> done);
+  size_t pick_client_like(size_t client);
   void add_to_counter(size_t client, int key);
   void send_addition(size_t client, int key, int64_t delta, int attempts);
   void read_counter(size_t client, int key, Consistency consistency);
   void write_batch(size_t client);
   void write_once(size_t client);
   Consistency register_level() const;
+  Consistency register_read_level() const { return plant_ == Plant::kWeakReads ? Consistency::kOne : register_level(); }
 
   Story& story_;
   const std::vector<SimulatedNode*> nodes_;
   const Plant plant_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   Checker registers_;
+  WideRows wide_rows_;
   CounterChecker counters_;
   BatchChecker batches_;
   DeliveryChecker delivery_;

@@ -24,6 +24,7 @@ class SimulatedClient {
   void stop();
   bool ready() const { return ready_; }
   size_t in_flight() const { return handlers_.size(); }
+  int protocol_version() const { return version_; }
   // False when there is no connection now, or it has as many requests under way as it may: nothing was sent.
   bool query(const std::string& text, const ClientQueryOptions& options, AnswerHandler handler);
 

@@ -133,6 +133,20 @@ Update& Update::delete_range(int32_t from, bool from_inclusive, int32_t to, bool
   return *this;
 }
 
+Update& Update::delete_from(int32_t from) {
+  ranges_.push_back({bound(from, ClusteringKind::kInclStartBound),
+                     open_bound(ClusteringKind::kInclEndBound),
+                     {timestamp_, kNow - 100}});
+  return *this;
+}
+
+Update& Update::delete_up_to(int32_t to) {
+  ranges_.push_back({open_bound(ClusteringKind::kInclStartBound),
+                     bound(to, ClusteringKind::kInclEndBound),
+                     {timestamp_, kNow - 100}});
+  return *this;
+}
+
 Update& Update::delete_partition() {
   update_.partition_deletion = {timestamp_, kNow - 100};
   return *this;

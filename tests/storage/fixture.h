@@ -45,6 +45,9 @@ class Update {
   Update& delete_row();
   // [from, to) of the first clustering column; inclusive flags as given.
   Update& delete_range(int32_t from, bool from_inclusive, int32_t to, bool to_inclusive);
+  // [from, …) and (…, to].
+  Update& delete_from(int32_t from);
+  Update& delete_up_to(int32_t to);
   Update& delete_partition();
 
   const PartitionUpdate& build();
@@ -59,6 +62,7 @@ class Update {
   BytesView keep(std::string text);
   const Column* column(const std::string& name) const;
   ClusteringPrefix bound(int32_t value, ClusteringKind kind);
+  ClusteringPrefix open_bound(ClusteringKind kind) { return make_clustering(*table_, {}, kind, *arena_); }
 
   TablePtr table_;
   std::deque<std::string> strings_;
