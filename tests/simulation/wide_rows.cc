@@ -23,7 +23,16 @@ WideRows::Write WideRows::draw_write(Story& story, int64_t number) {
     write.text = fmt::format("DELETE FROM s.wide USING TIMESTAMP {} WHERE p = {}{}", number, partition, what);
     for (int row : write.rows) rows_.tried_delete(row, number);
   };
-  switch (story.random(10)) {
+  switch (story.random(11)) {
+    case 10:
+      write.rows = {static_of(partition)};
+      if (story.chance(30)) {
+        write.text = fmt::format("DELETE st FROM s.wide USING TIMESTAMP {} WHERE p = {}", number, partition);
+        rows_.tried_delete(write.rows[0], number);
+        return write;
+      }
+      write.text = fmt::format("UPDATE s.wide USING TIMESTAMP {0} SET st = {0} WHERE p = {1}", number, partition);
+      break;
     case 0:
       add(clustering, clustering + 1);
       remove(fmt::format(" AND c = {}", clustering));
@@ -42,6 +51,7 @@ WideRows::Write WideRows::draw_write(Story& story, int64_t number) {
         remove(fmt::format(" AND c <= {}", clustering));
       } else {
         add(0, kClusterings);
+        write.rows.push_back(static_of(partition));
         remove("");
       }
       return write;
@@ -92,8 +102,15 @@ WideRows::Read WideRows::draw_read(Story& story) const {
   }
   const auto first = static_cast<int>(story.random(kClusterings));
   const int behind = first + 1 + static_cast<int>(story.random(static_cast<uint64_t>(kClusterings - first)));
-  bool filters = false;
+  if (story.chance(10)) {
+    read = read_all();
+    read.is_distinct = true;
+    read.text = "SELECT DISTINCT p, st FROM s.wide";
+    if (story.chance(60)) read.page_size = 1 + static_cast<int32_t>(story.random(2));
+    return read;
+  }
   if (conditions.empty() || story.chance(30)) {
+    read.is_whole = true;
     read.clusterings.resize(kClusterings);
     std::iota(read.clusterings.begin(), read.clusterings.end(), 0);
   } else if (story.chance(30)) {
@@ -107,7 +124,7 @@ WideRows::Read WideRows::draw_read(Story& story) const {
   if (story.chance(20)) {
     read.above = static_cast<int64_t>(story.random(2000));
     conditions += fmt::format("{}n > {}", conditions.empty() ? " WHERE " : " AND ", read.above);
-    filters = true;
+    read.is_whole = false;
   }
   if (is_one && story.chance(40)) {
     std::reverse(read.clusterings.begin(), read.clusterings.end());
@@ -117,16 +134,18 @@ WideRows::Read WideRows::draw_read(Story& story) const {
     read.limit = 1 + story.random(5);
     conditions += fmt::format("{} {}", is_one && story.chance(70) ? " LIMIT" : " PER PARTITION LIMIT", read.limit);
   }
-  if (filters) conditions += " ALLOW FILTERING";
+  if (read.above >= 0) conditions += " ALLOW FILTERING";
   if (story.chance(60)) read.page_size = 1 + static_cast<int32_t>(story.random(6));
-  read.text = "SELECT p, c, n FROM s.wide" + conditions;
+  read.text = "SELECT p, c, n, st FROM s.wide" + conditions;
   expect(read);
   return read;
 }
 
 WideRows::Read WideRows::read_all() const {
-  Read read{
-      .text = "SELECT p, c, n FROM s.wide", .partitions = {0, 1, 2}, .clusterings = std::vector<int>(kClusterings)};
+  Read read{.text = "SELECT p, c, n, st FROM s.wide",
+            .partitions = {0, 1, 2},
+            .clusterings = std::vector<int>(kClusterings),
+            .is_whole = true};
   std::iota(read.clusterings.begin(), read.clusterings.end(), 0);
   expect(read);
   return read;
@@ -134,17 +153,24 @@ WideRows::Read WideRows::read_all() const {
 
 void WideRows::expect(Read& read) const {
   for (int partition : read.partitions) {
-    for (int clustering : read.clusterings) {
-      const int row = row_of(partition, clustering);
-      read.expected[row] = rows_.must_show(row);
-    }
+    std::vector<int> rows{static_of(partition)};
+    for (int clustering : read.clusterings) rows.push_back(row_of(partition, clustering));
+    for (int row : rows) read.expected[row] = rows_.must_show(row);
   }
 }
 
 std::string WideRows::take(Read& read, const ClientRows& page) {
+  const auto number = [](const std::optional<Bytes>& cell) {
+    return cell ? std::optional(decode_bigint(*cell)) : std::nullopt;
+  };
   for (const auto& row : page.rows) {
-    if (row.size() != 3 || !row[0] || !row[1] || !row[2] || row[2]->size() != 8) return "a row that cannot be";
-    read.found.push_back({decode_int(*row[0]), decode_int(*row[1]), decode_bigint(*row[2])});
+    if (row.size() != (read.is_distinct ? 2 : 4) || !row[0]) return "a row that cannot be";
+    Found& found = read.found.emplace_back(decode_int(*row[0]));
+    found.of_static = number(row.back());
+    if (read.is_distinct) continue;
+    if (row[1]) found.clustering = decode_int(*row[1]);
+    found.number = number(row[2]);
+    if (found.clustering.has_value() != found.number.has_value()) return "a row with a null";
   }
   return "";
 }
@@ -163,31 +189,54 @@ std::string WideRows::judge(const Read& read) {
 }
 
 std::string WideRows::judge_partition(const Read& read, int partition) {
+  std::vector<Found> found;
+  std::copy_if(read.found.begin(), read.found.end(), std::back_inserter(found),
+               [&](const Found& row) { return row.partition == partition; });
+  for (const Found& row : found) {
+    std::string problem = judge_row(read, static_of(partition), row.of_static);
+    if (!problem.empty()) return problem;
+  }
+  if (found.empty() && (read.is_whole || read.is_distinct)) {
+    std::string problem = judge_row(read, static_of(partition), std::nullopt);
+    if (!problem.empty()) return problem;
+  }
+  const bool has_static_alone = std::any_of(found.begin(), found.end(), [](const Found& f) { return !f.clustering; });
+  if (has_static_alone && found.size() > 1) return "its static column twice, or beside rows";
+  if (read.is_distinct) return found.empty() ? judge_rows(read, partition, {}) : "";
+  if (!has_static_alone) return judge_rows(read, partition, found);
+  if (!read.is_whole || !found[0].of_static) return "a row without a clustering";
+  return judge_rows(read, partition, {});
+}
+
+std::string WideRows::judge_rows(const Read& read, int partition, const std::vector<Found>& found) {
   std::map<int, int64_t> numbers;
   auto place = read.clusterings.begin();
-  for (const Found& found : read.found) {
-    if (found.partition != partition) continue;
-    place = std::find(place, read.clusterings.end(), found.clustering);
-    if (place == read.clusterings.end()) return fmt::format("row {} out of place, or twice", found.clustering);
+  for (const Found& row : found) {
+    place = std::find(place, read.clusterings.end(), *row.clustering);
+    if (place == read.clusterings.end()) return fmt::format("row {} out of place, or twice", *row.clustering);
     ++place;
-    if (found.number <= read.above)
-      return fmt::format("row {} shows {} in spite of the condition", found.clustering, found.number);
-    numbers[found.clustering] = found.number;
+    if (*row.number <= read.above) return fmt::format("row {} in spite of the condition", *row.clustering);
+    numbers[*row.clustering] = *row.number;
   }
   if (read.limit != 0 && numbers.size() > read.limit) return fmt::format("{} rows", numbers.size());
   const auto end = read.limit != 0 && numbers.size() == read.limit ? place : read.clusterings.end();
   for (auto clustering = read.clusterings.begin(); clustering != end; ++clustering) {
-    const int row = row_of(partition, *clustering);
-    const Checker::Expectation& expected = read.expected.at(row);
     const auto number = numbers.find(*clustering);
-    std::optional<int64_t> found;
-    if (number != numbers.end()) found = number->second;
-    if (!found && expected.acknowledged <= read.above) continue;  // the condition may have left it out
-    std::string problem = rows_.check(row, expected, found, found);
+    std::string problem = judge_row(read, row_of(partition, *clustering),
+                                    number == numbers.end() ? std::nullopt : std::optional(number->second));
     if (!problem.empty()) return problem;
-    if (found || read.above < 0) rows_.was_read(row, expected, found);
   }
   return "";
+}
+
+std::string WideRows::judge_row(const Read& read, int row, std::optional<int64_t> number) {
+  const Checker::Expectation& expected = read.expected.at(row);
+  const bool is_conditional = read.above >= 0 && row < static_of(0);
+  if (!number && is_conditional && expected.acknowledged <= read.above)
+    return "";  // the condition may have left it out
+  std::string problem = rows_.check(row, expected, number, number);
+  if (problem.empty() && (number || !is_conditional)) rows_.was_read(row, expected, number);
+  return problem;
 }
 
 }  // namespace cassandra_like

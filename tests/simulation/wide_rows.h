@@ -1,10 +1,11 @@
-// The rows of a few wide partitions of a simulated cluster, s.wide (p, c, n): what is written to them, and what reads of parts
-// of them may show. Rows are written and deleted alone, several at once, in ranges, and by partition. They are read in slices in
-// both orders, by name, with limits and conditions, and of several partitions: what needs the replicas' range tombstones, short
-// reads and filtered reads to be put together rightly.
+// The rows of a few wide partitions of a simulated cluster, s.wide (p, c, n, st static): what is written to them, and what reads
+// of parts of them may show. Rows are written and deleted alone, several at once, in ranges, and by partition. They are read in
+// slices in both orders, by name, with limits and conditions, and of several partitions: what needs the replicas' range
+// tombstones, short reads and filtered reads to be put together rightly.
 //
-// Each row is a register (checker.h). A read shows all rows that it asked for, but for those behind its last row when it has
-// reached a limit. Rows that a condition leaves out say nothing.
+// Each row is a register (checker.h), and the static column of each partition is one. A read shows all rows that it asked for, but
+// for those behind its last row when it has reached a limit. Rows that a condition leaves out say nothing. A static column is
+// shown with each row, and alone, once, when a whole partition is asked for and no row is there.
 #pragma once
 
 #include <map>
@@ -21,7 +22,8 @@ namespace cassandra_like {
 
 class WideRows {
  public:
-  static constexpr const char* kTable = "CREATE TABLE s.wide (p int, c int, n bigint, filler text, PRIMARY KEY (p, c))";
+  static constexpr const char* kTable =
+      "CREATE TABLE s.wide (p int, c int, n bigint, st bigint static, filler text, PRIMARY KEY (p, c))";
 
   struct Write {
     std::string text;
@@ -34,14 +36,17 @@ class WideRows {
   void ended(const Write& write, Outcome outcome, int64_t at, int64_t now);
 
   struct Found {
-    int partition, clustering;
-    int64_t number;
+    int partition;
+    std::optional<int> clustering;  // nullopt: a static column alone
+    std::optional<int64_t> number, of_static;
   };
   struct Read {
     std::string text;
     std::optional<int32_t> page_size;
     std::vector<int> partitions;
     std::vector<int> clusterings;  // in the order in which they come
+    bool is_whole = false;         // whole partitions are asked for
+    bool is_distinct = false;      // only the static columns
     size_t limit = 0;              // of each partition; 0: none
     int64_t above = -1;            // a condition: rows with greater numbers
     std::map<int, Checker::Expectation> expected;
@@ -62,9 +67,12 @@ class WideRows {
  private:
   static constexpr int kPartitions = 3, kClusterings = 16;
   static int row_of(int partition, int clustering) { return partition * kClusterings + clustering; }
+  static int static_of(int partition) { return row_of(kPartitions, partition); }
 
   void expect(Read& read) const;
   std::string judge_partition(const Read& read, int partition);
+  std::string judge_rows(const Read& read, int partition, const std::vector<Found>& found);
+  std::string judge_row(const Read& read, int row, std::optional<int64_t> number);
 
   Checker rows_;
   uint64_t acknowledged_count_ = 0;
