@@ -65,7 +65,7 @@ void ClusterWorkload::start_clients() {
 
 void ClusterWorkload::power_failed() {
   registers_.forget_reads();
-  wide_rows_.forget_reads();
+  wide_rows_.rows().forget_reads();
   counters_.forget_reads();
 }
 
@@ -168,7 +168,7 @@ bool ClusterWorkload::create_schema(int replication_factor) {
       fmt::format("CREATE KEYSPACE s WITH replication = {{'class': 'NetworkTopologyStrategy', 'datacenter1': {}}}",
                   replication_factor),
       "CREATE TABLE s.registers (k int, c int, n bigint, g int, filler text, PRIMARY KEY (k, c))" + options,
-      WideRows::kTable + options,
+      fmt::format("CREATE TABLE {}{}", WideRows::kTable, options),
       "CREATE TABLE s.counters (k int PRIMARY KEY, n counter)",
       "CREATE TABLE s.batches (k bigint PRIMARY KEY, n bigint)",
       "CREATE TABLE s.delivered (k bigint PRIMARY KEY, n bigint)",
@@ -206,7 +206,7 @@ void ClusterWorkload::issue(size_t client) {
   if (kind < 900) return write_once(client);
   if (kind < 950) return write_wide_rows(client);
   if (kind < 995) {
-    auto read = std::make_shared<WideRows::Read>(wide_rows_.draw_read(story_));
+    auto read = std::make_shared<WideRows::Read>(wide_rows_.draw_read(story_.world().random()));
     return read_wide_rows(client, read, std::nullopt, [](bool) {});
   }
   change_schema(client);
@@ -300,7 +300,7 @@ void ClusterWorkload::read_group(size_t client, int64_t group) {
 }
 
 void ClusterWorkload::write_wide_rows(size_t client) {
-  const WideRows::Write write = wide_rows_.draw_write(story_, ++last_number_);
+  const WideRows::Write write = wide_rows_.draw_write(story_.world().random(), ++last_number_);
   const bool sent = query(client, write.text, register_level(), [this, write](Answer answer) {
     wide_rows_.ended(write, outcome_of(write.text, answer), story_.now(), last_number_);
   });

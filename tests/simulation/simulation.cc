@@ -7,6 +7,7 @@
 #include "node/cluster_node.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/simulated_client.h"
+#include "tests/simulation/wide_rows.h"
 
 namespace cassandra_like {
 namespace {
@@ -207,8 +208,9 @@ class Simulation {
     }
     node_.reset();
     world_->run_for(milliseconds(100));
-    for (Checker* checker : {&checker_, &second_}) {
+    for (Checker* checker : {&checker_, &second_, &wide_.rows()}) {
       checker->life_ended(last_number_);
+      checker->forget_reads();
       // The answers that were still on their way when the power went count as well.
       if (safe_until) checker->forget_acknowledged_after(*safe_until);
       if (!logged_ && !stopped_cleanly) checker->forget_acknowledged_after(-1);
@@ -254,10 +256,12 @@ class Simulation {
     return execute(fmt::format("CREATE KEYSPACE IF NOT EXISTS s WITH replication = {{'class': 'SimpleStrategy', "
                                "'replication_factor': 1}} AND durable_writes = {}",
                                logged_)) &&
-           execute(fmt::format("CREATE TABLE IF NOT EXISTS s.t (k int, c int, n bigint, g int, filler text, "
-                               "PRIMARY KEY (k, c)) WITH gc_grace_seconds = {}{}",
-                               kGraceSeconds, compaction_.empty() ? "" : " AND compaction = " + compaction_)) &&
-           create_index() && create_second();
+           create_table("s.t (k int, c int, n bigint, g int, filler text, PRIMARY KEY (k, c))") &&
+           create_table(WideRows::kTable) && create_index() && create_second();
+  }
+  bool create_table(const std::string& definition) {
+    return execute(fmt::format("CREATE TABLE IF NOT EXISTS {} WITH gc_grace_seconds = {}{}", definition, kGraceSeconds,
+                               compaction_.empty() ? "" : " AND compaction = " + compaction_));
   }
   bool create_index() { return !indexed_ || execute("CREATE INDEX IF NOT EXISTS t_by_g ON s.t (g)"); }
   // A table that is dropped and made again. Its writes share records of the log with those of s.t.
@@ -449,11 +453,40 @@ class Simulation {
     }
     // Mostly flushes, so that the strategy has something to choose from.
     const bool compacts = compacts_ && chance(compaction_.empty() ? 60 : 20);
-    runtime_->shard(shard).executor.post([maintenance, compacts] { spawn(maintain(maintenance, compacts)); });
+    const std::string table = chance(50) ? "wide" : "t";
+    runtime_->shard(shard).executor.post(
+        [maintenance, table, compacts] { spawn(maintain(maintenance, table, compacts)); });
   }
 
-  static Task<void> maintain(Maintenance* maintenance, bool compacts) {
-    const TableSelection table("s", "t");
+  void write_wide_rows() {
+    const WideRows::Write write = wide_.draw_write(world_->random(), ++last_number_);
+    issue(write.text, [this, write](const ClientResponse& response) {
+      const bool done = response.get<ClientVoid>() != nullptr;
+      wide_.ended(write, done ? Outcome::kAcknowledged : Outcome::kUnknown, now(), last_number_);
+    });
+  }
+
+  void read_wide_rows() { read_wide_page(std::make_shared<WideRows::Read>(wide_.draw_read(world_->random())), {}); }
+  void read_wide_page(const std::shared_ptr<WideRows::Read>& read, std::optional<Bytes> paging_state) {
+    auto& client = *clients_[paging_state ? read->client : read->client = random(clients_.size())];
+    ClientQueryOptions options;
+    options.page_size = read->page_size;
+    options.paging_state = std::move(paging_state);
+    client.query(read->text, options, [this, read, life = result_.restarts](std::optional<ClientResponse> response) {
+      if (!response || life != result_.restarts) return;
+      if (const auto* error = response->get<ErrorInfo>()) say("answer: " + error->message);
+      const auto* rows = response->get<ClientRows>();
+      if (rows == nullptr) return;
+      std::string problem = WideRows::take(*read, *rows);
+      if (problem.empty() && rows->paging_state) return read_wide_page(read, rows->paging_state);
+      if (problem.empty()) problem = wide_.judge(*read);
+      if (!problem.empty()) fail(problem);
+      ++judged_reads_;
+    });
+  }
+
+  static Task<void> maintain(Maintenance* maintenance, std::string name, bool compacts) {
+    const TableSelection table("s", name);
     // A full or failing disk ends it, and that is all.
     Task<Status> task = compacts ? maintenance->compact(table) : maintenance->flush(table);
     Status ignored = co_await task;
@@ -489,6 +522,10 @@ class Simulation {
           issue_index_change();
         } else if (random(30) == 0) {
           issue_scan();
+        } else if (random(5) == 0) {
+          write_wide_rows();
+        } else if (random(10) == 0) {
+          read_wide_rows();
         } else if (kind < 6) {
           issue_write(key);
         } else if (kind < 7) {
@@ -510,10 +547,23 @@ class Simulation {
     for (int key = 0; drops_ && key < kKeys && result_.failure.empty(); ++key) {
       insist_on_read([&] { read_second(key); }, key);
     }
+    check_wide_rows();
     check_scans({std::nullopt});
     std::vector<std::optional<int64_t>> groups;
     for (int64_t group = 0; group < kGroups; ++group) groups.push_back(group);
     if (indexed_ && result_.failure.empty() && create_index()) check_scans(groups);
+  }
+
+  void check_wide_rows() {
+    for (const int32_t page_size : {3, 1000}) {
+      auto read_all = [&] {
+        auto read = std::make_shared<WideRows::Read>(wide_.read_all());
+        read->page_size = page_size;
+        read_wide_page(read, {});
+      };
+      if (result_.failure.empty()) insist_on_read(read_all, 0);
+    }
+    for (int i = 0; i < 20 && result_.failure.empty(); ++i) insist_on_read([&] { read_wide_rows(); }, 0);
   }
 
   template <class Read>
@@ -614,11 +664,14 @@ class Simulation {
         issue_read(key);
         if (drops_) read_second(key);
         issue_scan();
+        read_wide_rows();
         world_->run_for(milliseconds(50));
       }
       for (unsigned shard = 0; shard < runtime_->shard_count(); ++shard) {
         Maintenance* maintenance = &node_->replica(shard).maintenance();
-        runtime_->shard(shard).executor.post([maintenance] { spawn(maintain(maintenance, true)); });
+        for (const char* table : {"t", "wide"}) {
+          runtime_->shard(shard).executor.post([maintenance, table] { spawn(maintain(maintenance, table, true)); });
+        }
       }
       world_->run_for(seconds(2));
     }
@@ -644,6 +697,7 @@ class Simulation {
   bool starting_ = false, stopping_ = false, stop_requested_ = false;
   std::string damaged_;  // the beginning of the names of a damaged SSTable's files
   Checker checker_, second_;
+  WideRows wide_;
   int64_t last_number_ = 0;
   uint64_t judged_reads_ = 0;
   std::map<int, std::optional<int64_t>> shown_;  // by the last read of the key

@@ -8,13 +8,18 @@
 #include "model/values.h"
 
 namespace cassandra_like {
+namespace {
 
-WideRows::Write WideRows::draw_write(Story& story, int64_t number) {
-  const auto partition = static_cast<int>(story.random(kPartitions));
-  const auto clustering = static_cast<int>(story.random(kClusterings));
-  const auto width = static_cast<int>(1 + story.random(kClusterings / 2));
+bool chance(Random& random, uint64_t percent) { return random.below(100) < percent; }
+
+}  // namespace
+
+WideRows::Write WideRows::draw_write(Random& random, int64_t number) {
+  const auto partition = static_cast<int>(random.below(kPartitions));
+  const auto clustering = static_cast<int>(random.below(kClusterings));
+  const auto width = static_cast<int>(1 + random.below(kClusterings / 2));
   const int end = std::min(clustering + width, kClusterings);
-  const std::string filler(story.random(300), 'x');
+  const std::string filler(random.below(chance(random, 10) ? 3000 : 300), 'x');
   Write write{.number = number};
   auto add = [&](int first, int behind) {
     for (int c = first; c < behind; ++c) write.rows.push_back(row_of(partition, c));
@@ -23,10 +28,10 @@ WideRows::Write WideRows::draw_write(Story& story, int64_t number) {
     write.text = fmt::format("DELETE FROM s.wide USING TIMESTAMP {} WHERE p = {}{}", number, partition, what);
     for (int row : write.rows) rows_.tried_delete(row, number);
   };
-  switch (story.random(11)) {
+  switch (random.below(11)) {
     case 10:
       write.rows = {static_of(partition)};
-      if (story.chance(30)) {
+      if (chance(random, 30)) {
         write.text = fmt::format("DELETE st FROM s.wide USING TIMESTAMP {} WHERE p = {}", number, partition);
         rows_.tried_delete(write.rows[0], number);
         return write;
@@ -46,7 +51,7 @@ WideRows::Write WideRows::draw_write(Story& story, int64_t number) {
       remove(fmt::format(" AND c > {}", clustering));
       return write;
     case 3:
-      if (story.chance(50)) {
+      if (chance(random, 50)) {
         add(0, clustering + 1);
         remove(fmt::format(" AND c <= {}", clustering));
       } else {
@@ -89,53 +94,53 @@ void WideRows::ended(const Write& write, Outcome outcome, int64_t at, int64_t no
   acknowledged_count_ += outcome == Outcome::kAcknowledged;
 }
 
-WideRows::Read WideRows::draw_read(Story& story) const {
-  if (story.chance(15)) return read_all();
+WideRows::Read WideRows::draw_read(Random& random) const {
+  if (chance(random, 15)) return read_all();
   Read read;
   std::string conditions;
-  if (story.chance(75)) {
-    read.partitions = {static_cast<int>(story.random(kPartitions))};
+  if (chance(random, 75)) {
+    read.partitions = {static_cast<int>(random.below(kPartitions))};
     conditions = fmt::format(" WHERE p = {}", read.partitions[0]);
   } else {
     read.partitions = {0, 1, 2};
-    if (story.chance(50)) conditions = " WHERE p IN (0, 1, 2)";
+    if (chance(random, 50)) conditions = " WHERE p IN (0, 1, 2)";
   }
-  const auto first = static_cast<int>(story.random(kClusterings));
-  const int behind = first + 1 + static_cast<int>(story.random(static_cast<uint64_t>(kClusterings - first)));
-  if (story.chance(10)) {
+  const auto first = static_cast<int>(random.below(kClusterings));
+  const int behind = first + 1 + static_cast<int>(random.below(static_cast<uint64_t>(kClusterings - first)));
+  if (chance(random, 10)) {
     read = read_all();
     read.is_distinct = true;
     read.text = "SELECT DISTINCT p, st FROM s.wide";
-    if (story.chance(60)) read.page_size = 1 + static_cast<int32_t>(story.random(2));
+    if (chance(random, 60)) read.page_size = 1 + static_cast<int32_t>(random.below(2));
     return read;
   }
-  if (conditions.empty() || story.chance(30)) {
+  if (conditions.empty() || chance(random, 30)) {
     read.is_whole = true;
     read.clusterings.resize(kClusterings);
     std::iota(read.clusterings.begin(), read.clusterings.end(), 0);
-  } else if (story.chance(30)) {
-    for (int c = first; c < kClusterings; c += 1 + static_cast<int>(story.random(4))) read.clusterings.push_back(c);
+  } else if (chance(random, 30)) {
+    for (int c = first; c < kClusterings; c += 1 + static_cast<int>(random.below(4))) read.clusterings.push_back(c);
     conditions += fmt::format(" AND c IN ({})", fmt::join(read.clusterings, ", "));
   } else {
     for (int c = first; c < behind; ++c) read.clusterings.push_back(c);
     conditions += fmt::format(" AND c >= {} AND c < {}", first, behind);
   }
   const bool is_one = read.partitions.size() == 1;
-  if (story.chance(20)) {
-    read.above = static_cast<int64_t>(story.random(2000));
+  if (chance(random, 20)) {
+    read.above = static_cast<int64_t>(random.below(2000));
     conditions += fmt::format("{}n > {}", conditions.empty() ? " WHERE " : " AND ", read.above);
     read.is_whole = false;
   }
-  if (is_one && story.chance(40)) {
+  if (is_one && chance(random, 40)) {
     std::reverse(read.clusterings.begin(), read.clusterings.end());
     conditions += " ORDER BY c DESC";
   }
-  if (story.chance(50)) {
-    read.limit = 1 + story.random(5);
-    conditions += fmt::format("{} {}", is_one && story.chance(70) ? " LIMIT" : " PER PARTITION LIMIT", read.limit);
+  if (chance(random, 50)) {
+    read.limit = 1 + random.below(5);
+    conditions += fmt::format("{} {}", is_one && chance(random, 70) ? " LIMIT" : " PER PARTITION LIMIT", read.limit);
   }
   if (read.above >= 0) conditions += " ALLOW FILTERING";
-  if (story.chance(60)) read.page_size = 1 + static_cast<int32_t>(story.random(6));
+  if (chance(random, 60)) read.page_size = 1 + static_cast<int32_t>(random.below(6));
   read.text = "SELECT p, c, n, st FROM s.wide" + conditions;
   expect(read);
   return read;

@@ -1,5 +1,5 @@
-// The rows of a few wide partitions of a simulated cluster, s.wide (p, c, n, st static): what is written to them, and what reads
-// of parts of them may show. Rows are written and deleted alone, several at once, in ranges, and by partition. They are read in
+// The rows of a few wide partitions of a simulated node or cluster, s.wide (p, c, n, st static): what is written to them, and what
+// reads of parts of them may show. Rows are written and deleted alone, several at once, in ranges, and by partition. They are read in
 // slices in both orders, by name, with limits and conditions, and of several partitions: what needs the replicas' range
 // tombstones, short reads and filtered reads to be put together rightly.
 //
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/executor.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cluster_checkers.h"
-#include "tests/simulation/story.h"
 #include "transport/client_codec.h"
 
 namespace cassandra_like {
@@ -23,7 +23,7 @@ namespace cassandra_like {
 class WideRows {
  public:
   static constexpr const char* kTable =
-      "CREATE TABLE s.wide (p int, c int, n bigint, st bigint static, filler text, PRIMARY KEY (p, c))";
+      "s.wide (p int, c int, n bigint, st bigint static, filler text, PRIMARY KEY (p, c))";
 
   struct Write {
     std::string text;
@@ -31,7 +31,7 @@ class WideRows {
     std::vector<int> rows;
   };
   // Tried from now on. The number is the value and the timestamp.
-  Write draw_write(Story& story, int64_t number);
+  Write draw_write(Random& random, int64_t number);
   // at, now: as of Checker::acknowledged().
   void ended(const Write& write, Outcome outcome, int64_t at, int64_t now);
 
@@ -51,8 +51,9 @@ class WideRows {
     int64_t above = -1;            // a condition: rows with greater numbers
     std::map<int, Checker::Expectation> expected;
     std::vector<Found> found;
+    size_t client = 0;  // who asks for the pages
   };
-  Read draw_read(Story& story) const;
+  Read draw_read(Random& random) const;
   // Of the whole table.
   Read read_all() const;
   // Adds the rows of a page. Returns what is wrong, or nothing.
@@ -60,8 +61,8 @@ class WideRows {
   // Of all pages.
   std::string judge(const Read& read);
 
-  // Power failed somewhere.
-  void forget_reads() { rows_.forget_reads(); }
+  // By partition and clustering.
+  Checker& rows() { return rows_; }
   uint64_t acknowledged_count() const { return acknowledged_count_; }
 
  private:
