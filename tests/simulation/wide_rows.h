@@ -54,11 +54,11 @@ class WideRows {
     size_t client = 0;  // who asks for the pages
   };
   Read draw_read(Random& random) const;
-  // Of the whole table.
+  // Reads the whole table.
   Read read_all() const;
   // Adds the rows of a page. Returns what is wrong, or nothing.
   static std::string take(Read& read, const ClientRows& page);
-  // Of all pages.
+  // Judges all pages together.
   std::string judge(const Read& read);
 
   // By partition and clustering.
