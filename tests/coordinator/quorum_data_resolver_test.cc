@@ -96,6 +96,15 @@ Lines lines(PartitionReader& reader, const TableMetadata& table) {
   }
 }
 
+// Up to the first row.
+Lines first_lines(PartitionReader& reader, const TableMetadata& table) {
+  while (true) {
+    Result<const Unfiltered*> next = reader.next();
+    CHECK(next.ok() && *next != nullptr);
+    if ((**next).is_row) return {text((**next).row, table)};
+  }
+}
+
 Lines lines(const PartitionUpdate& update) {
   UpdateReader reader(update, false);
   return lines(reader, *update.table);
@@ -113,14 +122,14 @@ class Replicas {
   Update& update(size_t i) { return updates_[i]; }
   void add_nothing() { nothing_ = true; }
 
-  Resolved resolve(ResolveOptions options = {}) {
+  Resolved resolve(ResolveOptions options = {}, bool stops_at_row = false) {
     std::deque<UpdateReader> readers;
     std::vector<PartitionReader*> sources;
     for (Update& update : updates_) sources.push_back(&readers.emplace_back(update.build(), options.reversed));
     if (nothing_) sources.push_back(nullptr);
     ResolvedPartition resolved(sources, options);
     Resolved out;
-    out.merged = lines(resolved, *table_);
+    out.merged = stops_at_row ? first_lines(resolved, *table_) : lines(resolved, *table_);
     for (const PartitionRepair& repair : resolved.end()) {
       out.repairs.push_back(lines(repair.update(*table_, resolved.key())));
       EXPECT_EQ(repair.empty(), out.repairs.back().empty());
@@ -198,6 +207,20 @@ TEST(DataResolverTest, GivesEachRangeItsOwnDeletion) {
   replicas.add().at(9).delete_range(1, true, 4, false).at(7).delete_range(4, true, 8, false);
   replicas.add().at(7).delete_range(6, true, 8, false);
   EXPECT_THAT(replicas.resolve().repairs, ElementsAre(Lines{}, Lines{"<1 -|9", "<4 9|7", "<6 7|-"}));
+}
+
+// The second replica's row 2 was not part of an answer that ended at row 3: no later one may show it.
+TEST(DataResolverTest, GivesTheDeletionInWhichTheReadingStopsUpToThere) {
+  Replicas replicas;
+  replicas.add().at(9).delete_range(1, true, 8, true).at(12).row(3).cell("v", "x");
+  replicas.add().at(5).row(2).cell("v", "y").at(12).row(3).cell("v", "x").at(5).row(4).cell("v", "y");
+  Resolved got = replicas.resolve({}, true);
+  EXPECT_THAT(got.merged, ElementsAre("3: v=x@12"));
+  EXPECT_THAT(got.repairs, ElementsAre(Lines{}, Lines{"<1 -|9", ">3 9|-"}));
+  ResolveOptions options;
+  options.reversed = true;
+  got = replicas.resolve(options, true);
+  EXPECT_THAT(got.repairs, ElementsAre(Lines{}, Lines{"<3 -|9", ">8 9|-"}));
 }
 
 TEST(DataResolverTest, LeavesOutARangeThatThePartitionsDeletionCovers) {

@@ -83,7 +83,15 @@ void ResolvedPartition::repair_range(size_t i, const ClusteringPrefix& place) {
   source.lacks = open_;
 }
 
+// Who stops at a row has seen that the rows before it are deleted, also by a range deletion that ends behind it.
 std::deque<PartitionRepair>& ResolvedPartition::end() {
+  if (is_at_row_) {
+    Bytes behind(result_.row.clustering.comparable);
+    behind.back() = options_.reversed ? kBeforeTerminator : kAfterTerminator;
+    open_ = {};
+    for (size_t i = 0; i < sources_.size(); ++i)
+      repair_range(i, {ClusteringKind{}, result_.row.clustering.values, behind});
+  }
   if (options_.reversed) {
     for (PartitionRepair& repair : repairs_) {
       std::reverse(repair.rows_.begin(), repair.rows_.end());
@@ -143,6 +151,7 @@ Status ResolvedPartition::fill() {
 }
 
 Result<const Unfiltered*> ResolvedPartition::next() {
+  is_at_row_ = false;
   while (true) {
     TRY(fill());
     const Unfiltered* first = nullptr;
@@ -153,7 +162,9 @@ Result<const Unfiltered*> ResolvedPartition::next() {
     for (Source& source : sources_) {
       source.in_group = source.at != nullptr && source.at->position().comparable == first->position().comparable;
     }
-    if (first->is_row ? merge_rows_of_group() : merge_markers_of_group(first->position())) return &result_;
+    if (!(first->is_row ? merge_rows_of_group() : merge_markers_of_group(first->position()))) continue;
+    is_at_row_ = result_.is_row;
+    return &result_;
   }
 }
 

@@ -53,7 +53,7 @@ class ResolvedPartition final : public PartitionReader {
   ResolvedPartition(std::span<PartitionReader* const> sources, ResolveOptions options);
 
   Result<const Unfiltered*> next() override;
-  // The parts that each source lacks of all that was read. Ends the reading.
+  // The parts that each source lacks of all that was read, up to the row that was read last. Ends the reading.
   std::deque<PartitionRepair>& end();
 
  private:
@@ -90,6 +90,7 @@ class ResolvedPartition final : public PartitionReader {
   Arena static_arena_{64};
   Arena arena_{1024};
   Unfiltered result_;
+  bool is_at_row_ = false;  // the result that next() has returned
 };
 
 }  // namespace cassandra_like
