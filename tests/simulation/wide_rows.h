@@ -51,7 +51,6 @@ class WideRows {
     int64_t above = -1;            // a condition: rows with greater numbers
     std::map<int, Checker::Expectation> expected;
     std::vector<Found> found;
-    size_t client = 0;  // who asks for the pages
   };
   Read draw_read(Random& random) const;
   // Reads the whole table.
