@@ -85,12 +85,12 @@ void ResolvedPartition::repair_range(size_t i, const ClusteringPrefix& place) {
 
 // Who stops at a row has seen that the rows before it are deleted, also by a range deletion that ends behind it.
 std::deque<PartitionRepair>& ResolvedPartition::end() {
-  if (is_at_row_) {
+  if (is_at_row_ && !open_.is_live()) {
     Bytes behind(result_.row.clustering.comparable);
     behind.back() = options_.reversed ? kBeforeTerminator : kAfterTerminator;
     open_ = {};
-    for (size_t i = 0; i < sources_.size(); ++i)
-      repair_range(i, {ClusteringKind{}, result_.row.clustering.values, behind});
+    const ClusteringPrefix place{ClusteringKind{}, result_.row.clustering.values, behind};
+    for (size_t i = 0; i < sources_.size(); ++i) repair_range(i, place);
   }
   if (options_.reversed) {
     for (PartitionRepair& repair : repairs_) {
