@@ -68,6 +68,10 @@ class OneShard {
     wait([this] { return flush_engine(engine_.get()); });
   }
 
+  void compact() {
+    wait([this] { return compact_engine(engine_.get()); });
+  }
+
   // On the shard's thread, until it has returned.
   void run(std::function<void()> work) {
     std::promise<void> done;
@@ -107,6 +111,7 @@ class OneShard {
     CHECK((co_await engine->start()).ok());
   }
   static Task<void> flush_engine(Engine* engine) { CHECK((co_await engine->maintenance().flush({})).ok()); }
+  static Task<void> compact_engine(Engine* engine) { CHECK((co_await engine->maintenance().compact({})).ok()); }
 
   const std::string folder_;
   EngineOptions options_;

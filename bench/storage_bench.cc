@@ -1,5 +1,5 @@
 // The cost of an operation of one shard's engine, on a real disk: inserts of 5 values of 34 bytes, point reads of them,
-// and slices of 100 rows. `allocations` is heap allocations per operation.
+// slices of 100 rows, and a major compaction. `allocations` is heap allocations per operation.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -28,13 +28,19 @@ TablePtr make_table(const std::string& name) {
 // One row to write, its key and clustering as numbers. The memory that it points to is reused.
 class Insert {
  public:
-  explicit Insert(TablePtr table) : table_(std::move(table)), value_(34, 'x') {
+  explicit Insert(TablePtr table) : table_(std::move(table)), value_(kValueBytes, 'x') {
     for (const ColumnPtr& c : table_->regular_columns) cells_.push_back({c.get(), 1, kNoDeletionTime, 0, value_, {}});
     key_.resize(10);
   }
+  // Values that do not compress, instead of those that all are alike.
+  void vary_values() { varied_.resize(kValueBytes * cells_.size()); }
   const Mutation& make(uint64_t key, int64_t clustering, int64_t timestamp) {
     store_be(key_.data() + 2, key * 0x9E3779B97F4A7C15ULL);
-    for (Cell& cell : cells_) cell.timestamp = timestamp;
+    for (char& byte : varied_) byte = static_cast<char>((random_ = random_ * 6364136223846793005ULL + 1) >> 56);
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      cells_[i].timestamp = timestamp;
+      if (!varied_.empty()) cells_[i].value = BytesView(varied_).substr(i * kValueBytes, kValueBytes);
+    }
     row_.cells = cells_;
     row_.liveness.timestamp = timestamp;
     row_.clustering = empty_clustering();
@@ -53,8 +59,10 @@ class Insert {
   }
 
  private:
+  static constexpr size_t kValueBytes = 34;
   TablePtr table_;
-  Bytes value_, key_, clustering_, comparable_;
+  Bytes value_, varied_, key_, clustering_, comparable_;
+  uint64_t random_ = 1;
   BytesView values_[1];
   std::vector<Cell> cells_;
   Row row_;
@@ -87,6 +95,7 @@ class Shard final : public OneShard {
     options.memtable_bytes = 4ull << 30;
     // Filling a table keeps the shard for seconds; no sync that ends meanwhile is late.
     options.commitlog_sync_period = std::chrono::hours(1);
+    options.compaction_throughput = 0;
     return options;
   }
 };
@@ -207,6 +216,35 @@ void BM_Replay(benchmark::State& state) {
   state.SetBytesProcessed(static_cast<int64_t>(bytes) * static_cast<int64_t>(state.iterations()));
 }
 BENCHMARK(BM_Replay)->Arg(1000)->Arg(1'000'000)->Iterations(1)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
+
+// A major compaction of a million rows in four SSTables. Bytes are those of the inputs on the disk; they do not compress.
+void BM_Compact(benchmark::State& state) {
+  constexpr uint64_t kInputs = 4, kRows = 1'000'000;
+  uint64_t bytes = 0;
+  for (auto unused : state) {
+    state.PauseTiming();
+    auto shard = std::make_unique<Shard>();
+    for (uint64_t input = 0; input < kInputs; ++input) {
+      shard->run([&] {
+        Insert insert(shard->table("kv"));
+        insert.vary_values();
+        for (uint64_t key = input; key < kRows; key += kInputs) {
+          Task<Status> task = shard->engine().apply(insert.make(key, 0, 1));
+          CHECK(task.ready() && task.take().ok());
+        }
+      });
+      shard->flush();
+    }
+    state.ResumeTiming();
+    shard->compact();
+    state.PauseTiming();
+    bytes += shard->engine().maintenance().statistics().compressed_bytes_compacted;
+    shard.reset();
+    state.ResumeTiming();
+  }
+  state.SetBytesProcessed(static_cast<int64_t>(bytes));
+}
+BENCHMARK(BM_Compact)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace cassandra_like

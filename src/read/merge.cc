@@ -17,6 +17,16 @@ MergedPartition::MergedPartition(std::span<PartitionReader* const> sources, bool
   begin(sources);
 }
 
+void MergedPartition::restart(std::span<PartitionReader* const> sources) {
+  partition_deletion_ = open_ = {};
+  static_row_ = Row();
+  heads_.clear();
+  rows_.clear();
+  static_arena_.reset();
+  pause_after_ = std::numeric_limits<uint32_t>::max();
+  begin(sources);
+}
+
 void MergedPartition::begin(std::span<PartitionReader* const> sources) {
   DCHECK(!sources.empty());
   key_ = sources[0]->key();
@@ -127,7 +137,6 @@ MergedScanner::MergedScanner(std::vector<std::unique_ptr<PartitionScanner>> sour
 }
 
 Result<PartitionReader*> MergedScanner::next() {
-  partition_ = nullptr;
   PartitionReader* first = nullptr;
   for (Head& head : heads_) {
     if (head.consumed) {
@@ -144,8 +153,12 @@ Result<PartitionReader*> MergedScanner::next() {
     head.consumed = true;
     group_.push_back(head.at);
   }
-  partition_ = std::make_unique<MergedPartition>(group_, reversed_);
-  return partition_.get();
+  if (partition_) {
+    partition_->restart(group_);
+  } else {
+    partition_.emplace(group_, reversed_);
+  }
+  return &*partition_;
 }
 
 }  // namespace cassandra_like

@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "read/order_check.h"
@@ -20,6 +21,8 @@ class MergedPartition final : public PartitionReader {
   MergedPartition(std::vector<std::unique_ptr<PartitionReader>> sources, bool reversed);
   // The sources are somebody else's and outlive this.
   MergedPartition(std::span<PartitionReader* const> sources, bool reversed);
+  // Goes on with the next partition, whose sources are somebody else's.
+  void restart(std::span<PartitionReader* const> sources);
 
   Result<const Unfiltered*> next() override;
   // From now on next() may return paused() after so many things that deletions cover or that say nothing, and goes on when
@@ -78,7 +81,7 @@ class MergedScanner final : public PartitionScanner {
   bool reversed_;
   std::vector<Head> heads_;
   std::vector<PartitionReader*> group_;
-  std::unique_ptr<MergedPartition> partition_;
+  std::optional<MergedPartition> partition_;
 };
 
 }  // namespace cassandra_like

@@ -43,8 +43,10 @@ class SSTableMerger {
  private:
   Task<Status> merge_all(MergedScanner* merged);
   Task<Status> write_without_garbage(MergedPartition* partition, Purger* purger);
+  Task<Status> write_without_shadowed(MergedPartition* partition, Purger* purger);
   Task<Status> write_partition(PartitionReader* partition, Purger* purger);
   Task<Status> begin_partition(const PartitionReader* partition, DeletionTime deletion, const Row* static_row);
+  Task<Status> begin_in_next_output(const PartitionReader* partition, DeletionTime deletion, const Row* static_row);
   Task<Status> begin_output(Token first);
   // How many partitions an output may have that begins with this token: its filter has room for them.
   uint64_t partitions_from(Token first) const;
@@ -72,7 +74,7 @@ class SSTableMerger {
 };
 
 Task<Status> SSTableMerger::pause_if_due() {
-  if (!slice_.is_over(runtime_.clock, bytes_written())) return Status();
+  if (!slice_.is_over_after_step(runtime_.clock, bytes_written())) return Status();
   return pause();
 }
 
@@ -116,23 +118,28 @@ Task<Status> SSTableMerger::begin_partition(const PartitionReader* partition, De
                                             const Row* static_row) {
   const uint64_t bytes = writer_ == nullptr ? 0 : writer_->bytes_written();
   const bool ends = merge_.ends_before && merge_.ends_before(partition->key().token, bytes);
-  if (writer_ != nullptr && ends) {
+  if (writer_ == nullptr || ends) return begin_in_next_output(partition, deletion, static_row);
+  return writer_->begin_partition(partition->key(), deletion, *static_row);
+}
+
+Task<Status> SSTableMerger::begin_in_next_output(const PartitionReader* partition, DeletionTime deletion,
+                                                 const Row* static_row) {
+  if (writer_ != nullptr) {
     Status ended = co_await end_output();
     if (!ended.ok()) co_return ended;
   }
-  if (writer_ == nullptr) {
-    Status begun = co_await begin_output(partition->key().token);
-    if (!begun.ok()) co_return begun;
-  }
+  Status begun = co_await begin_output(partition->key().token);
+  if (!begun.ok()) co_return begun;
   co_return writer_->begin_partition(partition->key(), deletion, *static_row);
 }
 
 Task<Status> SSTableMerger::write_without_garbage(MergedPartition* partition, Purger* purger) {
-  std::vector<std::unique_ptr<PartitionReader>> sources;
-  if (merge_.shadows) {
-    CO_ASSIGN_OR_RETURN(sources, merge_.shadows(partition->key()));
-  }
   partition->pause_after(kCoveredTogether);
+  return merge_.shadows ? write_without_shadowed(partition, purger) : write_partition(partition, purger);
+}
+
+Task<Status> SSTableMerger::write_without_shadowed(MergedPartition* partition, Purger* purger) {
+  CO_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<PartitionReader>> sources, merge_.shadows(partition->key()));
   if (sources.empty()) co_return co_await write_partition(partition, purger);
   MergedPartition newer(std::move(sources), false);
   GarbageSkipper left(*partition, newer, merge_.table->is_counter(), merge_.shadows_cells);

@@ -62,7 +62,7 @@ void SSTableSplitter::count(Output& output, uint64_t bytes) {
 }
 
 Task<Status> SSTableSplitter::pause_if_due() {
-  if (!slice_.is_over(runtime_.clock, bytes_written_)) return Status();
+  if (!slice_.is_over_after_step(runtime_.clock, bytes_written_)) return Status();
   return pause();
 }
 

@@ -106,11 +106,23 @@ std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
   return filter;
 }
 
-void BloomFilter::add(const std::array<uint64_t, 2>& hash) {
-  for (int i = 0; i < hash_count_; ++i) {
-    uint64_t bit = index(hash, i);
-    bits_[bit / 8] = static_cast<char>(bits_[bit / 8] | 1 << bit % 8);
+void BloomFilter::add(std::span<const std::array<uint64_t, 2>> hashes) {
+  constexpr size_t kAtOnce = 128;
+  std::array<uint64_t, kAtOnce> bits;
+  size_t count = 0;
+  auto set = [&] {
+    for (size_t i = 0; i < count; ++i) bits_[bits[i] / 8] = static_cast<char>(bits_[bits[i] / 8] | 1 << bits[i] % 8);
+    count = 0;
+  };
+  for (const std::array<uint64_t, 2>& hash : hashes) {
+    for (int i = 0; i < hash_count_; ++i) {
+      const uint64_t bit = index(hash, i);
+      __builtin_prefetch(bits_.data() + bit / 8, 1);
+      bits[count++] = bit;
+      if (count == kAtOnce) set();
+    }
   }
+  set();
 }
 
 bool BloomFilter::may_contain(const std::array<uint64_t, 2>& hash) const {

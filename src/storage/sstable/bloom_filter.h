@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 #include "base/bytes.h"
 #include "base/divisor.h"
@@ -28,8 +29,8 @@ class BloomFilter {
   static bool is_header_of(BytesView head, uint64_t file_bytes);
 
   bool always_present() const { return hash_count_ == 0; }
-  // The hash is murmur3_128 of the key.
-  void add(const std::array<uint64_t, 2>& hash);
+  // The hash is murmur3_128 of the key. Many keys at once are cheaper: the processor waits for the memory of several at a time.
+  void add(std::span<const std::array<uint64_t, 2>> hashes);
   bool may_contain(const std::array<uint64_t, 2>& hash) const;
   // may_contain() follows, after other work: has what it looks at first brought into the processor's caches.
   void prefetch(const std::array<uint64_t, 2>& hash) const {

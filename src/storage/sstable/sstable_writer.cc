@@ -179,7 +179,7 @@ Status SSTableWriter::end_partition() {
 }
 
 void SSTableWriter::add_hashes() {
-  for (const std::array<uint64_t, 2>& hash : hashes_) filter_.add(hash);
+  filter_.add(hashes_);
   hashes_.clear();
 }
 

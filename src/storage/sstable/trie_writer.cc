@@ -1,8 +1,12 @@
 // The page-aware packing of tries and the encoding of their nodes.
 //
-// A completed node stays in memory until the branch below it outgrows a page; then its children's branches are laid
-// out, the largest that fits what is left of the page first. The order is part of the format only in so far as it
-// decides sizes; it follows Cassandra's exactly, so that both write the same files.
+// A branch that lies in one page has the same bytes in every page, since all its pointers are distances: so it is encoded as
+// soon as its root has all children, behind the branches of the children. When the branch outgrows a page, its children's
+// branches are laid out, the largest that fits what is left of the page first. Pointers to them depend on where their node
+// will be: such a node, and those above it in its page, are encoded when they are written.
+//
+// The order is part of the format only in so far as it decides sizes; it follows Cassandra's exactly, so that both write the
+// same files.
 #include "storage/sstable/trie_writer.h"
 
 #include <algorithm>
@@ -18,62 +22,6 @@ int sized_int_size(int64_t value) {
 void append_sized_int(Bytes& out, int64_t value, int size) {
   for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
 }
-
-// A million keys leave tens of thousands of small nodes until the end: they end with the arena.
-struct TrieWriter::Node {
-  static constexpr int64_t kUnplaced = -1;
-
-  // In order of their transitions. A node that is used again keeps its array.
-  class Children {
-   public:
-    Node** begin() const { return nodes_; }
-    Node** end() const { return nodes_ + size_; }
-    Node* front() const { return nodes_[0]; }
-    Node* back() const { return nodes_[size_ - 1]; }
-    int size() const { return size_; }
-    bool empty() const { return size_ == 0; }
-    void clear() { size_ = 0; }
-    void push_back(Node* node, Arena& arena) {
-      if (size_ == capacity_) grow(arena);
-      nodes_[size_++] = node;
-    }
-
-   private:
-    void grow(Arena& arena) {
-      capacity_ = std::max(1, 2 * capacity_);
-      auto* larger =
-          static_cast<Node**>(arena.allocate(static_cast<size_t>(capacity_) * sizeof(Node*), alignof(Node*)));
-      std::copy(begin(), end(), larger);
-      nodes_ = larger;
-    }
-
-    Node** nodes_ = nullptr;
-    int size_ = 0;
-    int capacity_ = 0;
-  };
-
-  uint8_t transition = 0;
-  uint8_t payload_bits = 0;
-  uint8_t payload_size = 0;
-  // Whether the children, or something below a child, are already written: then this node's size depends on where it goes.
-  bool out_of_page_children = false;
-  bool out_of_page_in_branch = false;
-  int branch_size = -1;  // of all that is not yet written below
-  int node_size = -1;
-  int64_t position = kUnplaced;
-  int64_t furthest_child = 0;  // the position of the child that was written first
-  std::array<char, kMaxPayload> payload{};
-  Children children;
-  Node* next_free = nullptr;
-
-  bool placed() const { return position != kUnplaced; }
-  // Distance to the furthest child. Children are written all together: before the node, or just before it with their
-  // branches.
-  uint64_t max_distance(uint64_t own_position) const {
-    if (out_of_page_children) return own_position - static_cast<uint64_t>(furthest_child);
-    return static_cast<uint64_t>(branch_size - children.front()->branch_size);
-  }
-};
 
 namespace {
 
@@ -156,44 +104,43 @@ class PointerPacker {
   uint8_t carry_ = 0;
 };
 
-template <class Node>
-NodeType type_for(const Node& node, uint64_t position) {
-  if (node.children.empty()) return kPayloadOnly;
-  uint64_t distance = node.max_distance(position);
+}  // namespace
+
+int TrieWriter::type_for(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
+  if (children.empty()) return kPayloadOnly;
   int size_class = 0;
-  while (kPointerBits[size_class] < 64 && distance >> kPointerBits[size_class] != 0) ++size_class;
-  const int children = node.children.size();
-  if (children == 1) {
+  while (kPointerBits[size_class] < 64 && furthest >> kPointerBits[size_class] != 0) ++size_class;
+  if (children.size() == 1) {
     // The 4 and 12 bit forms have no room for payload bits.
     bool no_payload = kSingles[size_class] == kSingleNoPayload4 || kSingles[size_class] == kSingleNoPayload12;
-    return kSingles[node.payload_bits != 0 && no_payload ? size_class + 1 : size_class];
+    return kSingles[payload.bits != 0 && no_payload ? size_class + 1 : size_class];
   }
-  int first = node.children.front()->transition;
-  int last = node.children.back()->transition;
+  const int count = static_cast<int>(children.size());
+  const int first = children.front().transition, last = children.back().transition;
   NodeType sparse = kSparses[size_class];
   NodeType dense = kDenses[size_class];
-  return size_of(sparse, children, first, last) < size_of(dense, children, first, last) ? sparse : dense;
+  return size_of(sparse, count, first, last) < size_of(dense, count, first, last) ? sparse : dense;
 }
 
-template <class Node>
-int size_of_node(const Node& node, uint64_t position) {
-  int first = node.children.empty() ? 0 : node.children.front()->transition;
-  int last = node.children.empty() ? 0 : node.children.back()->transition;
-  return size_of(type_for(node, position), node.children.size(), first, last) + node.payload_size;
+uint16_t TrieWriter::size_of_node(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
+  const int first = children.empty() ? 0 : children.front().transition;
+  const int last = children.empty() ? 0 : children.back().transition;
+  const auto type = static_cast<NodeType>(type_for(children, payload, furthest));
+  return static_cast<uint16_t>(size_of(type, static_cast<int>(children.size()), first, last) + payload.size);
 }
 
-template <class Node>
-void append_node(Bytes& out, const Node& node, uint64_t position) {
-  NodeType type = type_for(node, position);
-  auto distance = [&](const Node* child) { return position - static_cast<uint64_t>(child->position); };
+void TrieWriter::append_node(Bytes& out, std::span<const Branch> children, const Payload& payload, uint64_t position,
+                             uint64_t furthest) {
+  const int type = type_for(children, payload, furthest);
+  auto distance = [&](const Branch& child) { return position - child.at; };
   int bits = kTypes[type].pointer_bits;
-  auto header = static_cast<char>(type << 4 | node.payload_bits);
+  auto header = static_cast<char>(type << 4 | payload.bits);
   switch (kTypes[type].shape) {
     case Shape::kLeaf:
       out.push_back(header);
       break;
     case Shape::kSingle: {
-      uint64_t d = distance(node.children.front());
+      uint64_t d = distance(children.front());
       if (bits == 4) {
         out.push_back(static_cast<char>(type << 4 | d));
       } else if (bits == 12) {
@@ -202,27 +149,27 @@ void append_node(Bytes& out, const Node& node, uint64_t position) {
       } else {
         out.push_back(header);
       }
-      out.push_back(static_cast<char>(node.children.front()->transition));
+      out.push_back(static_cast<char>(children.front().transition));
       if (bits == 8 || bits == 16) append_sized_int(out, static_cast<int64_t>(d), bits / 8);
       break;
     }
     case Shape::kSparse: {
       out.push_back(header);
-      out.push_back(static_cast<char>(node.children.size()));
-      for (const Node* child : node.children) out.push_back(static_cast<char>(child->transition));
+      out.push_back(static_cast<char>(children.size()));
+      for (const Branch& child : children) out.push_back(static_cast<char>(child.transition));
       PointerPacker pointers(out, bits);
-      for (const Node* child : node.children) pointers.add(distance(child));
+      for (const Branch& child : children) pointers.add(distance(child));
       pointers.finish();
       break;
     }
     case Shape::kDense: {
-      int next = node.children.front()->transition;
+      int next = children.front().transition;
       out.push_back(header);
       out.push_back(static_cast<char>(next));
-      out.push_back(static_cast<char>(node.children.back()->transition - next));
+      out.push_back(static_cast<char>(children.back().transition - next));
       PointerPacker pointers(out, bits);
-      for (const Node* child : node.children) {
-        for (; next < child->transition; ++next) pointers.add(0);
+      for (const Branch& child : children) {
+        for (; next < child.transition; ++next) pointers.add(0);
         pointers.add(distance(child));
         ++next;
       }
@@ -230,41 +177,31 @@ void append_node(Bytes& out, const Node& node, uint64_t position) {
       break;
     }
   }
-  out.append(node.payload.data(), node.payload_size);
+  out.append(payload.data.data(), payload.size);
 }
 
-}  // namespace
+void TrieWriter::open_node(uint8_t transition) { path_.push_back({transition, {}, branches_.size(), bytes_.size()}); }
 
-TrieWriter::TrieWriter(FileWriter& out) : out_(out) { reset(); }
-
-TrieWriter::Node* TrieWriter::new_node(uint8_t transition) {
-  Node* node = free_;
-  if (node == nullptr) {
-    node = nodes_.make<Node>();
-  } else {
-    free_ = node->next_free;
-    Node::Children children = node->children;
-    *node = Node();
-    node->children = children;
+TrieWriter::Node* TrieWriter::new_node(std::span<const Branch> children, const Payload& payload) {
+  if (free_nodes_.empty()) {
+    nodes_.push_back(std::make_unique<Node>());
+    free_nodes_.push_back(nodes_.back().get());
   }
-  node->transition = transition;
+  Node* node = free_nodes_.back();
+  free_nodes_.pop_back();
+  node->children.assign(children.begin(), children.end());
+  node->payload = payload;
+  node->children_written = false;
   return node;
 }
 
-void TrieWriter::recycle(Node* node) {
-  recycle_children(node);
-  node->next_free = free_;
-  free_ = node;
-}
-
-void TrieWriter::recycle_children(Node* node) {
-  for (Node* child : node->children) recycle(child);
-  node->children.clear();
-}
-
 void TrieWriter::reset() {
-  if (!path_.empty()) recycle(path_[0]);
-  path_.assign(1, new_node(0));
+  free_nodes_.clear();
+  for (const auto& node : nodes_) free_nodes_.push_back(node.get());
+  path_.clear();
+  branches_.clear();
+  bytes_.clear();
+  open_node(0);
   last_key_.clear();
   count_ = 0;
 }
@@ -279,160 +216,171 @@ void TrieWriter::add(BytesView key, uint8_t payload_bits, BytesView payload) {
   }
   ++count_;
   while (path_.size() > common + 1) complete_last();
-  Node* node = path_.back();
-  for (char c : key.substr(common)) {
-    Node* child = new_node(static_cast<uint8_t>(c));
-    node->children.push_back(child, nodes_);
-    path_.push_back(child);
-    node = child;
-  }
-  node->payload_bits = payload_bits;
-  node->payload_size = static_cast<uint8_t>(payload.size());
-  std::copy(payload.begin(), payload.end(), node->payload.begin());
+  for (char c : key.substr(common)) open_node(static_cast<uint8_t>(c));
+  Payload& own = path_.back().payload;
+  own.bits = payload_bits;
+  own.size = static_cast<uint8_t>(payload.size());
+  std::copy(payload.begin(), payload.end(), own.data.begin());
   last_key_.assign(key);
 }
 
 uint64_t TrieWriter::complete() {
   CHECK(count_ > 0);
-  Node* root = path_[0];
   while (!path_.empty()) complete_last();
-  uint64_t position = finish_root(root);
-  recycle(root);
-  path_.assign(1, new_node(0));
-  last_key_.clear();
+  uint64_t position = finish_root(branches_.front());
+  reset();
   return position;
 }
 
 void TrieWriter::complete_last() {
-  Node* node = path_.back();
+  const OpenNode open = path_.back();
   path_.pop_back();
-  complete_node(node);
-}
-
-void TrieWriter::complete_node(Node* node) {
-  int branch_size = 0;
-  for (const Node* child : node->children) {
-    branch_size += child->branch_size + child->node_size;
-    node->out_of_page_in_branch |= child->out_of_page_children || child->out_of_page_in_branch;
+  std::span<const Branch> children(branches_.data() + open.first_child, branches_.size() - open.first_child);
+  Branch branch;
+  branch.transition = open.transition;
+  bool is_fixed = true;
+  for (const Branch& child : children) {
+    branch.branch_size += child.size();
+    is_fixed &= child.node == nullptr;
   }
-  node->branch_size = branch_size;
-  int node_size = size_of_node(*node, out_.position());
-  if (static_cast<uint64_t>(node_size + branch_size) >= kTriePageBytes) return lay_out_children(node);
-  node->node_size = node_size;
+  const uint64_t furthest = children.empty() ? 0 : branch.branch_size - children.front().branch_size;
+  branch.node_size = size_of_node(children, open.payload, furthest);
+  if (branch.size() >= kTriePageBytes) {
+    branch.node = new_node(children, open.payload);
+    lay_out_children(branch);
+    bytes_.resize(open.first_byte);
+  } else if (is_fixed) {
+    branch.at = bytes_.size();
+    append_node(bytes_, children, open.payload, branch.at, furthest);
+  } else {
+    branch.node = new_node(children, open.payload);
+  }
+  branches_.resize(open.first_child);
+  branches_.push_back(branch);
 }
 
 // The children that are not placed yet, smallest branch first; equals by their byte.
 class TrieWriter::Placement {
  public:
-  explicit Placement(const Node& node) {
-    for (Node* child : node.children) {
-      if (!child->placed()) children_.push_back(child);
+  explicit Placement(Node& node) {
+    for (Branch& child : node.children) {
+      if (!child.placed) children_.push_back(&child);
     }
     std::sort(children_.begin(), children_.end(), before);
   }
   bool empty() const { return children_.empty(); }
   // The largest of at most `limit` bytes; nullptr when all are larger.
-  Node* take_largest(uint64_t limit) {
-    auto end = std::find_if(children_.begin(), children_.end(), [&](const Node* c) { return total(c) > limit; });
+  Branch* take_largest(uint64_t limit) {
+    auto end = std::upper_bound(children_.begin(), children_.end(), limit,
+                                [](uint64_t most, const Branch* child) { return most < child->size(); });
     if (end == children_.begin()) return nullptr;
-    Node* node = *--end;
+    Branch* child = *--end;
     children_.erase(end);
-    return node;
+    return child;
   }
-  void put_back(Node* node) {
-    children_.insert(std::upper_bound(children_.begin(), children_.end(), node, before), node);
+  void put_back(Branch* child) {
+    children_.insert(std::upper_bound(children_.begin(), children_.end(), child, before), child);
   }
 
  private:
-  static uint64_t total(const Node* n) { return static_cast<uint64_t>(n->branch_size + n->node_size); }
-  static bool before(const Node* a, const Node* b) {
-    return total(a) != total(b) ? total(a) < total(b) : a->transition < b->transition;
+  static bool before(const Branch* a, const Branch* b) {
+    return a->size() != b->size() ? a->size() < b->size() : a->transition < b->transition;
   }
-  std::vector<Node*> children_;
+  std::vector<Branch*> children_;
 };
 
-void TrieWriter::lay_out_children(Node* node) {
-  Placement children(*node);
+void TrieWriter::lay_out_children(Branch& branch) {
+  Node& node = *branch.node;
+  Placement children(node);
   uint64_t bytes_left = bytes_left_in_page();
   while (!children.empty()) {
-    Node* child = children.take_largest(bytes_left);
+    Branch* child = children.take_largest(bytes_left);
     if (child == nullptr) {
       pad_to_page();
       bytes_left = kTriePageBytes;
       child = children.take_largest(~uint64_t{0});
     }
-    if (child->out_of_page_children || child->out_of_page_in_branch) {
-      auto actual = static_cast<uint64_t>(recalculate_size(child, out_.position()));
-      if (actual > bytes_left) {
-        // It outgrew this page, or even any page, since its size was first taken.
-        if (bytes_left == kTriePageBytes) {
-          lay_out_children(child);
-          bytes_left = bytes_left_in_page();
-        }
-        children.put_back(child);
-        continue;
+    if (child->node != nullptr && recalculate_size(*child, out_.position()) > bytes_left) {
+      // It outgrew this page, or even any page, since its size was first taken.
+      if (bytes_left == kTriePageBytes) {
+        lay_out_children(*child);
+        bytes_left = bytes_left_in_page();
       }
+      children.put_back(child);
+      continue;
     }
-    write_and_finalize(child);
-    if (!std::exchange(node->out_of_page_children, true)) node->furthest_child = child->position;
+    write_and_finalize(*child);
+    if (!std::exchange(node.children_written, true)) node.first_written = child->at;
     bytes_left = bytes_left_in_page();
   }
-  node->branch_size = 0;
-  node->out_of_page_in_branch = false;
-  node->node_size = size_of_node(*node, out_.position());
+  branch.branch_size = 0;
+  branch.node_size = size_of_node(node.children, node.payload, furthest_child(branch, out_.position()));
 }
 
-uint64_t TrieWriter::finish_root(Node* root) {
-  auto size = static_cast<uint64_t>(recalculate_size(root, out_.position()));
+uint64_t TrieWriter::finish_root(Branch& root) {
+  uint64_t size = recalculate_size(root, out_.position());
   uint64_t bytes_left = bytes_left_in_page();
   if (size > bytes_left) {
     if (size <= kTriePageBytes) {
       pad_to_page();
       bytes_left = kTriePageBytes;
-      size = static_cast<uint64_t>(recalculate_size(root, out_.position()));
+      size = recalculate_size(root, out_.position());
     }
     if (size > bytes_left) {
       lay_out_children(root);
-      if (static_cast<uint64_t>(root->node_size) > bytes_left_in_page()) {
+      if (root.node_size > bytes_left_in_page()) {
         pad_to_page();
         recalculate_size(root, out_.position());
       }
     }
   }
   write_and_finalize(root);
-  return static_cast<uint64_t>(root->position);
+  return root.at;
 }
 
-int TrieWriter::recalculate_size(Node* node, uint64_t position) {
-  if (node->out_of_page_in_branch) {
-    int size = 0;
-    for (Node* child : node->children) size += recalculate_size(child, position + static_cast<uint64_t>(size));
-    node->branch_size = size;
-  }
-  if (node->out_of_page_children || node->out_of_page_in_branch) {
-    node->node_size = size_of_node(*node, position + static_cast<uint64_t>(node->branch_size));
-  }
-  return node->branch_size + node->node_size;
+// The distance to the furthest child of a branch's node that lies at a position. Children are written all together: before the
+// node, or just before it with their branches.
+uint64_t TrieWriter::furthest_child(const Branch& branch, uint64_t position) {
+  const Node& node = *branch.node;
+  return node.children_written ? position - node.first_written : branch.branch_size - node.children.front().branch_size;
 }
 
-uint64_t TrieWriter::write_branch(Node* node) {
-  for (Node* child : node->children) {
-    if (!child->placed()) child->position = static_cast<int64_t>(write_branch(child));
+// Gives the branch's size when it begins at a position.
+uint32_t TrieWriter::recalculate_size(Branch& branch, uint64_t position) {
+  if (branch.node == nullptr) return branch.size();
+  Node& node = *branch.node;
+  if (!node.children_written) {
+    uint32_t size = 0;
+    for (Branch& child : node.children) size += recalculate_size(child, position + size);
+    branch.branch_size = size;
   }
-  uint64_t position = out_.position();
+  branch.node_size = size_of_node(node.children, node.payload, furthest_child(branch, position + branch.branch_size));
+  return branch.size();
+}
+
+uint64_t TrieWriter::write_branch(Branch& branch) {
+  if (branch.node == nullptr) {
+    out_.append(BytesView(bytes_).substr(branch.at - branch.branch_size, branch.size()));
+    return out_.position() - branch.node_size;
+  }
+  Node& node = *branch.node;
+  if (!node.children_written) {
+    for (Branch& child : node.children) child.at = write_branch(child);
+  }
+  const uint64_t position = out_.position();
   scratch_.clear();
-  append_node(scratch_, *node, position);
+  append_node(scratch_, node.children, node.payload, position, furthest_child(branch, position));
   out_.append(scratch_);
+  free_nodes_.push_back(&node);
   return position;
 }
 
-void TrieWriter::write_and_finalize(Node* node) {
-  node->position = static_cast<int64_t>(write_branch(node));
-  recycle_children(node);
-  node->branch_size = 0;
-  node->node_size = 0;
-  node->out_of_page_children = false;
-  node->out_of_page_in_branch = false;
+void TrieWriter::write_and_finalize(Branch& branch) {
+  branch.at = write_branch(branch);
+  branch.node = nullptr;
+  branch.placed = true;
+  branch.branch_size = 0;
+  branch.node_size = 0;
 }
 
 void TrieWriter::pad_to_page() {

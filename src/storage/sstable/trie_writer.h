@@ -13,9 +13,10 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "base/arena.h"
 #include "storage/sstable/file_writer.h"
 
 namespace cassandra_like {
@@ -30,7 +31,7 @@ class TrieWriter {
  public:
   static constexpr size_t kMaxPayload = 24;
 
-  explicit TrieWriter(FileWriter& out);
+  explicit TrieWriter(FileWriter& out) : out_(out) { reset(); }
   TrieWriter(const TrieWriter&) = delete;
   TrieWriter& operator=(const TrieWriter&) = delete;
 
@@ -40,29 +41,66 @@ class TrieWriter {
   uint64_t complete();
   // Forgets everything that is not written, to begin another trie.
   void reset();
-  uint64_t count() const { return count_; }
 
  private:
+  struct Payload {
+    uint8_t bits = 0;  // 0: there is none
+    uint8_t size = 0;
+    std::array<char, kMaxPayload> data{};
+  };
   struct Node;
+  // A node that has all its children, and the nodes below it that are not yet written.
+  struct Branch {
+    uint64_t at = 0;           // where the node is: in the file when `placed`, else in bytes_ when it has no `node`
+    Node* node = nullptr;      // of a branch whose form depends on where it goes
+    uint32_t branch_size = 0;  // bytes of all that is not yet written below the node
+    uint16_t node_size = 0;    // bytes of the node; 0 when it is written
+    uint8_t transition = 0;
+    bool placed = false;
+    uint32_t size() const { return branch_size + node_size; }
+  };
+  // A node that has children in other pages, or has such a node below it in its page.
+  struct Node {
+    std::vector<Branch> children;
+    Payload payload;
+    bool children_written = false;
+    uint64_t first_written = 0;  // where the child is that was written first, the furthest
+  };
+  // A node on the path to the last key. Its children that are complete begin at an index of branches_ and of bytes_.
+  struct OpenNode {
+    uint8_t transition = 0;
+    Payload payload;
+    size_t first_child = 0;
+    size_t first_byte = 0;
+  };
+
   class Placement;
 
-  Node* new_node(uint8_t transition);
-  void recycle(Node* node);
-  void recycle_children(Node* node);
+  void open_node(uint8_t transition);
   void complete_last();
-  void complete_node(Node* node);
-  void lay_out_children(Node* node);
-  uint64_t finish_root(Node* root);
-  int recalculate_size(Node* node, uint64_t position);
-  uint64_t write_branch(Node* node);
-  void write_and_finalize(Node* node);
+  Node* new_node(std::span<const Branch> children, const Payload& payload);
+  void lay_out_children(Branch& branch);
+  uint64_t finish_root(Branch& root);
+  uint32_t recalculate_size(Branch& branch, uint64_t position);
+  uint64_t write_branch(Branch& branch);
+  void write_and_finalize(Branch& branch);
   void pad_to_page();
   uint64_t bytes_left_in_page() const { return kTriePageBytes - out_.position() % kTriePageBytes; }
 
+  // furthest: the distance to the child that is furthest from the node.
+  static int type_for(std::span<const Branch> children, const Payload& payload, uint64_t furthest);
+  static uint16_t size_of_node(std::span<const Branch> children, const Payload& payload, uint64_t furthest);
+  static void append_node(Bytes& out, std::span<const Branch> children, const Payload& payload, uint64_t position,
+                          uint64_t furthest);
+  static uint64_t furthest_child(const Branch& branch, uint64_t position);
+
   FileWriter& out_;
-  Arena nodes_;
-  Node* free_ = nullptr;
-  std::vector<Node*> path_;  // nodes of the last key, from the root
+  std::vector<OpenNode> path_;  // from the root
+  // The complete children of the nodes on the path, and the bytes of their branches, each a stack.
+  std::vector<Branch> branches_;
+  Bytes bytes_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Node*> free_nodes_;
   Bytes last_key_;
   Bytes scratch_;
   uint64_t count_ = 0;
