@@ -78,7 +78,7 @@ class SSTableWriter {
   std::unique_ptr<DataWriter> data_;
   std::unique_ptr<IndexWriter> index_;
   BloomFilter filter_;
-  // Of the last partitions: they go to the filter together.
+  // The hashes of the last partitions, which go to the filter together.
   static constexpr size_t kHashesAtOnce = 32;
   absl::InlinedVector<std::array<uint64_t, 2>, kHashesAtOnce> hashes_;
   StatisticsCollector statistics_;
