@@ -409,13 +409,18 @@ RULES = [
     # Cell.Serializer and Columns.Serializer ("is not a subset of"); in RTBoundCloser ("has an open RT bound as its last item").
     Rule("floor of a time in GROUP BY", "", READ_FAILED, r"GROUP BY .*\bfloor\("),
     Rule("reads of rows of two versions of a table", "", READ_FAILED, holds=has_two_versions),
+    Rule("reads of rows of two versions of a table", "", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn", holds=has_two_versions),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
     Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
+    # A coordinator that compares them itself, for one who asks or for the rows of several replicas, has no replica that failed.
     Rule("decimals without digits", "", SERVER + "java.lang.NumberFormatException: Zero length BigInteger", holds=asks_for_scale_without_digits),
+    Rule("decimals without digits", "", SERVER + "java.lang.NumberFormatException: Zero length BigInteger", holds=lambda d: in_a_ring(d) and wrote_scale_without_digits(d)),
+    # Two replicas fail at the same time, and the answer leaves when the first or when both have said so.
+    Rule("how many replicas had failed", EITHER_FAILED, EITHER_FAILED, holds=lambda d: in_a_ring(d) and d.ours.error[0] == d.theirs.error[0]),
     # The same in other words.
     Rule("what the JSON parser says", "^error", "^error", holds=same_but_for_jackson),
     Rule("which of several values of a JSON document is wrong", "^error", "^error", holds=other_value_of_a_document),
