@@ -92,22 +92,30 @@ class PartitionCollector final : public UnfilteredSink {
   std::vector<RangeTombstone> tombstones_;
 };
 
-}  // namespace
-
-Task<Result<std::vector<Bytes>>> export_schema(ShardRuntime* runtime, Replica* replica) {
+Task<Status> read_tables(ShardRuntime* runtime, Replica* replica, Arena* arena, PartitionCollector::Updates* updates) {
   const SchemaPtr schema = replica->schema().current();
-  Arena arena;
-  PartitionCollector::Updates updates;
   for (const char* name : schema_tables_in_digest_order()) {
     ReadRequest request;
     request.command.table = schema->table("system_schema", name);
     request.command.range = KeyRange{};
     request.command.now_seconds = runtime->clock.wall_seconds();
     request.columns = ColumnFilter::all(*request.command.table);
-    PartitionCollector collector(*request.command.table, replica->local_node().cdc_enabled, arena, updates);
+    PartitionCollector collector(*request.command.table, replica->local_node().cdc_enabled, *arena, *updates);
     Task<Result<ReadStatistics>> reading = replica->read_unfiltered(request, collector);
     CO_TRY(co_await reading);
   }
+  co_return Status();
+}
+
+}  // namespace
+
+// A change between the reads of two tables would show a table without its columns.
+Task<Result<std::vector<Bytes>>> export_schema(ShardRuntime* runtime, Replica* replica) {
+  Arena arena;
+  PartitionCollector::Updates updates;
+  std::function<Task<Status>()> read = [&] { return read_tables(runtime, replica, &arena, &updates); };
+  Task<Status> reading = replica->schema().read_between_changes(read);
+  CO_TRY(co_await reading);
   std::vector<Bytes> mutations;
   for (const auto& [key, of_keyspace] : updates) {
     serialize(Mutation{"system_schema", of_keyspace[0].key, of_keyspace}, mutations.emplace_back());

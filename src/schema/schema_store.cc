@@ -15,6 +15,11 @@ Task<Result<SchemaDiff>> SchemaStore::merge(std::vector<Bytes> mutations) {
   return handler_->merge_from(shard_, std::move(mutations));
 }
 
+Task<Status> SchemaStore::read_between_changes(std::function<Task<Status>()> read) {
+  if (handler_ == nullptr) return read();
+  return handler_->read_between_changes_from(shard_, std::move(read));
+}
+
 Task<Result<SchemaDiff>> SchemaStore::reload() {
   DCHECK(shard_ == 0);
   if (handler_ == nullptr) return Result<SchemaDiff>(invalid("This schema cannot be changed"));

@@ -25,6 +25,8 @@ class SchemaStore {
   // SchemaUpdateHandler::change() and merge(), from this shard.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
   Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
+  // SchemaUpdateHandler::read_between_changes(), of and from this shard.
+  Task<Status> read_between_changes(std::function<Task<Status>()> read);
   // SchemaUpdateHandler::reload() and replace(), from shard 0.
   Task<Result<SchemaDiff>> reload();
   Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);

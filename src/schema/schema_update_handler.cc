@@ -127,6 +127,10 @@ Task<Result<SchemaDiff>> run_merge_there(SchemaUpdateHandler* handler, std::vect
   return handler->merge(std::move(mutations));
 }
 
+Task<Status> run_read_there(SchemaUpdateHandler* handler, std::function<Task<Status>()> read) {
+  return handler->read_between_changes(std::move(read));
+}
+
 Task<Status> publish_on_shard(SchemaStore* store, const SchemaDiff* diff) {
   store->publish(*diff);
   co_return Status();
@@ -179,6 +183,23 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::merge_from(unsigned shard, std::ve
   auto merge = [self, mutations = std::move(mutations)] { return run_merge_there(self, mutations); };
   co_return co_await run_on<Result<SchemaDiff>>(runtime_.shard(shard).executor, runtime_.shard(0).executor,
                                                 std::move(merge));
+}
+
+Task<Status> SchemaUpdateHandler::read_between_changes_from(unsigned shard, std::function<Task<Status>()> read) {
+  auto* self = this;
+  Executor &caller = runtime_.shard(shard).executor, &here = runtime_.shard(0).executor;
+  std::function<Task<Status>()> read_there = [&caller, &here, read = std::move(read)] {
+    return run_on<Status>(here, caller, read);
+  };
+  auto run = [self, read_there = std::move(read_there)] { return run_read_there(self, read_there); };
+  co_return co_await run_on<Status>(caller, here, std::move(run));
+}
+
+Task<Status> SchemaUpdateHandler::read_between_changes(std::function<Task<Status>()> read) {
+  co_await begin();
+  Status done = co_await read();
+  end();
+  co_return done;
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transformation) {

@@ -75,9 +75,12 @@ class SchemaUpdateHandler {
   // The same as merge() into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them cannot be
   // read.
   Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);
-  // The same, for a caller on another shard; the result is brought back there.
+  // Reads of system_schema's tables that have to see each change in all tables or in none: no change is written meanwhile.
+  Task<Status> read_between_changes(std::function<Task<Status>()> read);
+  // The same, for a caller on another shard, where `read` runs; the result is brought back there.
   Task<Result<SchemaDiff>> change_from(unsigned shard, SchemaTransformation transformation);
   Task<Result<SchemaDiff>> merge_from(unsigned shard, std::vector<Bytes> mutations);
+  Task<Status> read_between_changes_from(unsigned shard, std::function<Task<Status>()> read);
 
  private:
   // Mutations and what they point to. Each is of one keyspace's partition.

@@ -352,6 +352,39 @@ TEST(SchemaExport, HasTheReplicatedSystemKeyspacesButNotTheNodesOwn) {
   EXPECT_THAT(keyspaces, ElementsAre("ks", "system_auth", "system_distributed", "system_traces"));
 }
 
+// The tables that have rows in a table of system_schema.
+std::set<std::string> tables_in(const std::vector<Bytes>& mutations, const Schema& schema, const std::string& rows_of) {
+  std::set<std::string> names;
+  for (const Bytes& bytes : mutations) {
+    Arena arena;
+    auto mutation = deserialize_mutation(
+        bytes, [&](const Uuid& id) { return schema.table(id).get(); }, arena);
+    for (const PartitionUpdate& update : mutation->updates) {
+      if (update.table->name != rows_of) continue;
+      for (const Row& row : update.rows) names.emplace(row.clustering.values[0]);
+    }
+  }
+  return names;
+}
+
+// However far the export has come when a table is made, it has all of the table or nothing.
+TEST(SchemaExport, HasAChangeAsAWhole) {
+  ReplicaNode node(2, 1, latest_options());
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("first")})).ok());
+  for (int steps = 0; steps < 100; ++steps) {
+    using Exported = Result<std::vector<Bytes>>;
+    std::optional<Exported> out;
+    std::function<Task<Exported>()> make = [&] { return export_schema(&node.runtime(1), &node.on(1)); };
+    node.runtime(1).executor.post([&] { spawn(replica_node_internal::keep<Exported>(&make, &out)); });
+    for (int i = 0; i < steps; ++i) node.world().step();
+    ASSERT_TRUE(node.change(0, add_table(make_table("t" + std::to_string(steps)))).ok());
+    ASSERT_TRUE(node.world().run_until([&] { return out.has_value(); }, minutes(1)));
+    ASSERT_TRUE(out->ok());
+    const SchemaPtr schema = node.on(0).schema().current();
+    EXPECT_EQ(tables_in(**out, *schema, "tables"), tables_in(**out, *schema, "columns")) << "after steps: " << steps;
+  }
+}
+
 // A real Cassandra's schema, merged here, goes on as it came.
 TEST(SchemaExport, TheSchemaOfACassandraTravelsWhole) {
   for (const char* name : {"rich", "drops"}) {
