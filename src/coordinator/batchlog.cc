@@ -226,6 +226,7 @@ Task<void> Batchlog::replay_all() {
 // All records that the node has, page by page. The error of reading; batches that fail stay open.
 Task<Status> Batchlog::replay_records(bool throttled) {
   ReadCommand command;
+  command.only_durable = true;
   command.table = schema_.current()->table("system", "batches");
   command.range = KeyRange{};
   command.limits.rows = kPageSize;
@@ -292,6 +293,7 @@ Task<void> Batchlog::replay_open() {
 // Adds nothing when the batch was never written, or removed meanwhile; then it is not open any more.
 Task<Status> Batchlog::read_record(Uuid id, std::vector<InternalRow>* records) {
   ReadCommand command;
+  command.only_durable = true;
   command.table = schema_.current()->table("system", "batches");
   command.keys = {DecoratedKey::of(id.view())};
   command.now_seconds = runtime_.clock.wall_seconds();

@@ -10,6 +10,9 @@
 //
 // Where there are other nodes, a replay goes to all replicas of each mutation (ReplicatedWrites::replay).
 //
+// A replay finishes only what is on the disk. Its node may fail while it sends the mutations, and a batch without a record would
+// stay as far as it came.
+//
 // A replay leaves out mutations of tables that were truncated after the batch was written, of tables that are gone, and
 // whole batches that are older than a table's gc_grace_seconds: their tombstones may have been purged. A batch that
 // cannot be applied now stays for the next round.

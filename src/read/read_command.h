@@ -76,6 +76,9 @@ struct ReadCommand {
   uint64_t rows_of_deadline = DataLimits::kNone;
   // Where tombstones are counted when the command is a part of a read; null: it is a read of its own.
   TombstoneCount* tombstones = nullptr;
+  // Where clients wait for the disk (commitlog_sync batch and group), the read waits for it, too: it shows nothing that a power
+  // failure may take back. Counters are always read so.
+  bool only_durable = false;
   // Looked at between the turns of a long read, on any shard; null: the answer is always wanted.
   Abandonment* abandonment = nullptr;
 

@@ -321,5 +321,37 @@ TEST_F(LoggedBatches, AreWholeOrNotThereAfterAPowerFailure) {
   EXPECT_GT(nothing, 5u);
 }
 
+// A node that begins to replay finds a batch that another one is just giving it. Then the power goes.
+TEST_F(LoggedBatches, AreNotReplayedBeforeTheirRecordsAreOnTheDisk) {
+  node.options.commitlog_sync = CommitLogSync::kBatch;
+  restart();
+  make_tables();
+  size_t whole = 0, nothing = 0;
+  for (int i = 0; i < 60; ++i) {
+    const std::string a = node.key_of(0, i), b = node.key_of(1, i);
+    Update first = row(a, "x"), second = row(b, "y");
+    const SerializedMutation mutations[] = {SerializedMutation(first.mutation()),
+                                            SerializedMutation(second.mutation())};
+    const BytesView bytes[] = {mutations[0].view(), mutations[1].view()};
+    Batchlog& batchlog = coordinators[0]->batchlog();
+    std::optional<Status> stored, replayed;
+    node.runtime(0).executor.post([&] {
+      spawn(keep(batchlog.store_for_peer(batchlog.next_id(), 0, bytes), &stored));
+      spawn(keep(replay_all(&batchlog), &replayed));
+    });
+    node.world().run_for(std::chrono::microseconds(node.world().random().below(8000)));
+    node.crash();
+    coordinators.clear();
+    node.boot(2);
+    make_coordinators();
+    replay();
+    const size_t lines = node.read(0, node.command("t", {a, b})).size();
+    ASSERT_TRUE(lines == 4 || (lines == 0 && !stored)) << lines;
+    ++(lines == 4 ? whole : nothing);
+  }
+  EXPECT_GT(whole, 5u);
+  EXPECT_GT(nothing, 5u);
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

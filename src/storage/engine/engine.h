@@ -243,10 +243,12 @@ class Engine final : private Maintenance {
   Task<Result<SerializedMutation>> apply_counter_later(SerializedMutation deltas, ColdReads cold);
   Task<Result<SerializedMutation>> apply_counter_when_there(const MutationPayload* deltas, ColdReads* cold);
   Task<Result<SerializedMutation>> durable_counter(SerializedMutation applied);
-  bool shows_only_durable_counts(const TableMetadata& table) const {
-    return !table.is_counter() || log_.has_acknowledged(records_of_counts_);
+  // Whether all that a read has shown may be seen.
+  bool is_durable(const ReadCommand& command) const {
+    const uint64_t records_of_counts = command.table->is_counter() ? records_of_counts_ : 0;
+    return log_.has_acknowledged(command.only_durable ? log_.completed() : records_of_counts);
   }
-  Task<Result<ReadStatistics>> with_durable_counts(Result<ReadStatistics> read);
+  Task<Result<ReadStatistics>> when_durable(Result<ReadStatistics> read);
   Result<SerializedMutation> apply_counter_now(const MutationPayload& deltas);
   Result<Mutation> resolve_counters(const Mutation& mutation, Arena& arena);
   Result<Row> resolve_counter_row(const TableStore& store, const DecoratedKey& key, const Row& row, bool is_static,

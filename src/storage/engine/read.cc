@@ -80,7 +80,7 @@ Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& s
     return read_on(std::move(rest));
   }
   Result<ReadStatistics> result = finish_read(&store.counters, command, feed, numbers, begun, std::move(status));
-  if (!shows_only_durable_counts(*store.table)) return with_durable_counts(std::move(result));
+  if (!is_durable(command)) return when_durable(std::move(result));
   return result;
 }
 
@@ -117,7 +117,7 @@ Task<Result<ReadStatistics>> Engine::read_on(std::unique_ptr<LongRead> read) {
   TableStorePtr store = find(read->command.table->id);
   Result<ReadStatistics> result = finish_read(store ? &store->counters : nullptr, read->command, read->feed,
                                               read->numbers, read->begun, std::move(status));
-  if (!shows_only_durable_counts(*read->command.table)) result = co_await with_durable_counts(std::move(result));
+  if (!is_durable(read->command)) result = co_await when_durable(std::move(result));
   gate_.leave();  // who waits for it may destroy the engine
   co_return result;
 }

@@ -95,7 +95,7 @@ Task<Result<ReadStatistics>> Engine::read_unfiltered(const ReadRequest& request,
   Status status = end_unfiltered_turn(*store, *read, read_unfiltered_turn(*store, *read));
   if (status.ok() && read->goes_on()) return read_unfiltered_on(std::move(read));
   Result<ReadStatistics> result = finish_unfiltered(*read, &store->counters, std::move(status));
-  if (!shows_only_durable_counts(*store->table)) return with_durable_counts(std::move(result));
+  if (!is_durable(request.command)) return when_durable(std::move(result));
   return result;
 }
 
@@ -207,8 +207,7 @@ Task<Result<ReadStatistics>> Engine::read_unfiltered_on(std::unique_ptr<Unfilter
   }
   TableStorePtr store = find(read->request.command.table->id);
   Result<ReadStatistics> result = finish_unfiltered(*read, store ? &store->counters : nullptr, std::move(status));
-  const TableMetadata& table = *read->request.command.table;
-  if (!shows_only_durable_counts(table)) result = co_await with_durable_counts(std::move(result));
+  if (!is_durable(read->request.command)) result = co_await when_durable(std::move(result));
   gate_.leave();  // who waits for it may destroy the engine
   co_return result;
 }

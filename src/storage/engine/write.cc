@@ -305,7 +305,7 @@ Result<SerializedMutation> Engine::apply_counter_now(const MutationPayload& delt
 }
 
 // Where the log has failed and the node goes on to serve reads (commit_failure_policy), there is nothing to wait for.
-Task<Result<ReadStatistics>> Engine::with_durable_counts(Result<ReadStatistics> read) {
+Task<Result<ReadStatistics>> Engine::when_durable(Result<ReadStatistics> read) {
   (void)co_await log_.durable();
   co_return read;
 }
