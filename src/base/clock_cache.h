@@ -3,10 +3,15 @@
 //
 // The CLOCK algorithm: a hand goes round over the entries; one that was used since it last came by stays, another one
 // goes. So a use costs no more than finding the entry, and what is used often stays.
+//
+// The entries are in many hash tables, since a table that has to grow, or to get rid of the marks of erased entries, touches all
+// of its entries at once. With a million entries that would take tens of milliseconds in one table.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -24,17 +29,17 @@ class ClockCache {
   // nullptr when it is not there. Marks it as used. Valid until the next put() or erase().
   template <class K>
   Value* find(const K& key) {
-    auto it = entries_.find(key);
-    if (it == entries_.end()) return nullptr;
-    it->second.used = true;
-    return &it->second.value;
+    Entry* entry = entry_of(key);
+    if (entry == nullptr) return nullptr;
+    entry->used = true;
+    return &entry->value;
   }
 
   // The same for an observer: the entry does not count as used.
   template <class K>
   Value* peek(const K& key) {
-    auto it = entries_.find(key);
-    return it == entries_.end() ? nullptr : &it->second.value;
+    Entry* entry = entry_of(key);
+    return entry == nullptr ? nullptr : &entry->value;
   }
 
   // Puts the entry in place of an older one of this key. Calls evicted(key) for each other entry that has to go.
@@ -49,7 +54,8 @@ class ClockCache {
       free_places_.pop_back();
       ring_[place] = key;
     }
-    entries_.emplace(key, Entry{std::move(value), weight, place, false});
+    table_of(Hash()(key)).emplace(key, Entry{std::move(value), weight, place, false});
+    ++size_;
     weight_ += weight;
     evict(place, evicted);
   }
@@ -65,12 +71,15 @@ class ClockCache {
 
   template <class K>
   void erase(const K& key) {
-    auto it = entries_.find(key);
-    if (it == entries_.end()) return;
+    const size_t hash = Hash()(key);
+    Table& table = table_of(hash);
+    auto it = table.find(key, hash);
+    if (it == table.end()) return;
     weight_ -= it->second.weight;
     ring_[it->second.place].reset();
     free_places_.push_back(it->second.place);
-    entries_.erase(it);
+    table.erase(it);
+    --size_;
   }
 
   // Looks at so many places behind those that it looked at last, and erases the entries there whose keys are stale.
@@ -86,10 +95,12 @@ class ClockCache {
   // In no order.
   template <class F>
   void for_each_key(F f) const {
-    for (const auto& [key, entry] : entries_) f(key);
+    for (const Table& table : tables_) {
+      for (const auto& [key, entry] : table) f(key);
+    }
   }
 
-  size_t size() const { return entries_.size(); }
+  size_t size() const { return size_; }
   uint64_t weight() const { return weight_; }
   uint64_t capacity() const { return capacity_; }
 
@@ -100,10 +111,21 @@ class ClockCache {
     size_t place;  // in the ring
     bool used;
   };
+  using Table = absl::flat_hash_map<Key, Entry, Hash, Equal>;
+
+  // A table finds an entry by the lower bits.
+  Table& table_of(size_t hash) { return tables_[hash >> (std::numeric_limits<size_t>::digits - kTableBits)]; }
+  template <class K>
+  Entry* entry_of(const K& key) {
+    const size_t hash = Hash()(key);
+    Table& table = table_of(hash);
+    auto it = table.find(key, hash);
+    return it == table.end() ? nullptr : &it->second;
+  }
 
   template <class Evicted>
   void evict(size_t newest, Evicted evicted) {
-    while (weight_ > capacity_ && entries_.size() > 1) {
+    while (weight_ > capacity_ && size_ > 1) {
       const Key last = next_to_go(newest);
       erase(last);
       evicted(last);
@@ -117,15 +139,18 @@ class ClockCache {
       const size_t place = hand_ < ring_.size() ? hand_ : 0;
       hand_ = place + 1;
       if (!ring_[place] || place == newest) continue;
-      bool& used = entries_.find(*ring_[place])->second.used;
+      bool& used = entry_of(*ring_[place])->used;
       if (!used || ++spared > kMostSpared) return *ring_[place];
       used = false;
     }
   }
 
+  static constexpr int kTableBits = 5;
+
   uint64_t capacity_;
   uint64_t weight_ = 0;
-  absl::flat_hash_map<Key, Entry, Hash, Equal> entries_;
+  size_t size_ = 0;
+  std::array<Table, size_t{1} << kTableBits> tables_;
   std::vector<std::optional<Key>> ring_;
   std::vector<size_t> free_places_;  // of the ring
   size_t hand_ = 0, broom_ = 0;      // places

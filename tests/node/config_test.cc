@@ -45,10 +45,11 @@ TEST(ConfigTest, AnEmptyFileHasCassandrasDefaults) {
   EXPECT_TRUE(c.ignored_keys.empty());
 }
 
-TEST(ConfigTest, MemtablesGetAQuarterOfSmallMachines) {
+TEST(ConfigTest, MemtablesGetAQuarterOfSmallMachinesAndChunksAnEighth) {
   auto config = parse_config("", "cassandra.yaml", {.cores = 1, .memory_bytes = 2 * kGiB, .storage_directory = "data"});
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->memtable_space(), 512 * kMiB);
+  EXPECT_EQ(config->file_cache_size, 256 * kMiB);
 }
 
 TEST(ConfigTest, UnitsAreCassandras) {

@@ -3,6 +3,8 @@
 #include <map>
 #include <random>
 
+#include "base/checksum.h"
+#include "storage/sstable/partition_index.h"
 #include "storage/sstable/trie_reader.h"
 #include "storage/sstable/trie_writer.h"
 #include "tests/sstable/fixture/fixture.h"
@@ -108,6 +110,26 @@ TEST_F(Tries, OfLongKeysWithLongCommonPrefixes) {
   }
   Written trie = write(entries, 0);
   expect_contents(trie, entries, random);
+}
+
+TEST_F(Tries, OfPartitionKeysThatShareTheirTokens) {
+  const std::vector<DecoratedKey> keys{{-5, "a"}, {7, "b"}, {7, "bb"}, {7, "c"}, {8, "a"}, {9, ""}, {9, "d"}};
+  const std::string path = directory_.path() + "/partitions";
+  auto file = must(FileWriter::create(world_.disk(), path));
+  PartitionIndexWriter writer(*file);
+  for (uint64_t i = 0; i < keys.size(); ++i) writer.add(keys[i], murmur3_128(keys[i].key), {false, 100 * i});
+  writer.finish();
+  ASSERT_TRUE(world_.run(file->sync()).ok());
+  const Bytes content = must(read_file(world_.disk(), path));
+  const auto index = PartitionIndex::open(content);
+  ASSERT_TRUE(index);
+  for (uint64_t i = 0; i < keys.size(); ++i) {
+    Bytes comparable;
+    append_comparable_key(comparable, keys[i]);
+    IndexPosition found;
+    EXPECT_EQ(index->find(comparable, murmur3_128(keys[i].key), &found), PartitionIndex::Found::kMaybe) << i;
+    EXPECT_EQ(found.position, 100 * i);
+  }
 }
 
 TEST(SizedInts, TakeAsFewBytesAsTheirSignAllows) {

@@ -18,6 +18,14 @@ size_t difference(BytesView a, BytesView b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
+// The key itself, in the comparable form of a DecoratedKey.
+void append_behind_token(Bytes& out, BytesView key) {
+  static const TypePtr bytes = types::blob();
+  out.push_back(kSeparator);
+  bytes->append_comparable(out, key);
+  out.push_back(kAtTerminator);
+}
+
 }  // namespace
 
 void append_comparable_token(Bytes& out, Token token) {
@@ -26,20 +34,22 @@ void append_comparable_token(Bytes& out, Token token) {
 }
 
 void append_comparable_key(Bytes& out, const DecoratedKey& key) {
-  static const TypePtr bytes = types::blob();
   append_comparable_token(out, key.token);
-  out.push_back(kSeparator);
-  bytes->append_comparable(out, key.key);
-  out.push_back(kAtTerminator);
+  append_behind_token(out, key.key);
 }
 
-// The prefix of a key that tells it from both its neighbours is known when the next one comes.
+// The prefix of a key that tells it from both its neighbours is known when the next one comes. Two keys that follow
+// one another hardly ever have the same token: only then the part behind it is made.
 void PartitionIndexWriter::add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position) {
   comparable_.clear();
-  append_comparable_key(comparable_, key);
+  append_comparable_token(comparable_, key.token);
   if (count_ == 0) {
     first_key_.assign(key.key);
   } else {
+    if (last_comparable_.starts_with(comparable_)) {
+      if (last_comparable_.size() == comparable_.size()) append_behind_token(last_comparable_, last_key_);
+      append_behind_token(comparable_, key.key);
+    }
     size_t prefix = difference(last_comparable_, comparable_) + 1;
     write_last(std::max(prefix, last_difference_));
     last_difference_ = prefix;
