@@ -47,12 +47,13 @@ Status UnfilteredPipeline::feed(PartitionReader& partition, bool is_purged) {
 Status UnfilteredPipeline::begin(const PartitionReader& partition) {
   if (std::exchange(inside_, false)) {
     resuming_ = true;
+    take_newer_deletion(partition.partition_deletion());
     return {};
   }
   ++looked_at_;
   key_ = partition.key();
   opened_ = has_content_ = is_left_out_ = false;
-  open_ = sent_open_ = {};
+  of_rest_ = open_ = sent_open_ = {};
   last_row_.reset();
   deletion_ = is_purgeable(partition.partition_deletion()) ? DeletionTime() : partition.partition_deletion();
   static_arena_.reset();
@@ -94,7 +95,8 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::resume(const RangeTombstone
   });
   // Between two slices that touch, a range tombstone ends and begins again.
   const bool ends_here = paused_behind_row_ && begins_slice && !open_.is_live();
-  if (now_open == open_ && !ends_here) return Step::kContinue;
+  const bool must_tell = !of_rest_.is_live() && now_open.is_live() && !(sent_open_ == of_rest_);
+  if (now_open == open_ && !ends_here && !must_tell) return Step::kContinue;
   Arena arena(128);
   ClusteringPrefix place;
   CHECK(split_comparable(*table_, paused_place_, arena, &place));
@@ -202,9 +204,9 @@ bool UnfilteredPipeline::satisfies_conditions(const Row& row) {
 Result<UnfilteredPipeline::Step> UnfilteredPipeline::take_marker(const RangeTombstoneMarker& marker) {
   DCHECK(marker.close == open_);
   open_ = marker.open;
-  const bool closes = !sent_open_.is_live();
-  const DeletionTime opens = is_purgeable(marker.open) ? DeletionTime() : marker.open;
-  if (!closes && opens.is_live()) return Step::kContinue;
+  DeletionTime opens = is_purgeable(marker.open) ? DeletionTime() : marker.open;
+  if (opens.is_live()) opens = of_rest_;
+  if (opens == sent_open_) return Step::kContinue;
   has_content_ = true;
   TRY(count_tombstone());
   Unfiltered out;
@@ -223,6 +225,28 @@ void UnfilteredPipeline::keep_last(const ClusteringPrefix& clustering) {
   std::transform(clustering.values.begin(), clustering.values.end(), values.begin(),
                  [this](BytesView value) { return last_arena_.copy(value); });
   last_row_ = ClusteringPrefix{clustering.kind, values, last_arena_.copy(clustering.comparable)};
+}
+
+void UnfilteredPipeline::take_newer_deletion(const DeletionTime& deletion) {
+  if (is_purgeable(deletion) || !deletion.supersedes(deletion_)) return;
+  if (opened_) {
+    of_rest_ = deletion;
+  } else {
+    deletion_ = deletion;
+    has_content_ = true;
+  }
+}
+
+void UnfilteredPipeline::close_partition_range() {
+  const bool reversed = request_.command.reversed;
+  const ClusteringKind kind = reversed ? ClusteringKind::kInclStartBound : ClusteringKind::kInclEndBound;
+  closing_place_.clear();
+  append_comparable(closing_place_, *table_, {}, kind);
+  Unfiltered out;
+  out.is_row = false;
+  out.marker = make_marker({kind, {}, closing_place_}, DeletionTime(), sent_open_, reversed);
+  sent_open_ = {};
+  sink_.unfiltered(out);
 }
 
 // db.transform.RTBoundCloser
@@ -297,6 +321,7 @@ UnfilteredPipeline::Step UnfilteredPipeline::end() {
   }
   if (!is_left_out_ && !opened_ && has_content_ && row_filter_.empty()) open(nullptr);
   if (opened_) {
+    if (!of_rest_.is_live() && !sent_open_.is_live()) close_partition_range();
     DCHECK(sent_open_.is_live());
     limits_.end_partition();
     stopped_ = !sink_.end_partition();

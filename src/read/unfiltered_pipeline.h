@@ -11,7 +11,8 @@
 //
 // It also sees to it that a long read takes turns with the other work of its shard: when it has looked at so many rows and
 // markers (ReadRequest::turn), it pauses. Readers go away then, and those of the next turn begin behind that place. A range
-// tombstone that was open there is open to them from the first row on, and is not told again.
+// tombstone that was open there is open to them from the first row on, and is not told again. If the partition was deleted
+// meanwhile, a range tombstone from there to its end tells so: its head may have been sent.
 #pragma once
 
 #include "read/merge.h"
@@ -64,6 +65,9 @@ class UnfilteredPipeline {
   Result<Step> take_marker(const RangeTombstoneMarker& marker);
   // The first marker of a turn, or null, against the range tombstone that was open at its start.
   Result<Step> resume(const RangeTombstoneMarker* first);
+  // The partition was deleted since its head was made.
+  void take_newer_deletion(const DeletionTime& deletion);
+  void close_partition_range();
   Step end();
 
   bool is_purgeable(const DeletionTime& deletion) const { return deletion.local_deletion_time < gc_before_; }
@@ -98,6 +102,7 @@ class UnfilteredPipeline {
   bool is_left_out_ = false;  // the partition does not satisfy the conditions
   bool has_content_ = false;  // something was left by the purge
   bool opened_ = false;       // the sink knows the partition
+  DeletionTime of_rest_;      // of the partition, newer than deletion_: told as a range tombstone
   DeletionTime open_;         // the range tombstone that the reader is in
   DeletionTime sent_open_;    // the one that the sink is in
   // With limits of groups: the last row that the sink got in that one, if any. Its memory is last_arena_.

@@ -232,6 +232,37 @@ TEST(DataResolverTest, LeavesOutARangeThatThePartitionsDeletionCovers) {
   EXPECT_THAT(got.repairs, ElementsAre(Lines{}, Lines{"deleted@9"}));
 }
 
+// A replica sends its rows in two answers, and the partition is deleted between them.
+TEST(DataResolverTest, TakesADeletionThatComesBetweenTheAnswersOfAReplica) {
+  struct InTwoAnswers final : PartitionReader {
+    InTwoAnswers(const PartitionUpdate& first, const PartitionUpdate& second)
+        : first_(first, false), second_(second, false) {
+      key_ = first_.key();
+    }
+    Result<const Unfiltered*> next() override {
+      ASSIGN_OR_RETURN(const Unfiltered* next, first_.next());
+      if (next != nullptr) return next;
+      partition_deletion_ = second_.partition_deletion();
+      return second_.next();
+    }
+    UpdateReader first_, second_;
+  };
+  const TablePtr table = storage_test::make_table("t");
+  Update first(table, "k"), second(table, "k"), other(table, "k");
+  first.at(5).row(1).cell("v", "x");
+  second.at(9).delete_partition().at(12).row(4).cell("v", "z");
+  other.at(7).delete_range(2, true, 3, true).at(5).row(1).cell("v", "x").row(4).cell("v", "y").row(6).cell("v", "y");
+  InTwoAnswers one(first.build(), second.build());
+  UpdateReader two(other.build(), false);
+  std::vector<PartitionReader*> sources{&one, &two, nullptr};
+  ResolvedPartition resolved(sources, {});
+  EXPECT_THAT(lines(resolved, *table), ElementsAre("1: v=x@5", "4: v=z@12"));
+  std::vector<Lines> repairs;
+  for (const PartitionRepair& repair : resolved.end()) repairs.push_back(lines(repair.update(*table, resolved.key())));
+  EXPECT_THAT(repairs,
+              ElementsAre(Lines{}, Lines{"deleted@9", "4: v=z@12"}, Lines{"deleted@9", "1: v=x@5", "4: v=z@12"}));
+}
+
 // Deletions of an Update are a hundred seconds old.
 TEST(DataResolverTest, PurgeableTombstonesNeverTravel) {
   Replicas replicas;

@@ -279,6 +279,50 @@ TEST_F(LongReadTest, APartitionMayGoBetween) {
 }
 
 // Twice, so that neither the command nor the engine has the version any more whose static row was read.
+// Another node gets rows of before, and the deletion as a range from there on.
+TEST_F(LongReadTest, AnotherNodeIsToldOfADeletionThatComesBetween) {
+  struct Text : UnfilteredSink {
+    explicit Text(const TableMetadata& t) : table(t) {}
+    void begin_partition(const Partition& partition) override {
+      lines.push_back(fmt::format("deleted@{}", partition.deletion.marked_for_delete_at));
+    }
+    void unfiltered(const Unfiltered& u) override {
+      const RangeTombstoneMarker& marker = u.marker;
+      lines.push_back(u.is_row ? to_line(table, u.row)
+                               : fmt::format("{} {}|{}", to_hex(marker.bound.comparable),
+                                             marker.close.marked_for_delete_at, marker.open.marked_for_delete_at));
+    }
+    bool end_partition() override { return true; }
+    const TableMetadata& table;
+    Lines lines;
+  };
+  const std::string live = std::to_string(DeletionTime().marked_for_delete_at);
+  for (const bool reversed : {false, true}) {
+    Update rows(node.table("t"), reversed ? "y" : "x");
+    for (int c = 0; c < 6; ++c) rows.at(1).row(c).cell("v", "old");
+    rows.at(3).delete_range(4, true, 5, false);
+    ASSERT_TRUE(node.apply(rows).ok());
+    ReadRequest request;
+    request.command = node.command("t");
+    request.command.keys = {DecoratedKey::of(reversed ? "y" : "x")};
+    request.command.reversed = reversed;
+    request.columns = ColumnFilter::all(*request.command.table);
+    request.turn = 2;
+    Text text(*request.command.table);
+    std::optional<Result<ReadStatistics>> read;
+    spawn(finish<Result<ReadStatistics>>(node.engine().read_unfiltered(request, text, kNoDeadline), &read));
+    Update later(node.table("t"), reversed ? "y" : "x");
+    later.at(9).delete_partition().at(10).row(3).cell("v", "new");
+    ASSERT_TRUE(node.apply(later).ok());
+    ASSERT_TRUE(node.world().run_until([&] { return read.has_value(); }, std::chrono::seconds(1)));
+    ASSERT_TRUE((*read)->rows > 0);
+    const std::string head = "deleted@" + live;
+    EXPECT_EQ(text.lines,
+              reversed ? (Lines{head, "5: v=old@1", "408000000520 " + live + "|9", "3: v=new@10", "20 9|" + live})
+                       : (Lines{head, "0: v=old@1", "408000000060 " + live + "|9", "3: v=new@10", "60 9|" + live}));
+  }
+}
+
 TEST_F(LongReadTest, ATableMayBeAlteredBetween) {
   write();
   ReadCommand command = of_key("a");

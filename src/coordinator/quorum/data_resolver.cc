@@ -110,6 +110,7 @@ ResolvedPartition::ResolvedPartition(std::span<PartitionReader* const> sources, 
     sources_.emplace_back().reader = source;
     if (source == nullptr) continue;
     key_ = source->key();
+    sources_.back().deletion = source->partition_deletion();
     if (source->partition_deletion().supersedes(partition_deletion_)) {
       partition_deletion_ = source->partition_deletion();
     }
@@ -145,9 +146,21 @@ Status ResolvedPartition::fill() {
     if (!source.in_group || source.reader == nullptr) continue;
     ASSIGN_OR_RETURN(source.at, source.reader->next());
     source.in_group = false;
+    source.deletion = source.reader->partition_deletion();
+    if (source.deletion.supersedes(partition_deletion_)) take_newer_deletion(source.deletion);
     if (source.at == nullptr) source.reader = nullptr;
   }
   return {};
+}
+
+// It covers the range tombstones that are older, wherever they end.
+void ResolvedPartition::take_newer_deletion(const DeletionTime& deletion) {
+  partition_deletion_ = deletion;
+  if (!open_.supersedes(deletion)) covering_ = deletion;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (deletion.supersedes(sources_[i].deletion) && travels(deletion)) repairs_[i].deletion_ = deletion;
+    if (!sources_[i].lacks.supersedes(deletion)) sources_[i].lacks_from.reset();
+  }
 }
 
 Result<const Unfiltered*> ResolvedPartition::next() {

@@ -49,7 +49,8 @@ struct ResolveOptions {
 class ResolvedPartition final : public PartitionReader {
  public:
   // A source for each replica, all of the same key and direction; null for one that has nothing of the partition, or that
-  // was not read and has to get everything. At least one is not null. They outlive this.
+  // was not read and has to get everything. At least one is not null. They outlive this. A source whose rows come in several
+  // answers may have a newer deletion of the partition behind its next(): it holds from there on.
   ResolvedPartition(std::span<PartitionReader* const> sources, ResolveOptions options);
 
   Result<const Unfiltered*> next() override;
@@ -59,6 +60,7 @@ class ResolvedPartition final : public PartitionReader {
  private:
   struct Source {
     PartitionReader* reader = nullptr;  // null at its end
+    DeletionTime deletion;              // of the partition
     const Unfiltered* at = nullptr;
     bool in_group = true;                        // at the place that is merged now
     DeletionTime open;                           // the range tombstone that it is in
@@ -68,6 +70,7 @@ class ResolvedPartition final : public PartitionReader {
 
   void begin_static(std::span<PartitionReader* const> sources);
   Status fill();
+  void take_newer_deletion(const DeletionTime& deletion);
   bool precedes(const Unfiltered& a, const Unfiltered& b) const;
   bool merge_rows_of_group();
   bool merge_markers_of_group(const ClusteringPrefix& place);

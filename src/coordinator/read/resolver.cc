@@ -100,7 +100,10 @@ Status ResolveSource::add_rows(FetchRef fetch) {
   is_corrupt_ = !partition.ok();
   if (!partition.ok()) return std::move(partition.error());
   // Without a partition there are no rows: the reader that has ended tells so again.
-  if (*partition != nullptr) at_ = *partition;
+  if (*partition == nullptr) return {};
+  at_ = *partition;
+  // The partition was deleted since the replica's first answer. Range deletions that this one covers are not in the answer.
+  if (at_->partition_deletion().supersedes(partition_deletion_)) partition_deletion_ = at_->partition_deletion();
   return {};
 }
 
