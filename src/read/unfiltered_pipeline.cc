@@ -104,7 +104,7 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::resume(const RangeTombstone
     ASSIGN_OR_RETURN(const Step closed, take_marker(make_marker(place, DeletionTime(), open_, reversed)));
     if (closed != Step::kContinue || now_open.is_live()) return closed;
   }
-  return take_marker(make_marker(place, now_open, open_, reversed));
+  return take_marker({place, now_open, open_});
 }
 
 Row UnfilteredPipeline::purge(const Row& row) {
