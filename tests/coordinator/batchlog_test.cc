@@ -77,6 +77,20 @@ class LoggedBatches : public Coordinators {
   void replay() {
     EXPECT_TRUE(node.run<Status>(0, [&] { return replay_all(&coordinators[0]->batchlog()); }).ok());
   }
+  void sync_each_write() {
+    node.options.commitlog_sync = CommitLogSync::kBatch;
+    restart();
+    make_tables();
+  }
+  // The lines of these keys, when the node is up again and has replayed its batches.
+  size_t lines_after_a_power_failure(const std::string& a, const std::string& b) {
+    node.crash();
+    coordinators.clear();
+    node.boot(2);
+    make_coordinators();
+    replay();
+    return node.read(0, node.command("t", {a, b})).size();
+  }
   void start_rounds(Coordinator& coordinator) {
     auto start = [&] {
       coordinator.batchlog().start();
@@ -294,9 +308,7 @@ TEST_F(LoggedBatches, OfManyBytesAreNotAllInMemoryInARound) {
 
 // The power goes at any moment of a batch: then all of it is there after the replay, or nothing.
 TEST_F(LoggedBatches, AreWholeOrNotThereAfterAPowerFailure) {
-  node.options.commitlog_sync = CommitLogSync::kBatch;
-  restart();
-  make_tables();
+  sync_each_write();
   size_t whole = 0, nothing = 0;
   for (int i = 0; i < 60; ++i) {
     const std::string a = node.key_of(0, i), b = node.key_of(1, i);
@@ -307,12 +319,7 @@ TEST_F(LoggedBatches, AreWholeOrNotThereAfterAPowerFailure) {
         [&] { spawn(keep(coordinators[0]->write(mutations, Consistency::kOne, WriteType::kBatch), &result)); });
     node.world().run_for(std::chrono::microseconds(node.world().random().below(8000)));
     const bool acknowledged = result.has_value() && result->ok();
-    node.crash();
-    coordinators.clear();
-    node.boot(2);
-    make_coordinators();
-    replay();
-    const size_t lines = node.read(0, node.command("t", {a, b})).size();
+    const size_t lines = lines_after_a_power_failure(a, b);
     ASSERT_TRUE(lines == 4 || (lines == 0 && !acknowledged)) << lines;
     ++(lines == 4 ? whole : nothing);
     EXPECT_EQ(batches_left(), 0u);
@@ -323,9 +330,7 @@ TEST_F(LoggedBatches, AreWholeOrNotThereAfterAPowerFailure) {
 
 // A node that begins to replay finds a batch that another one is just giving it. Then the power goes.
 TEST_F(LoggedBatches, AreNotReplayedBeforeTheirRecordsAreOnTheDisk) {
-  node.options.commitlog_sync = CommitLogSync::kBatch;
-  restart();
-  make_tables();
+  sync_each_write();
   size_t whole = 0, nothing = 0;
   for (int i = 0; i < 60; ++i) {
     const std::string a = node.key_of(0, i), b = node.key_of(1, i);
@@ -340,12 +345,7 @@ TEST_F(LoggedBatches, AreNotReplayedBeforeTheirRecordsAreOnTheDisk) {
       spawn(keep(replay_all(&batchlog), &replayed));
     });
     node.world().run_for(std::chrono::microseconds(node.world().random().below(8000)));
-    node.crash();
-    coordinators.clear();
-    node.boot(2);
-    make_coordinators();
-    replay();
-    const size_t lines = node.read(0, node.command("t", {a, b})).size();
+    const size_t lines = lines_after_a_power_failure(a, b);
     ASSERT_TRUE(lines == 4 || (lines == 0 && !stored)) << lines;
     ++(lines == 4 ? whole : nothing);
   }
