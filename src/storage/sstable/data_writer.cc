@@ -14,7 +14,7 @@ Result<std::unique_ptr<DataWriter>> DataWriter::create(Disk& disk, const std::st
   } else {
     append_be<uint32_t>(writer->crcs_, kPlainChunk);
   }
-  ASSIGN_OR_RETURN(writer->file_, disk.create(path));
+  ASSIGN_OR_RETURN(writer->file_, FileWriter::create(disk, path, kPiece));
   return writer;
 }
 
@@ -22,12 +22,22 @@ Status DataWriter::write_chunks(bool last) {
   size_t written = 0;
   while (buffer_.size() - written >= chunk_length_ || (last && written < buffer_.size())) {
     BytesView chunk = BytesView(buffer_).substr(written, chunk_length_);
-    TRY(compressed() ? write_compressed(chunk) : write_plain(chunk));
+    if (compressed()) {
+      TRY(write_compressed(chunk));
+    } else {
+      write_plain(chunk);
+    }
     written += chunk.size();
   }
   buffer_.erase(0, written);
   position_of_buffer_ += written;
-  return {};
+  return file_->status();
+}
+
+Status DataWriter::finish() {
+  TRY(write_chunks(true));
+  file_->flush();
+  return file_->status();
 }
 
 Status DataWriter::write_compressed(BytesView chunk) {
@@ -40,19 +50,18 @@ Status DataWriter::write_compressed(BytesView chunk) {
     // reader that it is not compressed.
     if (scratch_.size() < limit) scratch_.resize(limit, '\0');
   }
-  info_.offsets.push_back(file_->size());
+  info_.offsets.push_back(file_->position());
   info_.data_length += chunk.size();
   compressed_bytes_ += scratch_.size();
   append_be(scratch_, crc32(scratch_));
-  digest_ = crc32(scratch_, digest_);
-  return file_->append(scratch_);
+  file_->append(scratch_);
+  return {};
 }
 
-Status DataWriter::write_plain(BytesView chunk) {
+void DataWriter::write_plain(BytesView chunk) {
   append_be(crcs_, crc32(chunk));
-  digest_ = crc32(chunk, digest_);
   compressed_bytes_ += chunk.size();
-  return file_->append(chunk);
+  file_->append(chunk);
 }
 
 }  // namespace cassandra_like

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "runtime/disk.h"
 #include "storage/sstable/compression.h"
+#include "storage/sstable/file_writer.h"
 
 namespace cassandra_like {
 
@@ -20,27 +20,29 @@ class DataWriter {
   Bytes& buffer() { return buffer_; }
   Status flush_chunks() { return buffer_.size() >= 4 * chunk_length_ ? write_chunks(false) : Status(); }
   // Bytes in the file, or about to be.
-  uint64_t file_bytes() const { return file_->size() + buffer_.size(); }
+  uint64_t file_bytes() const { return file_->position() + buffer_.size(); }
 
   // Writes the rest of the buffer.
-  Status finish() { return write_chunks(true); }
+  Status finish();
   Task<Status> sync() { return file_->sync(); }
 
   bool compressed() const { return compressor_ != nullptr; }
   // After finish(): the contents of CompressionInfo.db or of CRC.db.
   Bytes serialize_info() const { return compressed() ? info_.serialize() : crcs_; }
-  uint32_t digest() const { return digest_; }
+  uint32_t digest() const { return file_->checksum(); }
   uint64_t compressed_bytes() const { return compressed_bytes_; }
 
  private:
   static constexpr uint32_t kPlainChunk = 64 * 1024;
+  // Small, since every writer fills one. The file is read by copies, for which larger pages do little more.
+  static constexpr size_t kPiece = 256 << 10;
 
   DataWriter() = default;
   Status write_chunks(bool last);
   Status write_compressed(BytesView chunk);
-  Status write_plain(BytesView chunk);
+  void write_plain(BytesView chunk);
 
-  std::unique_ptr<WriteFile> file_;
+  std::unique_ptr<FileWriter> file_;
   std::unique_ptr<Compressor> compressor_;
   uint64_t chunk_length_ = kPlainChunk;
   Bytes buffer_;
@@ -48,7 +50,6 @@ class DataWriter {
   Bytes scratch_;
   CompressionInfo info_;
   Bytes crcs_;
-  uint32_t digest_ = 0;
   uint64_t compressed_bytes_ = 0;  // without checksums
 };
 

@@ -5,9 +5,9 @@
 
 namespace cassandra_like {
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(Disk& disk, const std::string& path) {
+Result<std::unique_ptr<FileWriter>> FileWriter::create(Disk& disk, const std::string& path, size_t piece) {
   ASSIGN_OR_RETURN(auto file, disk.create(path));
-  return std::unique_ptr<FileWriter>(new FileWriter(std::move(file)));
+  return std::unique_ptr<FileWriter>(new FileWriter(std::move(file), piece));
 }
 
 void FileWriter::flush() {
