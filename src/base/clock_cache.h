@@ -42,6 +42,12 @@ class ClockCache {
     return entry == nullptr ? nullptr : &entry->value;
   }
 
+  // A hint before find() and peek(): their memory is on its way to the processor while other work is done.
+  template <class K>
+  void prefetch(const K& key) {
+    table_of(Hash()(key)).prefetch(key);
+  }
+
   // Puts the entry in place of an older one of this key. Calls evicted(key) for each other entry that has to go.
   template <class Evicted>
   void put(const Key& key, Value value, uint64_t weight, Evicted evicted) {

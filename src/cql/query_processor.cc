@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "base/checksum.h"
 #include "base/log.h"
 #include "cql/context/tracing.h"
 #include "cql/prepared_cache.h"
@@ -358,16 +359,16 @@ BytesView value_at(BytesView values, size_t index) {
   }
 }
 
-// The partition that the values name.
-std::optional<Token> token_of(const Statement& statement, BytesView values) {
+// Of the partition that the values name.
+std::optional<KeyHash> hash_of(const Statement& statement, BytesView values) {
   absl::InlinedVector<BytesView, 4> components;
   for (uint16_t index : statement.partition_key_indexes()) {
     components.push_back(value_at(values, index));
     if (is_null(components.back())) return std::nullopt;
   }
   if (components.empty()) return std::nullopt;
-  if (components.size() == 1) return murmur3_token(components[0]);
-  return murmur3_token(serialize_partition_key(components));
+  if (components.size() == 1) return murmur3_128(components[0]);
+  return murmur3_128(serialize_partition_key(components));
 }
 
 }  // namespace
@@ -383,9 +384,10 @@ void QueryProcessorImpl::prefetch(std::span<const PendingExecution> executions) 
       statement = entry == nullptr ? nullptr : entry->statement.get();
     }
     if (statement == nullptr || statement->key_table() == nullptr) continue;
-    if (auto token = token_of(*statement, execution.values)) {
-      partitions.push_back({statement->key_table()->id, *token});
-    }
+    const std::optional<KeyHash> hash = hash_of(*statement, execution.values);
+    if (!hash) continue;
+    const bool reads = statement->kind() == StatementKind::kSelect;
+    partitions.push_back({statement->key_table()->id, token_of(*hash), reads ? hash : std::nullopt});
   }
   coordinator_.replica().prefetch(partitions);
 }

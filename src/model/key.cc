@@ -12,8 +12,12 @@ int sign(std::strong_ordering c) { return c < 0 ? -1 : c > 0; }
 
 Token murmur3_token(BytesView key) {
   if (key.empty()) return kMinimumToken;
-  auto hash = static_cast<int64_t>(murmur3_128(key)[0]);
-  return hash == kMinimumToken ? std::numeric_limits<int64_t>::max() : hash;
+  return token_of(murmur3_128(key));
+}
+
+Token token_of(const KeyHash& hash) {
+  const auto token = static_cast<Token>(hash[0]);
+  return token == kMinimumToken ? std::numeric_limits<Token>::max() : token;
 }
 
 Bytes serialize_partition_key(std::span<const BytesView> components) {

@@ -1,6 +1,7 @@
 // Partition keys and their tokens.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -16,6 +17,9 @@ namespace cassandra_like {
 using Token = int64_t;
 inline constexpr Token kMinimumToken = std::numeric_limits<int64_t>::min();
 Token murmur3_token(BytesView key);
+// murmur3_128 of a key. Bloom filters use both halves, and the first one is the token of a key that is not empty.
+using KeyHash = std::array<uint64_t, 2>;
+Token token_of(const KeyHash& hash);
 
 // A borrowed key with its token. Ordered by token, then by the key's bytes, unsigned.
 struct DecoratedKey {

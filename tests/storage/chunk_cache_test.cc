@@ -76,23 +76,23 @@ TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
 TEST(ChunkCache, MemoryOfChunksThatAreGoneIsUsedAgain) {
   std::shared_ptr<char[]> outlives;
   {
-    Caches caches(3 * ChunkPool::kPiece);
+    Caches caches(3 * ChunkPool::kChunk);
     ChunkCache& cache = *caches.caches[0];
     const ChunkCache::FileId id = cache.new_file();
     const uint64_t file = *id;
     std::vector<const char*> seen;
     for (uint64_t i = 0; i < 1000; ++i) {
-      std::shared_ptr<char[]> bytes = cache.allocate(ChunkPool::kPiece - i % 100);
-      std::memset(bytes.get(), static_cast<char>(i), ChunkPool::kPiece - i % 100);
+      std::shared_ptr<char[]> bytes = cache.allocate(ChunkPool::kChunk - i % 100);
+      std::memset(bytes.get(), static_cast<char>(i), ChunkPool::kChunk - i % 100);
       if (std::find(seen.begin(), seen.end(), bytes.get()) == seen.end()) seen.push_back(bytes.get());
-      cache.put(file, i, std::move(bytes), ChunkPool::kPiece);
+      cache.put(file, i, std::move(bytes), ChunkPool::kChunk);
       ASSERT_EQ(cache.find(file, i)[100], static_cast<char>(i));
     }
     EXPECT_LE(seen.size(), 4u);
-    outlives = cache.allocate(ChunkPool::kPiece);
+    outlives = cache.allocate(ChunkPool::kChunk);
   }
-  std::memset(outlives.get(), 'x', ChunkPool::kPiece);
-  EXPECT_EQ(outlives[ChunkPool::kPiece - 1], 'x');
+  std::memset(outlives.get(), 'x', ChunkPool::kChunk);
+  EXPECT_EQ(outlives[ChunkPool::kChunk - 1], 'x');
 }
 
 // A compaction replaced it. The cache is far from full.
@@ -197,12 +197,12 @@ class Reads {
   void read(uint64_t index) {
     const char content = static_cast<char>(index * 7 + executor_.shard());
     if (const ChunkCache::Bytes there = cache_.find(*file_, index)) {
-      wrong_ |= there[0] != content || there[ChunkPool::kPiece - 1] != content;
+      wrong_ |= there[0] != content || there[ChunkPool::kChunk - 1] != content;
       return;
     }
-    std::shared_ptr<char[]> bytes = cache_.allocate(ChunkPool::kPiece);
-    std::memset(bytes.get(), content, ChunkPool::kPiece);
-    cache_.put(*file_, index, std::move(bytes), ChunkPool::kPiece);
+    std::shared_ptr<char[]> bytes = cache_.allocate(ChunkPool::kChunk);
+    std::memset(bytes.get(), content, ChunkPool::kChunk);
+    cache_.put(*file_, index, std::move(bytes), ChunkPool::kChunk);
   }
 
   Executor& executor_;
@@ -214,7 +214,7 @@ class Reads {
 
 TEST(ChunkCache, MemoryGoesFromThreadToThread) {
   constexpr unsigned kShards = 4;
-  constexpr uint64_t kBytes = 400 * ChunkPool::kPiece;
+  constexpr uint64_t kBytes = 400 * ChunkPool::kChunk;
   const auto budget = std::make_shared<ChunkBudget>(kBytes, kShards);
   LinuxRuntime runtime(kShards);
   CHECK(runtime.start().ok());
@@ -245,10 +245,10 @@ TEST(ChunkMemory, PiecesGoFromOneThreadToAnother) {
   auto pool = std::make_shared<ChunkPool>();
   ChunkMemory first(pool), second(pool);
   std::vector<std::shared_ptr<char[]>> pieces;
-  for (int i = 0; i < 1000; ++i) pieces.push_back(first.allocate(ChunkPool::kPiece));
+  for (int i = 0; i < 1000; ++i) pieces.push_back(first.allocate(ChunkPool::kChunk));
   const size_t bytes = pool->bytes();
   pieces.clear();
-  for (int i = 0; i < 900; ++i) pieces.push_back(second.allocate(ChunkPool::kPiece));
+  for (int i = 0; i < 900; ++i) pieces.push_back(second.allocate(ChunkPool::kChunk));
   EXPECT_EQ(pool->bytes(), bytes);
 }
 

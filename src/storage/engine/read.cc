@@ -18,14 +18,19 @@ namespace cassandra_like {
 
 void Engine::prefetch(std::span<const PrefetchKey> partitions) {
   absl::InlinedVector<Token, 16> tokens;
+  absl::InlinedVector<KeyHash, 16> read;
   while (!partitions.empty()) {
     const Uuid& table = partitions.front().table;
     tokens.clear();
+    read.clear();
     for (; !partitions.empty() && partitions.front().table == table; partitions = partitions.subspan(1)) {
       tokens.push_back(partitions.front().token);
+      if (partitions.front().hash) read.push_back(*partitions.front().hash);
     }
-    if (auto found = stores_.find(table); found != stores_.end())
-      found->second->memtable->partitions().prefetch(tokens);
+    const auto found = stores_.find(table);
+    if (found == stores_.end()) continue;
+    found->second->memtable->partitions().prefetch(tokens);
+    for (const LiveSSTable& live : found->second->sstables) live.sstable->prefetch(read);
   }
 }
 

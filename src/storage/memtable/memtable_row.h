@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/prefetch.h"
 #include "model/row.h"
 
 namespace cassandra_like {
@@ -55,8 +56,8 @@ class MemtableRow {
   GeneralRow& become_general(Arena& arena);
 
   void prefetch() const {
-    constexpr size_t kLine = 64, kLines = 3;
-    for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(reinterpret_cast<const char*>(this) + i * kLine);
+    constexpr size_t kLines = 3;
+    prefetch_lines(this, kLines);
   }
 
  private:

@@ -6,21 +6,16 @@
 #include <new>
 
 #include "base/dcheck.h"
+#include "base/prefetch.h"
 
 namespace cassandra_like {
 
 namespace {
 
-constexpr size_t kLine = 64;
-
 // Takes as much of the arena wherever that is in memory: what is counted must not depend on addresses.
 void* allocate_lines(Arena& arena, size_t size) {
-  auto at = reinterpret_cast<uintptr_t>(arena.allocate(size + kLine - alignof(std::max_align_t)));
-  return reinterpret_cast<void*>((at + kLine - 1) & ~(kLine - 1));
-}
-
-void prefetch_lines(const void* at, size_t lines) {
-  for (size_t i = 0; i < lines; ++i) __builtin_prefetch(static_cast<const char*>(at) + i * kLine);
+  auto at = reinterpret_cast<uintptr_t>(arena.allocate(size + kCacheLine - alignof(std::max_align_t)));
+  return reinterpret_cast<void*>((at + kCacheLine - 1) & ~(kCacheLine - 1));
 }
 
 // A partition, its key and the first lines of what it has follow each other in the arena, mostly.
@@ -39,7 +34,7 @@ unsigned count_before(uint64_t token, const uint64_t* tokens, unsigned size) {
 }  // namespace
 
 PartitionMap::PartitionMap(Arena* arena) : arena_(arena), first_(new (allocate_lines(*arena, sizeof(Bucket))) Bucket) {
-  static_assert(sizeof(Bucket) == 4 * kLine);
+  static_assert(sizeof(Bucket) == 4 * kCacheLine);
   root_ = Slot(first_);
 }
 
@@ -52,7 +47,7 @@ PartitionMap::Bucket* PartitionMap::bucket_of(uint64_t token) const {
 PartitionMap::Place PartitionMap::place_of(const DecoratedKey& key) const {
   const uint64_t token = ordered(key.token);
   Bucket* bucket = bucket_of(token);
-  prefetch_lines(bucket, sizeof(Bucket) / kLine);
+  prefetch_lines(bucket, sizeof(Bucket) / kCacheLine);
   while (true) {
     const unsigned size = bucket->size;
     unsigned at = count_before(token, bucket->tokens, size);
@@ -91,7 +86,7 @@ void PartitionMap::prefetch_few(std::span<const Token> tokens) const {
       at_buckets = false;
     }
   }
-  for (size_t i = 0; i < tokens.size(); ++i) prefetch_lines(slots[i].bucket(), sizeof(Bucket) / kLine);
+  for (size_t i = 0; i < tokens.size(); ++i) prefetch_lines(slots[i].bucket(), sizeof(Bucket) / kCacheLine);
   std::array<const MemtablePartition*, kPrefetchedTogether> partitions{};
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Bucket& bucket = *slots[i].bucket();

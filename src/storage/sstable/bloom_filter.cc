@@ -95,7 +95,8 @@ std::optional<BloomFilter> BloomFilter::parse(BytesView file, bool is_old) {
   Reader in(file);
   filter.hash_count_ = in.i32();
   const uint64_t words = in.u32();
-  filter.bits_ = Bytes(in.take(words * 8));
+  const BytesView bits = in.take(words * 8);
+  filter.bits_.assign(bits.begin(), bits.end());
   filter.bit_count_ = Divisor(filter.bits_.size() * 8);
   if (is_old) {
     for (size_t word = 0; word < filter.bits_.size(); word += 8) {
@@ -138,7 +139,7 @@ Bytes BloomFilter::serialize() const {
   if (always_present()) return out;
   append_be<int32_t>(out, hash_count_);
   append_be<int32_t>(out, static_cast<int32_t>(bits_.size() / 8));
-  out.append(bits_);
+  out.append(bits_.data(), bits_.size());
   return out;
 }
 

@@ -9,9 +9,11 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/divisor.h"
+#include "base/huge_page_allocator.h"
 #include "base/result.h"
 
 namespace cassandra_like {
@@ -32,11 +34,12 @@ class BloomFilter {
   // The hash is murmur3_128 of the key. Many keys at once are cheaper: the processor waits for the memory of several at a time.
   void add(std::span<const std::array<uint64_t, 2>> hashes);
   bool may_contain(const std::array<uint64_t, 2>& hash) const;
-  // may_contain() follows, after other work: has what it looks at first brought into the processor's caches.
-  void prefetch(const std::array<uint64_t, 2>& hash) const {
-    constexpr int kFirst = 2;  // most answers are no, and known then
-    for (int i = 0; i < std::min(hash_count_, kFirst); ++i) __builtin_prefetch(bits_.data() + index(hash, i) / 8);
+  // may_contain() follows, after other work: has what it looks at first brought into the processor's caches, or all of it.
+  static constexpr int kFirst = 2;  // most answers are no, and known then
+  void prefetch(const std::array<uint64_t, 2>& hash, int most = kFirst) const {
+    for (int i = 0; i < std::min(hash_count_, most); ++i) __builtin_prefetch(bits_.data() + index(hash, i) / 8);
   }
+  void prefetch_all(const std::array<uint64_t, 2>& hash) const { prefetch(hash, hash_count_); }
   Bytes serialize() const;
   size_t memory_used() const { return bits_.capacity(); }
 
@@ -49,7 +52,7 @@ class BloomFilter {
   }
 
   int hash_count_ = 0;
-  Bytes bits_;
+  std::vector<char, HugePageAllocator<char>> bits_;
   Divisor bit_count_;
 };
 

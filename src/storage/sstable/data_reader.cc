@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/prefetch.h"
 
 namespace cassandra_like {
 
@@ -110,6 +111,23 @@ Status DataFile::fetch(uint64_t position, Chunk* chunk, bool fills_cache, ColdRe
   reserve(chunk->uncompressed, chunk->uncompressed_capacity, length);
   ASSIGN_OR_RETURN(chunk->data, read_chunk(index, expected, chunk, chunk->uncompressed.get(), cold));
   return {};
+}
+
+void DataFile::prefetch(std::span<const uint64_t> positions) const {
+  constexpr size_t kLines = 5;  // the processor itself follows who goes on
+  if (!compressed()) {
+    for (uint64_t position : positions) prefetch_lines(mapped_.data() + position, kLines);
+    return;
+  }
+  if (cache_ == nullptr) return;
+  const uint32_t length = info_.params.chunk_length;
+  for (uint64_t position : positions) cache_->prefetch(*cache_id_, position / length);
+  for (uint64_t position : positions) {
+    const ChunkCache::Bytes* chunk = cache_->peek(*cache_id_, position / length);
+    if (chunk == nullptr) continue;
+    ChunkMemory::prefetch_counters(chunk->get());
+    prefetch_lines(chunk->get() + position % length, kLines);
+  }
 }
 
 Result<BytesView> DataFile::read_chunk(size_t index, size_t expected, Chunk* chunk, char* to, ColdReads* cold) const {

@@ -2,7 +2,10 @@
 #include "storage/sstable/partition_index.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "absl/container/inlined_vector.h"
+#include "base/prefetch.h"
 #include "model/clustering.h"
 #include "model/types.h"
 
@@ -26,11 +29,27 @@ void append_behind_token(Bytes& out, BytesView key) {
   out.push_back(kAtTerminator);
 }
 
+// The way of one key down the trie, as far as its token tells it.
+struct Descent {
+  uint64_t token;  // in the order of unsigned numbers
+  uint64_t at;     // the next node
+  unsigned depth = 0;
+
+  static constexpr unsigned kDepthOfToken = 1 + sizeof(token);
+  uint8_t byte() const {
+    return depth == 0 ? kSeparator : static_cast<uint8_t>(token >> 8 * (kDepthOfToken - 1 - depth));
+  }
+};
+
+uint64_t ordered(Token token) {
+  return static_cast<uint64_t>(token) ^ uint64_t { 1 } << 63;
+}
+
 }  // namespace
 
 void append_comparable_token(Bytes& out, Token token) {
   out.push_back(kSeparator);
-  append_be<uint64_t>(out, static_cast<uint64_t>(token) ^ uint64_t{1} << 63);
+  append_be<uint64_t>(out, ordered(token));
 }
 
 void append_comparable_key(Bytes& out, const DecoratedKey& key) {
@@ -109,6 +128,34 @@ bool PartitionIndex::read_payload(const TriePayload& payload, IndexPosition* pos
   position->in_rows_file = value >= 0;
   position->position = static_cast<uint64_t>(value >= 0 ? value : ~value);
   return true;
+}
+
+void PartitionIndex::prefetch(std::span<const KeyHash> keys, std::vector<uint64_t>* data_positions) const {
+  absl::InlinedVector<Descent, 16> descents;
+  for (const KeyHash& key : keys) descents.push_back({ordered(token_of(key)), root_});
+  // False: it is at its end.
+  auto descend = [&](Descent& descent) {
+    TrieNode node;
+    if (!node.load(file_, descent.at)) return false;
+    int below;
+    const int child = descent.depth < Descent::kDepthOfToken ? node.find(descent.byte(), &below) : -1;
+    if (child < 0) {
+      IndexPosition position;
+      if (node.has_payload() && read_payload(node.payload(), &position) && !position.in_rows_file) {
+        data_positions->push_back(position.position);
+      }
+      return false;
+    }
+    descent.at = node.child(child);
+    ++descent.depth;
+    if (descent.at >= file_.size()) return false;
+    constexpr size_t kLines = 2;  // most nodes are no longer, and many lie across two
+    prefetch_lines(file_.data() + descent.at, kLines);
+    return true;
+  };
+  while (!descents.empty()) {
+    descents.erase(std::remove_if(descents.begin(), descents.end(), std::not_fn(descend)), descents.end());
+  }
 }
 
 PartitionIndex::Found PartitionIndex::find(BytesView comparable_key, const KeyHash& hash,

@@ -7,16 +7,15 @@
 //              Data.db
 #pragma once
 
-#include <array>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "model/key.h"
 #include "storage/sstable/trie_reader.h"
 #include "storage/sstable/trie_writer.h"
 
 namespace cassandra_like {
-
-using KeyHash = std::array<uint64_t, 2>;  // murmur3_128
 
 // Appends nothing after the token when there is no key: such a string is less than all keys of its token.
 void append_comparable_token(Bytes& out, Token token);
@@ -63,6 +62,9 @@ class PartitionIndex {
   enum class Found { kNo, kMaybe, kCorrupt };
   // kMaybe: what is at the position may be another key. kCorrupt: position is where the damage is.
   Found find(BytesView comparable_key, const KeyHash& hash, IndexPosition* position) const;
+  // find() follows for these keys: has what it will look at brought into the processor's caches, one step of all keys at a
+  // time. Appends where their partitions begin in Data.db, of those for which the index says so.
+  void prefetch(std::span<const KeyHash> keys, std::vector<uint64_t>* data_positions) const;
   static bool read_payload(const TriePayload& payload, IndexPosition* position);
 
  private:

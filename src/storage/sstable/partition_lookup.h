@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "model/key.h"
 #include "storage/sstable/component_set.h"
@@ -39,6 +41,8 @@ class PartitionLookup {
 
   // False: the key is not here. True: it is, or another one is at the place; who reads there finds out.
   virtual Result<bool> find(const HashedKey& key, PartitionPlace* place) const = 0;
+  // A hint before find(), see PartitionIndex::prefetch(). An index that cannot do it does nothing.
+  virtual void prefetch(std::span<const KeyHash> /*keys*/, std::vector<uint64_t>* /*data_positions*/) const {}
   virtual std::unique_ptr<PartitionWalk> walk(const RingPosition& start) const = 0;
   // The row index of a partition that has one, in memory of the caller's.
   virtual RowBlocks* open_blocks(const PartitionPlace& place, const SerializationHeader& header,

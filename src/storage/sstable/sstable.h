@@ -93,7 +93,7 @@ struct HashedKey {
   HashedKey(const DecoratedKey& k) : key(k), hash(murmur3_128(k.key)) {}  // NOLINT: implicit on purpose
 
   const DecoratedKey& key;
-  std::array<uint64_t, 2> hash;
+  KeyHash hash;
 };
 
 class SSTable final : public std::enable_shared_from_this<SSTable> {
@@ -118,6 +118,9 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
   // False: the partition is certainly not here (bloom filter, key bounds).
   bool may_contain(const HashedKey& key) const { return in_bounds(key.key) && filter_->may_contain(key.hash); }
   void prefetch(const HashedKey& key) const { filter_->prefetch(key.hash); }  // for may_contain()
+  // These keys are about to be read: has what that needs of the filter, the index and the cached data brought into the
+  // processor's caches. All keys wait for memory at the same time, so it is worth the more the more there are.
+  void prefetch(std::span<const KeyHash> keys) const;
   // Reads a partition that may be here; nullptr when it is not. The table is the schema's current version: cells of columns that it
   // dropped (and that were written before) are left out. The reader keeps this SSTable open. Views are owned by the
   // reader; the selection's slices must outlive it. With `cold`, which outlives the reader, nothing waits for the disk:

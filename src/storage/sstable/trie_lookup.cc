@@ -22,6 +22,9 @@ class TrieLookup final : public PartitionLookup {
   Error corrupt() const override { return corrupt(index_->root()); }
   size_t memory_used() const override { return 0; }
   Result<bool> find(const HashedKey& key, PartitionPlace* place) const override;
+  void prefetch(std::span<const KeyHash> keys, std::vector<uint64_t>* data_positions) const override {
+    index_->prefetch(keys, data_positions);
+  }
   std::unique_ptr<PartitionWalk> walk(const RingPosition& start) const override;
   RowBlocks* open_blocks(const PartitionPlace& place, const SerializationHeader& header,
                          RowBlocksSpace* space) const override;
