@@ -9,7 +9,7 @@
 
 namespace cassandra_like {
 
-// What is smaller than a huge page comes from the heap. Where there are no huge pages, it does without.
+// Less than a huge page comes from the heap. Where there are no huge pages, it does without.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

@@ -359,7 +359,7 @@ BytesView value_at(BytesView values, size_t index) {
   }
 }
 
-// Of the partition that the values name.
+// The hash of the partition key that the values name.
 std::optional<KeyHash> hash_of(const Statement& statement, BytesView values) {
   absl::InlinedVector<BytesView, 4> components;
   for (uint16_t index : statement.partition_key_indexes()) {

@@ -1,4 +1,6 @@
 // Tries of random keys: what was written is found, in order, and no node crosses a page.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -129,6 +131,39 @@ TEST_F(Tries, OfPartitionKeysThatShareTheirTokens) {
     IndexPosition found;
     EXPECT_EQ(index->find(comparable, murmur3_128(keys[i].key), &found), PartitionIndex::Found::kMaybe) << i;
     EXPECT_EQ(found.position, 100 * i);
+  }
+}
+
+TEST_F(Tries, TellWherePartitionsOfManyKeysAre) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 3000; ++i) keys.push_back("key" + std::to_string(i));
+  std::vector<DecoratedKey> sorted;
+  for (const std::string& key : keys) sorted.push_back(DecoratedKey::of(key));
+  std::sort(sorted.begin(), sorted.end());
+  const std::string path = directory_.path() + "/partitions";
+  auto file = must(FileWriter::create(world_.disk(), path));
+  PartitionIndexWriter writer(*file);
+  // Every tenth has an entry in Rows.db, which knows where the partition begins.
+  for (uint64_t i = 0; i < sorted.size(); ++i)
+    writer.add(sorted[i], murmur3_128(sorted[i].key), {i % 10 == 0, 100 * i});
+  writer.finish();
+  ASSERT_TRUE(world_.run(file->sync()).ok());
+  Bytes content = must(read_file(world_.disk(), path));
+
+  std::vector<KeyHash> looked_for;
+  std::vector<uint64_t> expected, found;
+  for (uint64_t i = 0; i < sorted.size(); i += 7) {
+    looked_for.push_back(murmur3_128(sorted[i].key));
+    if (i % 10 != 0) expected.push_back(100 * i);
+  }
+  PartitionIndex::open(content)->prefetch(looked_for, &found);
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(expected));
+
+  // Whatever the bytes are, the way down ends.
+  std::mt19937 random(3);
+  for (int i = 0; i < 1000; ++i) {
+    content[random() % content.size()] = static_cast<char>(random());
+    if (const auto index = PartitionIndex::open(content)) index->prefetch(looked_for, &found);
   }
 }
 

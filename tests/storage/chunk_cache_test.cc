@@ -60,6 +60,21 @@ TEST(ChunkCache, ChunksOfFilesAreToldApart) {
   EXPECT_EQ(cache.find(one, 8), nullptr);
 }
 
+TEST(ChunkCache, WhoOnlyPreparesARequestIsNotCounted) {
+  Caches caches(100);
+  ChunkCache& cache = *caches.caches[0];
+  const ChunkCache::FileId id = cache.new_file();
+  cache.prefetch(*id, 7);
+  EXPECT_EQ(cache.peek(*id, 7), nullptr);
+  cache.put(*id, 7, chunk("a"), 1);
+  cache.prefetch(*id, 7);
+  EXPECT_EQ((*cache.peek(*id, 7))[0], 'a');
+  EXPECT_EQ(cache.statistics().requests, 0u);
+
+  EXPECT_NE(cache.find(*id, 7), nullptr);
+  EXPECT_EQ(cache.statistics().requests, 1u);
+}
+
 TEST(ChunkCache, AChunkThatIsReadOutlivesItsPlaceInTheCache) {
   Caches caches(10);
   ChunkCache& cache = *caches.caches[0];

@@ -48,7 +48,7 @@ class DataFile {
 
   // The chunk that holds the position. The one place where data comes from the disk. cold: null when the caller may wait.
   Status fetch(uint64_t position, Chunk* chunk, bool fills_cache, ColdReads* cold = nullptr) const;
-  // A hint: rows at these positions are about to be read. Those that are in memory come into the processor's caches.
+  // A hint: rows at these positions are about to be read. The rows that are in memory come into the processor's caches.
   void prefetch(std::span<const uint64_t> positions) const;
   // For a plain file: makes a chunk longer by at least `bytes`, or up to the end of the data. It stays where it is.
   Status lengthen(Chunk* chunk, uint64_t bytes, ColdReads* cold) const;

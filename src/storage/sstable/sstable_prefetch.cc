@@ -9,7 +9,7 @@
 namespace cassandra_like {
 
 void SSTable::prefetch(std::span<const KeyHash> keys) const {
-  // What is smaller stays in the processor's caches, so that looking twice would only cost time.
+  // Smaller ones stay in the processor's caches, so that looking twice would only cost time.
   constexpr uint64_t kLarge = 32 << 20;
   if (data_->size() < kLarge) return;
   absl::InlinedVector<KeyHash, 16> here;
