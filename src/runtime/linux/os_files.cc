@@ -17,6 +17,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr uint64_t kLarge = 1024 * 1024;
+constexpr uint64_t kHugePage = 2 * 1024 * 1024;
 
 // If the file was removed, its pages go with this.
 void give_back(OpenFiles::Descriptor fd, const char* mapped, uint64_t size) {
@@ -27,6 +28,16 @@ void give_back(OpenFiles::Descriptor fd, const char* mapped, uint64_t size) {
 uint64_t page_size() {
   static const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   return size;
+}
+
+// The kernel makes huge pages of a file's memory for a mapping that asks for them, and leaves them to the mappings that come
+// after it. None of these asks: a look at a part that is not in memory would wait for a whole huge page.
+bool bring_in_huge_pages(int fd, uint64_t size) {
+  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED) return false;
+  const bool done = ::madvise(mapped, size, MADV_HUGEPAGE) == 0 && ::madvise(mapped, size, MADV_POPULATE_READ) == 0;
+  ::munmap(mapped, size);
+  return done;
 }
 
 }  // namespace
@@ -142,7 +153,10 @@ Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
 void OsReadFile::bring_in_later() const {
   Result<OpenFiles::Descriptor> fd = open_files_.use(file_);
   if (!fd.ok()) return;
-  pool_.run_idle([fd = std::move(*fd)] { ::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_WILLNEED); });
+  pool_.run_idle([fd = std::move(*fd), size = size_] {
+    if (size < kHugePage || !bring_in_huge_pages(fd->get(), size))
+      ::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_WILLNEED);
+  });
 }
 
 Status OsWriteFile::append(BytesView data) {

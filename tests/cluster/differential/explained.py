@@ -370,7 +370,7 @@ ONLY_STATIC = INVALID + "Cannot restrict clustering columns when selecting only 
 
 RULES = [
     # Exceptions: of a name, or with the name.
-    Rule("bytes that are too short for a vector", INVALID + "Not enough bytes to read", SERVER + r"java\.lang\.IndexOutOfBoundsException"),
+    Rule("bytes that are too short for a vector", INVALID + "Not enough bytes to read", SERVER + r"java\.lang\.(IndexOutOfBoundsException|AssertionError: Invalidate data at offset)"),
     Rule("increments of the wrong size", r"^error 0x2200 ", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bUPDATE\b.*\bSET\b.*[-+]"),
     Rule("counters from JSON", r"^error 0x", SERVER + r"java\.lang\.UnsupportedOperationException"),
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
@@ -403,7 +403,7 @@ RULES = [
     Rule("tuple literals beside a descending tuple", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*TupleType)", r"[{\[]", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),
-    Rule("arrays for descending vectors", "", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: vector<", holds=has_descending_columns),
+    Rule("arrays for descending lists and vectors", "", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: (vector|frozen<(list|set))<", holds=has_descending_columns),
     Rule("CONTAINS and descending columns", "", "Cannot use CONTAINS( KEY)? on non-(collection|map) column", holds=has_descending_columns),
     Rule("arithmetic for descending columns", "", INVALID + "Ambiguous .* operation with args", holds=has_descending_columns),
     # Nulls.
