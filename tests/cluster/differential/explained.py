@@ -417,7 +417,7 @@ RULES = [
     Rule("reads of rows of two versions of a table", "", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn", holds=has_two_versions),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
-    # In a ring both ask replicas of theirs. Which rows one compares depends on what it has flushed.
+    # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
     Rule("fields that are null or missing in a key", EITHER_FAILED, "^rows|^void", holds=lambda d: in_a_ring(d) and compares_fields(d)),
     Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
