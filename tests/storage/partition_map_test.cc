@@ -48,6 +48,8 @@ class PartitionIndexTest : public testing::Test {
     for (const auto& [token, key] : expected) tokens.push_back(token);
     index.prefetch(tokens);  // leads nowhere that is not there
     for (const auto& [token, key] : expected) {
+      EXPECT_TRUE(index.has(token));
+      EXPECT_EQ(index.has(token - 1), expected.lower_bound({token - 1, ""})->first == token - 1);
       ASSERT_NE(index.find({token, key}), nullptr);
       EXPECT_EQ(index.find({token, key + "x"}) != nullptr, expected.contains({token, key + "x"}));
       EXPECT_EQ(next(RingPosition::at({token, key})), std::make_pair(token, key));
@@ -73,6 +75,7 @@ TEST_F(PartitionIndexTest, AnEmptyOneHasNothing) {
   EXPECT_TRUE(index.empty());
   EXPECT_EQ(all(), Keys{});
   EXPECT_EQ(index.find({5, "a"}), nullptr);
+  EXPECT_FALSE(index.has(5));
   index.prefetch(std::array{Token{5}, Token{-5}});
   EXPECT_EQ(index.lower_bound(RingPosition::minimum()), index.end());
 }

@@ -87,8 +87,10 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
   }
   std::stable_sort(request.command.filter.begin(), request.command.filter.end(), precedes);
   request.needs_reconciliation = conditions != SentConditions::kAll && !command.filter.empty();
-  // Cassandra's replicas look into an index for ranges alone: within a partition they miss entries of static columns.
-  request.index = has_indexed && part.range ? command.index->id : Uuid();
+  // Within a partition, Cassandra's replicas miss the entries of an index on a static column.
+  has_indexed =
+      has_indexed && (part.range || command.filter[command.index_expression].column->kind != ColumnKind::kStatic);
+  request.index = has_indexed ? command.index->id : Uuid();
   request.columns = operation.table->columns;
   request.is_names = !part.range && is_names(part);
   request.page.reset();

@@ -18,19 +18,24 @@ namespace cassandra_like {
 
 void Engine::prefetch(std::span<const PrefetchKey> partitions) {
   absl::InlinedVector<Token, 16> tokens;
-  absl::InlinedVector<KeyHash, 16> read;
+  absl::InlinedVector<KeyHash, 16> reads;
   while (!partitions.empty()) {
     const Uuid& table = partitions.front().table;
     tokens.clear();
-    read.clear();
+    reads.clear();
     for (; !partitions.empty() && partitions.front().table == table; partitions = partitions.subspan(1)) {
       tokens.push_back(partitions.front().token);
-      if (partitions.front().hash) read.push_back(*partitions.front().hash);
+      if (partitions.front().hash) reads.push_back(*partitions.front().hash);
     }
     const auto found = stores_.find(table);
     if (found == stores_.end()) continue;
-    found->second->memtable->partitions().prefetch(tokens);
-    for (const LiveSSTable& live : found->second->sstables) live.sstable->prefetch(read);
+    const PartitionMap& in_memtable = found->second->memtable->partitions();
+    in_memtable.prefetch(tokens);
+    // A partition that was written lately is mostly read from there alone.
+    reads.erase(std::remove_if(reads.begin(), reads.end(),
+                               [&](const KeyHash& hash) { return in_memtable.has(token_of(hash)); }),
+                reads.end());
+    for (const LiveSSTable& live : found->second->sstables) live.sstable->prefetch(reads);
   }
 }
 

@@ -73,6 +73,12 @@ void PartitionMap::prefetch(std::span<const Token> tokens) const {
   prefetch_few(tokens);
 }
 
+bool PartitionMap::has(Token token) const {
+  const Bucket& bucket = *bucket_of(ordered(token));
+  const unsigned at = count_before(ordered(token), bucket.tokens, bucket.size);
+  return at < bucket.size && bucket.tokens[at] == ordered(token);
+}
+
 // All go the same way as place_of(), one step at a time: what one step reads is independent of each other.
 void PartitionMap::prefetch_few(std::span<const Token> tokens) const {
   std::array<Slot, kPrefetchedTogether> slots;

@@ -98,6 +98,8 @@ class PartitionMap {
   // The partitions of these tokens are about to be looked for: has what that needs brought into the processor's caches.
   // All of them wait for memory at the same time, so it is worth the more the more there are.
   void prefetch(std::span<const Token> tokens) const;
+  // Whether there is a partition of this token. Costs little after prefetch().
+  bool has(Token token) const;
   // The first that is not before the position.
   Iterator lower_bound(const RingPosition& position) const;
   size_t size() const { return size_; }

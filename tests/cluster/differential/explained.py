@@ -371,6 +371,8 @@ ONLY_STATIC = INVALID + "Cannot restrict clustering columns when selecting only 
 RULES = [
     # Exceptions: of a name, or with the name.
     Rule("bytes that are too short for a vector", INVALID + "Not enough bytes to read", SERVER + r"java\.lang\.(IndexOutOfBoundsException|AssertionError: Invalidate data at offset)"),
+    Rule("bytes that are too short for a duration", INVALID + "Not enough bytes to read a duration", SERVER + r"java\.lang\.AssertionError: Unexpected error"),
+    Rule("bytes of a collection in a tuple", INVALID + "Not enough bytes to read", SERVER + r"org\.apache\.cassandra\.serializers\.MarshalException: Expected \d+ values? for .*tuple<.* but got more"),
     Rule("increments of the wrong size", r"^error 0x2200 ", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bUPDATE\b.*\bSET\b.*[-+]"),
     Rule("counters from JSON", r"^error 0x", SERVER + r"java\.lang\.UnsupportedOperationException"),
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
