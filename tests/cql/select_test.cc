@@ -57,6 +57,16 @@ TEST_F(SelectTest, KeysAreLookedAtBehindAnEmptyIn) {
   }
 }
 
+TEST_F(SelectTest, ValuesAreNotLookedAtWithoutAKey) {
+  const BytesView no_int("\0", 1);
+  for (const char* condition : {"c = ?", "v = ?", "c IN (1) AND d > ?"}) {
+    EXPECT_EQ(run("SELECT * FROM ks.t WHERE p IN () AND " + std::string(condition) + " ALLOW FILTERING", {no_int}), "")
+        << condition;
+    EXPECT_EQ(run("SELECT * FROM ks.t WHERE p = 'a' AND " + std::string(condition) + " ALLOW FILTERING", {no_int}),
+              "Expected 4 or 0 byte int (1)");
+  }
+}
+
 TEST_F(SelectTest, KeysAreNotLookedAtBehindSlicesThatAreNone) {
   EXPECT_EQ(select("* FROM ks.s", "p = '' AND c > 2 AND c < 1"), "");
   EXPECT_EQ(select("c, s FROM ks.s", "p = '' AND c IN ()"), "");

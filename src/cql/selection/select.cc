@@ -213,14 +213,15 @@ Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& co
   command.abandonment = context.client.abandonment;
   command.reversed = reversed_;
   command.wants_static = table_->has_static_columns();
+  if (restrictions_->has_partition_keys()) {
+    ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
+    if (keys.empty()) return {};  // IN (): whatever the other values are
+    command.keys.reserve(keys.size());
+    for (BytesView key : keys) command.keys.push_back(DecoratedKey::of(key));
+  }
   if (restrictions_->needs_filtering()) {
     ASSIGN_OR_RETURN(command.filter, restrictions_->filter(context));
     if (needs_reconciliation(context, command)) TRY(guard_intersection(context));
-  }
-  if (restrictions_->has_partition_keys()) {
-    ASSIGN_OR_RETURN(auto keys, restrictions_->partition_keys(context));
-    command.keys.reserve(keys.size());
-    for (BytesView key : keys) command.keys.push_back(DecoratedKey::of(key));
   }
   if (restrictions_->has_clustering_restrictions()) {
     ASSIGN_OR_RETURN(command.slices, restrictions_->slices(context));

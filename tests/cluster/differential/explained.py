@@ -341,6 +341,15 @@ def ended_by_deleted_elements(d):
     return short and d.statement.options.page_size is not None and any(d.asks(rf"{re.escape(column)} CONTAINS") for column in static)
 
 
+def ended_by_an_index_on_a_static_column(d):
+    """The next page of a partition begins behind a clustering, and the one entry of the index has none: Cassandra finds no more."""
+    kinds = columns_of(d)
+    indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((?:\w+\()?([^()]*)\)+ USING")]
+    asked = [column for column in indexed if kinds.get(column) == "static" and d.asks(rf"\bWHERE\b.*{re.escape(column)}")]
+    in_partition = all(d.asks(rf"\bWHERE\b.*{re.escape(column)}") for column, kind in kinds.items() if kind == "partition")
+    return asked and in_partition and d.statement.options.page_size is not None
+
+
 def stays_at_null(d):
     """A null in the list, as a literal or as a bound element of no bytes."""
     null = d.asks(r"\bIN \([^)]*\bnull\b") or d.asks(r"\bIN [?:]") and any(b"\xff\xff\xff\xff" in v for v in values_of(d.statement))
@@ -397,7 +406,7 @@ RULES = [
     Rule("hex constants for a tinyint", INVALID + r"Invalid HEX constant \(0x\w*\) for .* of type tinyint"),
     Rule("errors of user types are invalid requests", INVALID, SERVER + r"org\.apache\.cassandra\.serializers\.MarshalException: ", holds=same_words),
     Rule("bytes that are too short for a literal of a tuple", INVALID + r"Not enough bytes to read (size of )?\S+ (component|field)", r"^(prepared|void|rows|error 0x0000 .java\.lang\.IndexOutOfBoundsException|error 0x2200 )", r"\b0x"),
-    Rule("tuples with missing fields in JSON", "^rows", SERVER + r"java\.lang\.(IndexOutOfBoundsException'|NullPointerException)", r"^SELECT\s+JSON|\bto_json\("),
+    Rule("tuples with missing fields in JSON", "^rows|doesn't support all-zero vectors", SERVER + r"java\.lang\.(IndexOutOfBoundsException'|NullPointerException)", r"^SELECT\s+JSON|\bto_json\("),
     Rule("SELECT JSON * in the order of its text, which is none", "^rows", SERVER + r"java\.lang\.", r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b"),
     # Descending columns.
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
@@ -416,7 +425,7 @@ RULES = [
     # Cell.Serializer and Columns.Serializer ("is not a subset of"); in RTBoundCloser ("has an open RT bound as its last item").
     Rule("floor of a time in GROUP BY", "", READ_FAILED, r"GROUP BY .*\bfloor\("),
     Rule("reads of rows of two versions of a table", "", READ_FAILED, holds=has_two_versions),
-    Rule("reads of rows of two versions of a table", "", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn", holds=has_two_versions),
+    Rule("reads of rows of two versions of a table", "", SERVER + r"java\.(lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn|io\.IOError: java\.io\.EOFException: EOF after)", holds=has_two_versions),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
@@ -444,6 +453,7 @@ RULES = [
     Rule("rows that an expired TTL hides", "^rows", "^rows", holds=hidden_by_a_ttl),
     Rule("rows that an expired marker hides", "^rows", "^rows", holds=skipped_by_an_expired_marker),
     Rule("rows that an expired marker hides", "^rows", "^rows", holds=not_counted_behind_an_expired_marker),
+    Rule("pages behind an index on a static column", "^rows", "^rows", holds=ended_by_an_index_on_a_static_column),
     Rule("pages that end at deleted elements of a static collection", "^rows", "^rows", holds=ended_by_deleted_elements),
 ]
 
