@@ -283,11 +283,22 @@ std::vector<ClusterWorkload::IndexedRow> ClusterWorkload::indexed_rows(int64_t g
   return found;
 }
 
+// Half of the reads through the index are within a partition.
+std::optional<int> ClusterWorkload::draw_partition() {
+  if (story_.random(2) == 0) return std::nullopt;
+  return static_cast<int>(story_.random(kRegisters));
+}
+
+std::string ClusterWorkload::text_of_group(int64_t group, std::optional<int> key) {
+  const std::string in_partition = key ? fmt::format("k = {} AND ", *key) : "";
+  return fmt::format("SELECT k, c, n FROM s.registers WHERE {}g = {}", in_partition, group);
+}
+
 // A key that does not show may be in another group by now, and its rows may be of two moments. So each row alone is judged.
 void ClusterWorkload::read_group(size_t client, int64_t group) {
   std::vector<Checker::Expectation> expected;
   for (int key = 0; key < kRegisters; ++key) expected.push_back(registers_.must_show(key));
-  const std::string text = fmt::format("SELECT k, c, n FROM s.registers WHERE g = {}", group);
+  const std::string text = text_of_group(group, draw_partition());
   query(client, text, register_read_level(), [this, group, expected, text](Answer answer) {
     if (outcome_of(text, answer) != Outcome::kAcknowledged) return;
     for (const IndexedRow& row : indexed_rows(group, *answer)) {
@@ -563,9 +574,11 @@ void ClusterWorkload::check_index(size_t client) {
   const std::optional<Numbers> before = all_registers(client);
   if (!before) return;
   Numbers found(2 * kRegisters);
-  for (int64_t group = 0; group < kGroups && !story_.failed(); ++group) {
-    const std::string text = fmt::format("SELECT k, c, n FROM s.registers WHERE g = {}", group);
-    Answer answer = insist(client, text, register_level(), kProgressLimit);
+  const bool by_partition = draw_partition().has_value();
+  for (int64_t i = 0; i < kGroups * (by_partition ? kRegisters : 1) && !story_.failed(); ++i) {
+    const int64_t group = i % kGroups;
+    const std::optional<int> key = by_partition ? std::optional(static_cast<int>(i / kGroups)) : std::nullopt;
+    Answer answer = insist(client, text_of_group(group, key), register_level(), kProgressLimit);
     if (!answer) return;
     for (const IndexedRow& row : indexed_rows(group, *answer)) {
       found[static_cast<size_t>(2 * row.key + row.clustering)] = row.number;

@@ -83,6 +83,8 @@ class ClusterWorkload {
     int64_t number;
   };
   std::vector<IndexedRow> indexed_rows(int64_t group, const ClientResponse& response);
+  std::optional<int> draw_partition();
+  static std::string text_of_group(int64_t group, std::optional<int> key);
   void read_group(size_t client, int64_t group);
   using Numbers = std::vector<std::optional<int64_t>>;  // by key and clustering
   std::optional<Numbers> all_registers(size_t client);
