@@ -86,6 +86,8 @@ bool is_dead_state(const EndpointState& state) {
          s == state_values::kHibernate;
 }
 
+bool is_whole(const EndpointState& state) { return is_dead_state(state) || state.has(ApplicationState::kHostId); }
+
 bool is_bootstrapping_state(const EndpointState& state) {
   std::string_view s = state.status();
   return s == state_values::kBoot || s == state_values::kBootReplace;

@@ -100,6 +100,10 @@ struct EndpointState {
 
 // Statuses in which a node is not taken for alive, whatever its heartbeat does: removing, removed, LEFT, hibernate.
 bool is_dead_state(const EndpointState& state);
+// Whether it can be the first that is heard of a life. A node tells its host ID before anything else, so a state without one is
+// what was newer than a part that somebody had: an answer to a life of this node that knew the other part. An operator's
+// word on a node that is gone needs none.
+bool is_whole(const EndpointState& state);
 // Statuses that a stopping node does not replace by "shutdown": dead ones, BOOT, BOOT_REPLACE.
 bool is_silent_shutdown_state(const EndpointState& state);
 // BOOT, BOOT_REPLACE.

@@ -192,7 +192,7 @@ Gossiper::ShadowRound Gossiper::shadow_tick(GossipTime now) {
 // Late answers to a life before may come now, without what the check needs.
 bool Gossiper::are_sufficient_for_startup(const EndpointStates& states) const {
   auto local = states.find(config_.local);
-  return local == states.end() || is_dead_state(local->second) || local->second.has(ApplicationState::kHostId);
+  return local == states.end() || is_whole(local->second);
 }
 
 void Gossiper::maybe_finish_shadow_round(const InetAddressAndPort& from, bool is_in_shadow_round,

@@ -337,6 +337,12 @@ void Gossiper::apply(EndpointStates states) {
 
 void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remote, bool keep_legacy) {
   StatePtr known = find(endpoint);
+  const bool is_of_new_life = !known || remote.heart_beat.generation > known->heart_beat.generation;
+  if (is_of_new_life && !is_whole(remote)) {
+    LOG_DEBUG("Ignoring gossip about {}: it is a part of a state of which this node has no other part",
+              endpoint.to_string());
+    return;
+  }
   if (!known) {
     if (states_.size() >= config_.max_endpoints) {
       if (auto suffix = refusals_.take(now_.nanos)) {

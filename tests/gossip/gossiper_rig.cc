@@ -29,7 +29,14 @@ std::vector<std::string> Rig::sends() {
   return out;
 }
 
-void Rig::hear(int n, EndpointState state, GossipTime now) {
+EndpointState whole(int n, EndpointState state) {
+  state.states.try_emplace(ApplicationState::kHostId, VersionedValue{host_id_of(n).to_string(), 0});
+  return state;
+}
+
+void Rig::hear(int n, EndpointState state, GossipTime now) { hear_part(n, whole(n, std::move(state)), now); }
+
+void Rig::hear_part(int n, EndpointState state, GossipTime now) {
   gossiper.on_ack2(node(9), {{{node(n), std::move(state)}}}, now.millis, now);
 }
 

@@ -5,6 +5,9 @@
 
 namespace cassandra_like::gossip_testing {
 
+// With a host ID, as whatever is heard first of a node has: of version 0, so that it is no news to anybody.
+EndpointState whole(int n, EndpointState state);
+
 struct Rig {
   explicit Rig(std::vector<int> seeds = {2}, Gossiper::Config config = {});
   void start() { CHECK(gossiper.start(generation_at(0), normal_states(1, {100}), at(0)).ok()); }
@@ -22,8 +25,9 @@ struct Rig {
     return *found;
   }
 
-  // Somebody (node 9) tells the state of node n.
+  // Somebody (node 9) tells the state of node n, whole() or as it is.
   void hear(int n, EndpointState state, GossipTime now);
+  void hear_part(int n, EndpointState state, GossipTime now);
   // Node n is heard of and answers the echo.
   void meet(int n, GossipTime now, int32_t generation = generation_at(0));
   // Node n's heartbeat is heard.

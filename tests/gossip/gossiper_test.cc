@@ -47,7 +47,7 @@ TEST_F(Examination, WhoKnowsAnEarlierLifeGetsEverything) {
   GossipDigestAck ack = answer_to(rig, {{node(3), generation_at(-9), 400}});
   EXPECT_THAT(ack.digests, IsEmpty());
   EXPECT_EQ(ack.states.at(node(3)).heart_beat, (HeartBeatState{generation_at(0), 20}));
-  EXPECT_EQ(ack.states.at(node(3)).states.size(), 2u);
+  EXPECT_EQ(ack.states.at(node(3)).states.size(), 3u);  // with the host ID
 }
 
 TEST_F(Examination, WhoKnowsLessGetsTheNewerValues) {
@@ -133,8 +133,25 @@ TEST(Gossiper, ALaterGenerationReplacesTheStateAsAWhole) {
   rig.meet(3, at(1));
   rig.hear(3, state_of(generation_at(5), 1, {{ApplicationState::kLoad, "2.0"}}), at(5));
   EXPECT_THAT(rig.told(), ElementsAre("restart 3", "join 3"));
-  EXPECT_EQ(rig.known(3).states.size(), 1u);
+  EXPECT_EQ(rig.known(3).states.size(), 2u);  // with the host ID
   EXPECT_EQ(rig.known(3).heart_beat, (HeartBeatState{generation_at(5), 1}));
+}
+
+// An answer to a life of this node that knew the rest may come late, and would stand for all of the other one's life.
+TEST(Gossiper, APartOfAStateIsNotTakenForANewLife) {
+  Rig rig;
+  rig.start();
+  rig.meet(3, at(1));
+  const EndpointState part = state_of(generation_at(5), 90, {{ApplicationState::kStatusWithPort, "shutdown,true"}});
+  rig.hear_part(3, part, at(6));
+  rig.hear_part(4, part, at(6));
+  EXPECT_THAT(rig.told(), IsEmpty());
+  EXPECT_EQ(rig.known(3).heart_beat.generation, generation_at(0));
+  EXPECT_EQ(rig.gossiper.state(node(4)), nullptr);
+
+  rig.hear(3, part, at(7));
+  EXPECT_EQ(rig.known(3).heart_beat.generation, generation_at(5));
+  EXPECT_EQ(rig.known(3).status(), "shutdown");
 }
 
 TEST(Gossiper, AnEarlierGenerationIsIgnored) {
@@ -191,10 +208,11 @@ TEST(Gossiper, NodesThatJoinAreAppliedLastThenByGenerationThenByAddress) {
   Rig rig;
   rig.start();
   GossipDigestAck2 ack2;
-  ack2.states[node(2)] = state_of(generation_at(1), 1, {{ApplicationState::kStatusWithPort, "BOOT_REPLACE,10.0.0.5"}});
-  ack2.states[node(3)] = state_of(generation_at(9), 1, {});
-  ack2.states[node(4)] = state_of(generation_at(5), 1, {});
-  ack2.states[node(5)] = state_of(generation_at(5), 1, {});
+  const LocalStates replacing{{ApplicationState::kStatusWithPort, "BOOT_REPLACE,10.0.0.5"}};
+  ack2.states[node(2)] = whole(2, state_of(generation_at(1), 1, replacing));
+  ack2.states[node(3)] = whole(3, state_of(generation_at(9), 1, {}));
+  ack2.states[node(4)] = whole(4, state_of(generation_at(5), 1, {}));
+  ack2.states[node(5)] = whole(5, state_of(generation_at(5), 1, {}));
   rig.gossiper.on_ack2(node(9), ack2, 0, at(10));
   EXPECT_THAT(rig.told(), ElementsAre("join 4", "join 5", "join 3", "join 2"));
 }
@@ -211,7 +229,7 @@ TEST(Gossiper, AnAckThatComesBeforeTheFirstSynIsLeftFromTheShadowRound) {
   Rig rig;
   rig.start();
   GossipDigestAck late;
-  late.states[node(3)] = state_of(generation_at(0), 1, {});
+  late.states[node(3)] = whole(3, state_of(generation_at(0), 1, {}));
   rig.gossiper.on_ack(node(2), late, 0, at(1));
   EXPECT_EQ(rig.gossiper.state(node(3)), nullptr);
   rig.gossiper.tick(at(1), rig.random);
