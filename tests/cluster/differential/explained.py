@@ -406,7 +406,7 @@ RULES = [
     Rule("hex constants for a tinyint", INVALID + r"Invalid HEX constant \(0x\w*\) for .* of type tinyint"),
     Rule("errors of user types are invalid requests", INVALID, SERVER + r"org\.apache\.cassandra\.serializers\.MarshalException: ", holds=same_words),
     Rule("bytes that are too short for a literal of a tuple", INVALID + r"Not enough bytes to read (size of )?\S+ (component|field)", r"^(prepared|void|rows|error 0x0000 .java\.lang\.IndexOutOfBoundsException|error 0x2200 )", r"\b0x"),
-    Rule("tuples with missing fields in JSON", "^rows|doesn't support all-zero vectors", SERVER + r"java\.lang\.(IndexOutOfBoundsException'|NullPointerException)", r"^SELECT\s+JSON|\bto_json\("),
+    Rule("tuples with missing fields in JSON", "^rows", SERVER + r"java\.lang\.(IndexOutOfBoundsException'|NullPointerException)", r"^SELECT\s+JSON|\bto_json\("),
     Rule("SELECT JSON * in the order of its text, which is none", "^rows", SERVER + r"java\.lang\.", r"^SELECT\s+JSON\s+\*.*\bIN\b.*\bORDER\s+BY\b"),
     # Descending columns.
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
@@ -429,7 +429,7 @@ RULES = [
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
-    Rule("fields that are null or missing in a key", EITHER_FAILED, "^rows|^void", holds=lambda d: in_a_ring(d) and compares_fields(d)),
+    Rule("fields that are null or missing in a key", READ_FAILED, "^rows", holds=lambda d: in_a_ring(d) and compares_fields(d)),
     Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
     Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
