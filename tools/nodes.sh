@@ -51,6 +51,20 @@ TEXT
   } > "$1"
 }
 
+# Says on descriptor 3 when a node ends, and leaves the others running. It returns when the last one has ended.
+watch_nodes() { # PROGRAM FOLDER
+  local program=$1 folder=$2 n
+  while ((${#pids[@]} > 0)); do
+    wait -n "${pids[@]}" || true
+    for n in "${!pids[@]}"; do
+      kill -0 "${pids[n]}" 2> /dev/null && continue
+      unset "pids[n]"
+      echo "Node $((n + 1)) has ended; its log is $folder/$((n + 1))/logs/system.log. To start it again, in another terminal:" >&3
+      printf '  %q -c %q\n' "$(realpath "$program")" "$folder/$((n + 1))/cassandra.yaml" >&3
+    done
+  done
+}
+
 stop_nodes() {
   trap '' INT TERM
   kill -TERM "${pids[@]}" 2> /dev/null || true
@@ -88,9 +102,8 @@ run_nodes() {
   done
   echo "$count nodes are up after $((($(date +%s%N) - began) / 1000000)) ms; configuration, data and logs are below $folder"
   for address in "${addresses[@]}"; do echo "  cqlsh $address 9042        $nodetool -h $address status"; done
+  exec 3>&2 2> /dev/null # the shell has a line of its own for each node that a signal ends
   echo "Ctrl-C stops all of them; nothing acknowledged is lost."
-  wait -n "${pids[@]}" || true
-  echo "A node has ended; the others stop, too" >&2
-  stop_nodes
+  watch_nodes "$program" "$folder"
   exit 1
 }

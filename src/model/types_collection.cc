@@ -90,7 +90,7 @@ class CollectionType final : public Type {
   std::string to_json(BytesView value) const override {
     return print(value, is_map() ? '{' : '[', is_map() ? '}' : ']',
                  [](const Type& type, BytesView element, bool is_key) {
-                   std::string json = type.to_json(element);
+                   std::string json = is_null(element) ? "null" : type.to_json(element);  // as in ttl(v)
                    // Keys of a JSON object are strings.
                    return is_key && !json.starts_with('"') ? json_quote(json) : json;
                  });

@@ -176,5 +176,14 @@ TEST(TypesTest, NullLiterals) {
   }
 }
 
+// A list of ttl(v) has it for each element without a TTL.
+TEST(TypesTest, ANullElementInJson) {
+  Bytes list;
+  append_be(list, int32_t{2});
+  append_element(list, Bytes("\0\0\0\7", 4));
+  append_element(list, kNull);
+  EXPECT_EQ(cql("list<int>")->to_json(list), "[7, null]");
+}
+
 }  // namespace
 }  // namespace cassandra_like

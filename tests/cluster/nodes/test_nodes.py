@@ -1,8 +1,11 @@
 """tools/run --nodes 3: one command, three nodes that are one cluster."""
+import contextlib
+import os
 import pathlib
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 from cassandra import ConsistencyLevel
@@ -38,9 +41,24 @@ def nodes(tmp_path):
         nodes.stop()
 
 
-def status(address):
-    done = subprocess.run([BUILD / "nodetool", "-h", address, "status"], capture_output=True, text=True, check=True)
+def status(address, check=True):
+    done = subprocess.run([BUILD / "nodetool", "-h", address, "status"], capture_output=True, text=True, check=check)
     return [line.split() for line in done.stdout.splitlines() if line.startswith("UN")]
+
+
+def up_at(address):
+    """The nodes that the one at `address` sees up; none when it does not answer."""
+    return [row[1] for row in status(address, check=False)]
+
+
+def process_of(config):
+    """The node with this configuration."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            arguments = path.read_text().split("\0")
+            if arguments[0].endswith("cassandra-like") and str(config) in arguments:
+                return int(path.parent.name)
+    raise AssertionError(f"no node runs with {config}")
 
 
 def test_three_nodes_share_the_ring_and_stop_together(nodes, tmp_path):
@@ -81,3 +99,29 @@ def test_one_that_cannot_start_stops_all(tmp_path):
     assert nodes.process.wait(60) == 1
     assert "Node 2 has ended" in nodes.process.stderr.read()
     assert not any(answers(address, 9042) for address in ADDRESSES)
+
+
+def test_the_others_go_on_when_one_is_killed(nodes, tmp_path):
+    os.kill(process_of(tmp_path / "2/cassandra.yaml"), signal.SIGKILL)
+    assert nodes.process.stderr.readline().startswith("Node 2 has ended; its log is ")
+    command = nodes.process.stderr.readline()
+    cluster = Cluster([ADDRESSES[0]])
+    session = cluster.connect()
+    session.execute("CREATE KEYSPACE three WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}")
+    session.execute("CREATE TABLE three.t (k int PRIMARY KEY)")
+    session.execute(SimpleStatement("INSERT INTO three.t (k) VALUES (1)", consistency_level=ConsistencyLevel.QUORUM))
+
+    # The command that was printed starts it again.
+    again = subprocess.Popen(["bash", "-c", "exec" + command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.time() + 60
+        while any(up_at(address) != ADDRESSES for address in ADDRESSES):
+            assert time.time() < deadline, [up_at(address) for address in ADDRESSES]
+            time.sleep(0.1)
+        read = SimpleStatement("SELECT * FROM three.t", consistency_level=ConsistencyLevel.ALL)
+        assert [row.k for row in session.execute(read)] == [1]
+    finally:
+        cluster.shutdown()
+        again.terminate()
+        again.wait(60)
+    assert nodes.stop() == 130
