@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -39,6 +40,30 @@ class LogQuota {
   uint32_t written_ = 0;
   uint64_t held_back_ = 0;
   bool started_ = false;
+};
+
+// The same for lines that strangers can cause: each has a quota of its own, so that a loud one does not hide the others, and all
+// of them together have one, too.
+class LogQuotas {
+ public:
+  explicit LogQuotas(uint32_t lines_of_each = 10, uint32_t lines_of_all = 100)
+      : lines_of_each_(lines_of_each), all_(lines_of_all) {}
+
+  std::optional<std::string> take(const std::string& who, int64_t now_nanos) {
+    if (each_.size() >= kMostKnown && !each_.contains(who)) each_.clear();
+    const auto own = each_.try_emplace(who, lines_of_each_).first->second.take(now_nanos);
+    if (!own) return std::nullopt;
+    const auto of_all = all_.take(now_nanos);
+    if (!of_all) return std::nullopt;
+    return *own + *of_all;
+  }
+
+ private:
+  static constexpr size_t kMostKnown = 1024;  // strangers may have any number of addresses
+
+  const uint32_t lines_of_each_;
+  std::map<std::string, LogQuota> each_;
+  LogQuota all_;
 };
 
 }  // namespace cassandra_like

@@ -11,31 +11,67 @@ namespace cassandra_like {
 
 namespace {
 
+constexpr size_t kPiece = size_t{64} << 10;
+
+// The part of an answer that has been found takes room of the messages to the node that it is for. The first piece is free, so
+// most answers take none. Gives the room back when it ends: the answer takes its own when it is to be sent.
+class AnswerRoom {
+ public:
+  AnswerRoom(NodeReserves& node, const InetAddressAndPort& to) : node_(node), to_(to) {}
+  bool fits(size_t bytes) {
+    if (bytes <= granted_) return true;
+    if (budget_ == nullptr) {
+      peer_ = node_.of(to_);
+      budget_ = std::make_unique<QueueBudget>(0, peer_->send, node_.send);
+    }
+    const size_t more = (bytes - granted_ + kPiece - 1) / kPiece * kPiece;
+    if (budget_->take(more) != QueueBudget::Outcome::kTaken) return false;
+    granted_ += more;
+    return true;
+  }
+  void give_back() {
+    budget_.reset();
+    granted_ = kPiece;
+  }
+
+ private:
+  NodeReserves& node_;
+  const InetAddressAndPort to_;
+  std::shared_ptr<PeerReserves> peer_;
+  std::unique_ptr<QueueBudget> budget_;
+  size_t granted_ = kPiece;
+};
+
 // Data up to a limit. Behind it nothing is kept, and the read ends with the partition.
 class BoundedWriter final : public UnfilteredSink {
  public:
-  BoundedWriter(const ReadRequest& request, Bytes& out, size_t max_bytes)
-      : writer_(request, out), out_(out), max_bytes_(max_bytes) {}
+  BoundedWriter(const ReadRequest& request, Bytes& out, size_t max_bytes, AnswerRoom& room)
+      : writer_(request, out), out_(out), max_bytes_(max_bytes), room_(room) {}
   void begin_partition(const Partition& partition) override {
     if (!is_full_) writer_.begin_partition(partition);
   }
   void unfiltered(const Unfiltered& unfiltered) override {
     if (is_full_) return;
     writer_.unfiltered(unfiltered);
-    is_full_ = out_.size() > max_bytes_;
+    check();
   }
   bool end_partition() override {
     if (is_full_ || !writer_.end_partition()) return false;
-    is_full_ = out_.size() > max_bytes_;
+    check();
     return !is_full_;
   }
   void finish() { writer_.finish(); }
+  // It has more bytes than a message may have, or there is no room for so many.
   bool is_full() const { return is_full_; }
+  bool is_too_large() const { return out_.size() > max_bytes_; }
 
  private:
+  void check() { is_full_ = is_too_large() || !room_.fits(out_.size()); }
+
   ResponseWriter writer_;
   Bytes& out_;
   const size_t max_bytes_;
+  AnswerRoom& room_;
   bool is_full_ = false;
 };
 
@@ -52,8 +88,9 @@ void warn(VerbResult& answer, ParamType type, uint64_t number) {
 
 // A read that is under way: what it is of, and what it has found.
 struct PeerRequests::Reading {
-  Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes)
-      : received(std::move(r)),
+  Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes, NodeReserves& node)
+      : room(node, message.respond_to()),
+        received(std::move(r)),
         from(message.from),
         verb(message.header.verb),
         trace(message.trace),
@@ -66,7 +103,7 @@ struct PeerRequests::Reading {
     } else {
       writer.reset();
       response.emplace();
-      writer.emplace(request(), response->data(), max_bytes);
+      writer.emplace(request(), response->data(), max_bytes, room);
     }
   }
   const ReadRequest& request() const { return received->request; }
@@ -75,6 +112,7 @@ struct PeerRequests::Reading {
     return *writer;
   }
   VerbResult finish() {
+    room.give_back();
     if (!digest) {
       writer->finish();
       return VerbResult::answer(SharedBytes::copy_of(response->finish()));
@@ -84,6 +122,7 @@ struct PeerRequests::Reading {
     return VerbResult::answer(SharedBytes::copy_of(body));
   }
 
+  AnswerRoom room;
   std::unique_ptr<ReceivedReadRequest> received;
   InetAddressAndPort from;
   Verb verb;
@@ -98,7 +137,8 @@ std::optional<Task<VerbResult>> PeerRequests::read(InboundMessage& message) {
   auto received = decode_read_request(message.payload, message.version, find_shared_table_);
   if (!received.ok()) return not_decoded(message, received.error());
   ++statistics_.reads;
-  auto reading = std::make_unique<Reading>(std::move(*received), message, options_.max_answer_bytes);
+  auto reading =
+      std::make_unique<Reading>(std::move(*received), message, options_.max_answer_bytes, messenger_.reserves());
   const ReadRequest& request = reading->request();
   const ReadCommand& command = request.command;
   // Ranges are not looked at, as in Cassandra.
@@ -145,10 +185,17 @@ VerbResult PeerRequests::answer(Reading& reading, const Result<ReadStatistics>& 
   RequestFailureReason reason = RequestFailureReason::kUnknown;
   std::string why;
   if (result.ok()) {
-    ++statistics_.too_large;
-    reason = RequestFailureReason::kReadSize;
-    why = "its answer from " + reading.request().command.table->qualified_name() +
-          " has more bytes than a message may have";
+    why = "its answer from " + reading.request().command.table->qualified_name();
+    if (reading.writer->is_too_large()) {
+      ++statistics_.too_large;
+      reason = RequestFailureReason::kReadSize;
+      why += " has more bytes than a message may have";
+    } else {
+      why +=
+          " found no room beside those that wait for being sent "
+          "(internode_application_send_queue_reserve_endpoint_capacity "
+          "and _global_capacity)";
+    }
   } else {
     const Error& error = result.error();
     why = error.message();

@@ -77,7 +77,8 @@ Task<VerbResult> PeerRequests::begin_later(std::shared_ptr<PeerRequests> self, I
   message.keep();
   ++self->statistics_.waited_for_schema;
   const int64_t now = self->runtime_.clock.monotonic_nanos();
-  const int64_t until = now + (message.deadline - now) / 2;
+  const Duration most = std::chrono::milliseconds(self->messenger_.options().timeouts.of(message.header.verb));
+  const int64_t until = now + std::min((message.deadline - now) / 2, most.count());
   for (;;) {
     Task<bool> change = self->schema_wait_.changed(message.storage.size(), until);
     const bool changed = co_await change;

@@ -8,7 +8,7 @@
 // The messenger answers every other verb with a failure and a line that names verb and peer.
 //
 // A table or column that is not known here may be on its way: the request waits for the schema until half of its time has
-// passed, then fails with INCOMPATIBLE_SCHEMA. So many bytes may wait, no more. A request whose time has passed is not
+// passed, and no longer than this node's own timeout of the verb, then fails with INCOMPATIBLE_SCHEMA. So many bytes may wait, no more. A request whose time has passed is not
 // answered. A body that is malformed is refused, with a line that names the peer; the connection stays.
 #pragma once
 

@@ -21,6 +21,7 @@ namespace cassandra_like {
 namespace {
 
 constexpr int64_t kHurryInterval = 1'000'000'000;
+constexpr size_t kMostExports = 256;  // of a shard: a stranger may ask any number of times, nodes ask again
 constexpr const char* kUnreachable = "UNREACHABLE";
 
 using VersionsByName = std::map<std::string, std::vector<InetAddressAndPort>>;
@@ -469,6 +470,7 @@ struct SchemaVerbs {
   Replica& replica;
   std::shared_ptr<std::atomic<bool>> is_resetting;
   LogQuota bad_body_log{10}, failure_log{10};
+  size_t exports = 0;  // under way
 
   VerbResult refuse(const InboundMessage& message, const Error& error) {
     if (auto more = bad_body_log.take(runtime.clock.monotonic_nanos())) {
@@ -493,8 +495,13 @@ Task<VerbResult> merge_pushed(std::shared_ptr<SchemaVerbs> verbs, InboundMessage
 
 Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndPort from) {
   if (verbs->is_resetting->load(std::memory_order_relaxed)) co_return VerbResult::answer(join_schema_mutations({}));
-  Task<Result<std::vector<Bytes>>> exporting = export_schema(&verbs->runtime, &verbs->replica);
-  Result<std::vector<Bytes>> mutations = co_await exporting;
+  Result<std::vector<Bytes>> mutations = invalid("too many nodes ask for the schema at once");
+  if (verbs->exports < kMostExports) {
+    ++verbs->exports;
+    Task<Result<std::vector<Bytes>>> exporting = export_schema(&verbs->runtime, &verbs->replica);
+    mutations = co_await exporting;
+    --verbs->exports;
+  }
   if (mutations.ok()) co_return VerbResult::answer(join_schema_mutations(*mutations));
   if (auto more = verbs->failure_log.take(verbs->runtime.clock.monotonic_nanos())) {
     LOG_ERROR("Failed to send schema mutations to {}: {}{}", from.to_string(), mutations.error().message(), *more);

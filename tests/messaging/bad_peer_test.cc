@@ -274,7 +274,7 @@ TEST(BadPeer, ThatSendsNonsenseIsClosedByName) {
   Bytes old = initiate_of("10.0.0.9");
   old[6] = 11;
   const Bytes hello = initiate_of("10.0.0.9");
-  const std::string who = "/10.0.0.9:7000->/10.0.0.1:7000-SMALL_MESSAGES (10.0.0.9:";
+  const std::string who = "->/10.0.0.1:7000-SMALL_MESSAGES: ";
   const Nonsense cases[] = {
       {"GET / HTTP/1.1\r\n\r\n", "Failed to properly handshake: Read 1195725856, Expected -900387334"},
       {"\x16\x03\x01\x02\x00", "it begins a TLS handshake, and server_encryption_options is none here"},
@@ -330,6 +330,46 @@ TEST(BadPeer, ThatSendsRandomBytesHarmsNobody) {
   EXPECT_EQ(a.messengers[0]->inbound().size(), 1u);
   EXPECT_EQ(a.group->reserves.receive.used(), 0u);
   EXPECT_LE(log.count("closing the connection"), 15u);  // the rest is counted
+}
+
+TEST(BadPeer, ThatIsLoudHidesNoOther) {
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  Runtime& loud = cluster.add_machine("10.0.0.8");
+  Runtime& other = cluster.add_machine("10.0.0.9");
+  CapturedLog log;
+  for (int i = 0; i < 30; ++i) {
+    cluster.connect(loud, a)->send("GET / HTTP/1.1\r\n\r\n");
+    cluster.world->run_for(milliseconds(20));
+  }
+  cluster.connect(other, a)->send("GET / HTTP/1.1\r\n\r\n");
+  cluster.world->run_for(milliseconds(20));
+  EXPECT_EQ(log.count("/10.0.0.8:"), 10u) << log.all();
+  EXPECT_EQ(log.count("/10.0.0.9:"), 1u) << log.all();
+}
+
+// An answer may be wanted by any address: links that failed are not kept, nor is each of them told of.
+TEST(BadPeer, ThatNamesAnyAddressMakesFewLinks) {
+  Cluster cluster;
+  cluster.prepare = [](TestNode&, Messenger& messenger) { messenger.handle(Verb::kReadReq, echo_payload()); };
+  TestNode& a = cluster.add();
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  CapturedLog log;
+  auto peer = cluster.connect(machine, a);
+  peer->send(initiate_of("10.0.0.9"));
+  for (int i = 0; i < 5000; ++i) {
+    ParamsBuilder params;
+    params.respond_to(endpoint_at(fmt::format("10.1.{}.{}", i / 250, i % 250 + 1)));
+    MessageHeader header{.id = 1, .expires_in_millis = 100, .verb = Verb::kReadReq, .params = params.get()};
+    header.created_millis = static_cast<uint32_t>(machine.shard(0).clock.wall_millis());
+    Bytes message;
+    append_message_head(message, header, 0);
+    peer->send(frame_of(message));
+    cluster.world->run_for(milliseconds(5));
+  }
+  EXPECT_LE(a.messengers[0]->peers().size(), 2 * kUnusedPeers);
+  EXPECT_GT(log.count("failed to connect"), 10u);
+  EXPECT_LE(log.count("failed to connect"), 110u);
 }
 
 // A frame that was damaged on its way costs its messages, and no more.
@@ -399,6 +439,43 @@ TEST(InboundLink, GivesBackWhatHalfAMessageHeld) {
   }
 }
 
+// The rest of a large message has as long as the message says.
+TEST(InboundLink, GivesBackWhatHalfAMessageHeldWhenItsTimeHasPassed) {
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  auto peer = cluster.connect(machine, a);
+  peer->send(initiate_of("10.0.0.9") + frame_of(message_of(Verb::kReadReq, 1, Bytes(50'000, 'x'), 10'000'000), false));
+  cluster.world->run_for(milliseconds(900));
+  EXPECT_GT(a.group->reserves.receive.used(), 0u);
+  cluster.world->run_for(seconds(602));
+  EXPECT_EQ(a.group->reserves.receive.used(), 0u);
+  EXPECT_EQ(a.messengers[0]->inbound().at(0).counters.expired, 1u);
+  EXPECT_FALSE(peer->closed);
+}
+
+// A message that is wanted for centuries is not answered after half an hour.
+TEST(InboundLink, BelievesNoTimeWithoutEnd) {
+  Cluster cluster;
+  int64_t deadline = 0;
+  cluster.prepare = [&](TestNode&, Messenger& messenger) {
+    messenger.handle(Verb::kReadReq, [&](InboundMessage message) -> Task<VerbResult> {
+      deadline = message.deadline;
+      return VerbResult::nothing();
+    });
+  };
+  TestNode& a = cluster.add();
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  auto peer = cluster.connect(machine, a);
+  MessageHeader header{.id = 1, .expires_in_millis = ~uint64_t{0}, .verb = Verb::kReadReq};
+  header.created_millis = static_cast<uint32_t>(machine.shard(0).clock.wall_millis());
+  Bytes message;
+  append_message_head(message, header, 0);
+  peer->send(initiate_of("10.0.0.9") + frame_of(message));
+  ASSERT_TRUE(cluster.wait([&] { return deadline != 0; }));
+  EXPECT_LE(deadline - machine.shard(0).clock.monotonic_nanos(), Duration(std::chrono::minutes(20)).count());
+}
+
 // A clock that is an hour off changes no deadline here, and is told of.
 TEST(BadPeer, WhoseClockIsWrongIsServed) {
   Cluster cluster;
@@ -411,8 +488,9 @@ TEST(BadPeer, WhoseClockIsWrongIsServed) {
     EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "r"), "r");
     if (off > seconds(900)) {
       EXPECT_GE(
-          log.count("/10.0.0.1:7000->/10.0.0.2:7000-SMALL_MESSAGES: the time at which a message was made is more than "
-                    "15 minutes away from this node's"),
+          log.count(
+              "->/10.0.0.2:7000-SMALL_MESSAGES: the time at which a message was made is more than 15 minutes away from "
+              "this node's"),
           1u)
           << log.all();
     }
@@ -428,7 +506,7 @@ TEST(BadPeer, WhoseClockIsTenMinutesLateIsToldOf) {
   a.machine->shift_wall_clock(-seconds(600));
   CapturedLog log;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "r"), "<TIMEOUT>");
-  EXPECT_EQ(log.count("/10.0.0.1:7000->/10.0.0.2:7000-SMALL_MESSAGES: READ_REQ was made 600"), 1u) << log.all();
+  EXPECT_EQ(log.count("->/10.0.0.2:7000-SMALL_MESSAGES: READ_REQ was made 600"), 1u) << log.all();
   EXPECT_EQ(cluster.ask(c, b.endpoint(), Verb::kReadReq, "neighbour"), "neighbour");
 }
 

@@ -13,9 +13,11 @@ namespace {
 
 // The room that a receive queue waits for may be given back on another shard.
 constexpr Duration kRoomInterval = std::chrono::milliseconds(5);
+constexpr Duration kLargeInterval = std::chrono::seconds(1);
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr uint64_t kLongestExpiry = uint64_t{1} << 40;  // milliseconds
-constexpr size_t kSmallestStorage = 64;                 // more than a string holds within itself
+// Milliseconds: the 15 minutes by which clocks may differ, and the longest timeouts.
+constexpr uint64_t kLongestExpiry = 20 * 60 * 1000;
+constexpr size_t kSmallestStorage = 64;  // more than a string holds within itself
 
 }  // namespace
 
@@ -35,7 +37,7 @@ InboundLink::InboundLink(ShardRuntime& runtime, const LinkOptions& options, Node
       node_(node),
       host_(&host),
       connection_(&connection),
-      remote_(connection.remote_address().to_string()) {}
+      remote_(connection.remote_address()) {}
 
 void InboundLink::start() {
   timer_ = runtime_.executor.schedule(options_.handshake_timeout, [weak = weak_from_this()] {
@@ -47,8 +49,9 @@ void InboundLink::start() {
 }
 
 std::string InboundLink::name() const {
-  if (!initiate_) return "/" + remote_;
-  return fmt::format("{}->{}-{}", initiate_->from.to_string(), options_.self.to_string(),
+  const std::string remote = "/" + remote_.to_string();
+  if (!initiate_) return remote;
+  return fmt::format("{}({})->{}-{}", initiate_->from.to_string(), remote, options_.self.to_string(),
                      connection_type_name(initiate_->type));
 }
 
@@ -94,7 +97,7 @@ void InboundLink::accept(const Initiate& initiate) {
   append_accept(connection_->output(), answer);
   const std::string conflict = version_conflict(options_.versions, initiate.versions, initiate.from.to_string());
   if (!conflict.empty()) {
-    if (auto more = host_->bad_peer_log().take(runtime_.clock.monotonic_nanos())) LOG_WARN("{}{}", conflict, *more);
+    if (auto more = bad_peer_line()) LOG_WARN("{}{}", conflict, *more);
     closing_ = true;
     return connection_->close();
   }
@@ -114,18 +117,25 @@ void InboundLink::reject(const std::string& why) {
   if (closing_) return;
   closing_ = true;
   if (host_ != nullptr) {
-    if (auto more = host_->bad_peer_log().take(runtime_.clock.monotonic_nanos())) {
-      LOG_WARN("{} ({}): {}; closing the connection{}", name(), remote_, why, *more);
-    }
+    if (auto more = bad_peer_line()) LOG_WARN("{}: {}; closing the connection{}", name(), why, *more);
   }
   if (connection_ != nullptr) connection_->close_now();
+}
+
+std::optional<std::string> InboundLink::bad_peer_line() {
+  return host_->bad_peer_log().take(remote_.host, runtime_.clock.monotonic_nanos());
+}
+
+void InboundLink::cancel_timers() {
+  if (timer_ != 0) runtime_.executor.cancel(std::exchange(timer_, 0));
+  if (large_ != 0) runtime_.executor.cancel(std::exchange(large_, 0));
 }
 
 void InboundLink::detach() {
   closing_ = true;
   host_ = nullptr;
   if (reader_ != nullptr) reader_->abort(*this);
-  if (timer_ != 0) runtime_.executor.cancel(std::exchange(timer_, 0));
+  cancel_timers();
   if (connection_ != nullptr) connection_->close();
 }
 
@@ -133,7 +143,7 @@ void InboundLink::on_closed(const Status&) {
   const auto kept = shared_from_this();
   connection_ = nullptr;
   closing_ = true;
-  if (timer_ != 0) runtime_.executor.cancel(std::exchange(timer_, 0));
+  cancel_timers();
   if (host_ == nullptr) return;
   if (reader_ != nullptr) reader_->abort(*this);
   host_->on_link_closed(*this);
@@ -178,7 +188,7 @@ int64_t InboundLink::age_of(const MessageHeader& header) {
   bool was_bad = false;
   const int64_t age = now_millis - created_at_millis(header.created_millis, now_millis, &was_bad);
   if (was_bad && host_ != nullptr) {
-    if (auto more = host_->bad_peer_log().take(runtime_.clock.monotonic_nanos())) {
+    if (auto more = bad_peer_line()) {
       LOG_WARN(
           "{}: the time at which a message was made is more than 15 minutes away from this node's: the time of its "
           "arrival is taken; compare the clocks{}",
@@ -214,12 +224,23 @@ MessageSink::Admission InboundLink::admit(const MessageHeader& header, size_t si
     host_->on_expired(header.verb);
     return Admission::kSkip;
   }
-  return budget_->take(size) == QueueBudget::Outcome::kTaken ? Admission::kTake : Admission::kWait;
+  if (budget_->take(size) != QueueBudget::Outcome::kTaken) return Admission::kWait;
+  if (size > kLargeMessageThreshold && large_ == 0) watch_large();
+  return Admission::kTake;
 }
 
-bool InboundLink::still_wanted(const MessageHeader& header) {
-  return deadline_of(header) >= runtime_.clock.monotonic_nanos();
+// A peer that sends no more of a large message may not keep its room.
+void InboundLink::watch_large() {
+  large_ = runtime_.executor.schedule(kLargeInterval, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->large_ = 0;
+    if (self->reader_->drop_unwanted(*self)) self->watch_large();
+  });
 }
+
+// Nothing else is admitted until all of it has arrived.
+bool InboundLink::still_wanted(const MessageHeader&) { return admitted_deadline_ >= runtime_.clock.monotonic_nanos(); }
 
 void InboundLink::on_message(ReceivedMessage received) {
   ++counters_.received;
@@ -230,8 +251,7 @@ void InboundLink::on_message(ReceivedMessage received) {
   message.version = version_;
   message.header = received.header;
   message.payload = received.payload;
-  // A large one was admitted long before it arrived.
-  message.deadline = received.storage.empty() ? admitted_deadline_ : deadline_of(received.header);
+  message.deadline = admitted_deadline_;
   message.storage = std::move(received.storage);
   Task<void> task = host_->on_message(std::move(message));
   if (task.ready()) return release(received.size);
@@ -247,15 +267,15 @@ void InboundLink::on_lost(const MessageHeader& header, size_t size, bool expired
     return;
   }
   ++counters_.lost;
-  host_->on_lost(initiate_->from, header, deadline_of(header));
+  host_->on_lost(initiate_->from, header, admitted_deadline_);
 }
 
 void InboundLink::on_corrupt_frame(const Segment& frame) {
   ++counters_.corrupt_frames;
   if (host_ == nullptr) return;
-  if (auto more = host_->bad_peer_log().take(runtime_.clock.monotonic_nanos())) {
-    LOG_WARN("{} ({}): invalid, recoverable CRC mismatch detected while reading messages ({}): Read {}, Computed {}{}",
-             name(), remote_, frame.self_contained ? "corrupted self-contained frame" : "within a large message",
+  if (auto more = bad_peer_line()) {
+    LOG_WARN("{}: invalid, recoverable CRC mismatch detected while reading messages ({}): Read {}, Computed {}{}",
+             name(), frame.self_contained ? "corrupted self-contained frame" : "within a large message",
              static_cast<int32_t>(frame.read_crc), static_cast<int32_t>(frame.computed_crc), *more);
   }
 }

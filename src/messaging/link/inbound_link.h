@@ -4,8 +4,9 @@
 // Invariants:
 // - A connection without a handshake within handshake_timeout is closed. Until then it may hold the bytes of one
 //   Initiate.
-// - A message counts in the receive queue from its first frame until the host is done with it. When there is no room, reading
-//   stops, for this connection alone.
+// - A message counts in the receive queue from its first frame until the host is done with it, or until its time has passed
+//   before all of it has arrived. When there is no room, reading stops, for this connection alone.
+// - A message has 20 minutes at most, whatever it says.
 // - Memory: what the limits admit, and one frame. Nothing is allocated for what is announced.
 // - A connection is closed where Cassandra closes it, with one line that names the peer: a malformed handshake, versions that
 //   do not meet, a corrupt frame header, a corrupt first frame of a large message, an unknown verb, a malformed head, a size
@@ -57,8 +58,8 @@ class InboundHost {
   virtual void on_link_closed(InboundLink& link) = 0;
   // For decompressed frames.
   virtual Bytes& scratch() = 0;
-  // For lines that strangers can cause.
-  virtual LogQuota& bad_peer_log() = 0;
+  // For lines that strangers can cause, by the address of the socket.
+  virtual LogQuotas& bad_peer_log() = 0;
   // For connections that were accepted, which strangers can cause, too.
   virtual LogQuota& connection_log() = 0;
 };
@@ -86,7 +87,8 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   int version() const { return version_; }
   const Counters& counters() const { return counters_; }
   size_t pending_bytes() const { return budget_ == nullptr ? 0 : budget_->used(); }
-  // /127.0.0.2:7000->/127.0.0.1:7000-SMALL_MESSAGES, or the remote address.
+  // /127.0.0.2:7000(/127.0.0.2:53412)->/127.0.0.1:7000-SMALL_MESSAGES, with the socket's address: the first one is the peer's
+  // word. Before the handshake that address alone.
   std::string name() const;
 
  private:
@@ -103,6 +105,9 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   int64_t age_of(const MessageHeader& header);
   int64_t deadline_of(const MessageHeader& header);
   void tell_of_expired(const MessageHeader& header);
+  std::optional<std::string> bad_peer_line();
+  void watch_large();
+  void cancel_timers();
   void wait_for_room();
   void release(size_t bytes);
   static Task<void> finish(std::shared_ptr<InboundLink> self, Task<void> task, size_t bytes);
@@ -112,11 +117,12 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   NodeReserves& node_;
   InboundHost* host_;
   Connection* connection_;
-  std::string remote_;  // the socket's
+  const SocketAddress remote_;  // the socket's
   std::optional<Initiate> initiate_;
   int version_ = 0;
   bool closing_ = false;
   TimerId timer_ = 0;  // of the handshake, then of waiting for room
+  TimerId large_ = 0;  // looks whether the time of a large message has passed that is on its way
 
   std::shared_ptr<PeerReserves> reserves_;
   std::unique_ptr<QueueBudget> budget_;

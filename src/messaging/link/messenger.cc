@@ -89,7 +89,16 @@ Task<void> Messenger::close() {
 
 // ---- sending
 
+void Messenger::forget_unused() {
+  absl::erase_if(peers_, [](const auto& entry) {
+    return std::ranges::all_of(entry.second.links,
+                               [](const auto& link) { return link == nullptr || link->is_unused(); });
+  });
+  sweep_at_ = std::max(kUnusedPeers, 2 * peers_.size());
+}
+
 PeerLink& Messenger::link_to(const InetAddressAndPort& peer, ConnectionType type) {
+  if (peers_.size() >= sweep_at_ && !peers_.contains(peer)) forget_unused();
   std::shared_ptr<PeerLink>& link = peers_[peer].links[place_of(type)];
   if (link == nullptr) {
     PeerLinkObserver& observer = *this;
@@ -255,7 +264,7 @@ Task<void> Messenger::on_message(InboundMessage message) {
                    message.deadline,     message.trace};
   const VerbHandler& handler = handlers_[verb_index(info.verb)];
   if (handler == nullptr) {
-    if (auto more = bad_peer_log_.take(runtime_.clock.monotonic_nanos())) {
+    if (auto more = bad_peer_log_.take(message.from.host(), runtime_.clock.monotonic_nanos())) {
       LOG_WARN("{} sent {}, which this node does not serve{}", message.from.to_string(), info.name, *more);
     }
     reply(to, VerbResult::failure(RequestFailureReason::kUnknown));

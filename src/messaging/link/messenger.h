@@ -30,6 +30,8 @@ namespace cassandra_like {
 class Messenger;
 
 inline constexpr unsigned kMaxMessengerShards = 64;
+// Links that nothing needs are kept up to about so many peers: a message may name any address as the one to answer.
+inline constexpr size_t kUnusedPeers = 1024;
 
 // The things that the messengers of a node share. Made before them and destroyed after them. When all of them have closed, each
 // is destroyed on its own shard: an answer that hopped there before has found it, or finds that it is gone.
@@ -121,6 +123,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   ~Messenger() override;
 
   unsigned shard() const { return shard_; }
+  NodeReserves& reserves() { return group_.reserves; }
   const LinkOptions& options() const { return options_; }
   // For the messages that are sent, and the connections that are opened, from now on.
   void set_timeout(int64_t VerbTimeouts::*which, int64_t millis) { options_.timeouts.*which = millis; }
@@ -194,18 +197,20 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void on_expired(Verb verb) override { ++dropped_[verb_index(verb)]; }
   void on_link_closed(InboundLink& link) override;
   Bytes& scratch() override { return scratch_; }
-  LogQuota& bad_peer_log() override { return bad_peer_log_; }
+  LogQuotas& bad_peer_log() override { return bad_peer_log_; }
   LogQuota& connection_log() override { return connection_log_; }
   // PeerLinkObserver
   void on_dropped(const InetAddressAndPort& peer, const OutboundMessage& message, DropReason reason) override;
   void on_peer_version(const InetAddressAndPort& peer, int version) override { note_version(peer, version); }
   bool is_near(const InetAddressAndPort& peer) override { return !is_near_ || is_near_(peer); }
+  LogQuota& connect_log() override { return connect_log_; }
 
   void on_all_shards(void (Messenger::*what)(const InetAddressAndPort&), const InetAddressAndPort& peer);
   void forget_here(const InetAddressAndPort& peer);
   void interrupt_here(const InetAddressAndPort& peer);
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
   PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
+  void forget_unused();
   bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,
             int64_t deadline, bool is_request = false);
   // nullptr: the message is of no session that is traced.
@@ -237,6 +242,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   absl::flat_hash_map<InetAddressAndPort, int> versions_;
   absl::flat_hash_map<InboundLink*, uint64_t> inbound_;  // each with its number among those that were accepted
   uint64_t accepted_ = 0;
+  size_t sweep_at_ = kUnusedPeers;  // so many peers: those that are not in use go
   Traces* traces_ = nullptr;
   std::function<bool(const InetAddressAndPort&)> is_near_;
   Gate handlers_running_;
@@ -251,8 +257,9 @@ class Messenger final : InboundHost, PeerLinkObserver {
   int64_t expiry_at_ = 0;  // the deadline that it is for
 
   Bytes scratch_;
-  LogQuota bad_peer_log_;
+  LogQuotas bad_peer_log_;
   LogQuota connection_log_{100};
+  LogQuota connect_log_{100};
   std::array<uint64_t, kVerbCount> dropped_{};
   uint64_t unexpected_ = 0;
 };

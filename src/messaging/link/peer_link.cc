@@ -317,7 +317,9 @@ void PeerLink::fail_attempt(const std::string& why) {
   ++attempt_;
   leave_session();
   if (auto more = connect_log_.take(runtime_.clock.monotonic_nanos())) {
-    LOG_INFO("{} failed to connect: {}{}", name(), why, *more);
+    if (auto of_all = observer_.connect_log().take(runtime_.clock.monotonic_nanos())) {
+      LOG_INFO("{} failed to connect: {}{}{}", name(), why, *more, *of_all);
+    }
   }
   failing_ = true;
   retry_later();

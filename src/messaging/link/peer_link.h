@@ -36,6 +36,8 @@ class PeerLinkObserver {
   virtual void on_peer_version(const InetAddressAndPort& peer, int version) = 0;
   // Whether the peer is in this node's datacenter, as far as this node knows. Asked when it connects.
   virtual bool is_near(const InetAddressAndPort& peer) = 0;
+  // For attempts that fail, of all links: a message may name any address as the one to answer.
+  virtual LogQuota& connect_log() = 0;
 };
 
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
@@ -65,6 +67,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   void abandon();
 
   bool is_connected() const { return state_ == State::kEstablished; }
+  // It has no connection, makes none, and has nothing to send.
+  bool is_unused() const { return state_ == State::kIdle && queue_.empty() && pump_.keep == nullptr; }
   int version() const { return version_; }  // of the connection; 0 before the first
   ConnectionType type() const { return type_; }
   const Counters& counters() const { return counters_; }

@@ -179,6 +179,13 @@ void MessageReader::complete_large(MessageSink& sink) {
   sink.on_message(std::move(message));
 }
 
+bool MessageReader::drop_unwanted(MessageSink& sink) {
+  if (large_ != Large::kTaken) return false;
+  if (sink.still_wanted(large_head(large_bytes_).header)) return true;
+  lose_large(true, sink);
+  return false;
+}
+
 void MessageReader::abort(MessageSink& sink) {
   if (large_ == Large::kTaken) lose_large(false, sink);
 }

@@ -80,6 +80,8 @@ class MessageReader {
   bool is_waiting() const { return waiting_; }
   // The connection ended.
   void abort(MessageSink& sink);
+  // Asks whether a large message of which a part has arrived is still wanted; if not, it is lost. Whether there still is one.
+  bool drop_unwanted(MessageSink& sink);
 
  private:
   Status on_contained(BytesView payload, MessageSink& sink);
