@@ -277,25 +277,27 @@ void Membership::claim_host_id(const InetAddressAndPort& endpoint, const Uuid& h
 void Membership::claim_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& wanted,
                               std::set<InetAddressAndPort> to_remove) {
   std::vector<Token> won;
+  std::map<InetAddressAndPort, std::vector<Token>> contested;  // by their owner
   for (Token token : wanted) {
     auto owner = tokens_.find(token);
     if (owner == tokens_.end() || owner->second == endpoint) {
       won.push_back(token);
-      continue;
+    } else {
+      contested[owner->second].push_back(token);
     }
-    const InetAddressAndPort current = owner->second;
+  }
+  for (const auto& [current, both] : contested) {
     auto replaced = replacing_.find(endpoint);
     const bool replaces = replaced != replacing_.end() && replaced->second == current;
-    if (replaces || gossiper_->started_later(endpoint, current)) {
-      LOG_INFO("Nodes {} and {} have the same token {}. {} is the new owner", endpoint.to_string(), current.to_string(),
-               token, endpoint.to_string());
-      won.push_back(token);
-      // A node whose one token goes is gone. One that loses the last of several stays, without tokens.
-      if (tokens(current).size() == 1) to_remove.insert(current);
-    } else {
-      LOG_INFO("Nodes {} and {} have the same token {}.  Ignoring {}", endpoint.to_string(), current.to_string(), token,
-               endpoint.to_string());
-    }
+    const bool is_new_owner = replaces || gossiper_->started_later(endpoint, current);
+    LOG_INFO("Nodes {} and {} have the same token {}{}. {}", endpoint.to_string(), current.to_string(), both.front(),
+             both.size() == 1 ? "" : fmt::format(" and {} more", both.size() - 1),
+             is_new_owner ? fmt::format("{} is the new owner", endpoint.to_string())
+                          : fmt::format(" Ignoring {}", endpoint.to_string()));
+    if (!is_new_owner) continue;
+    won.insert(won.end(), both.begin(), both.end());
+    // A node whose one token goes is gone. One that loses the last of several stays, without tokens.
+    if (tokens(current).size() == 1) to_remove.insert(current);
   }
   set_normal_tokens(endpoint, won);
   DCHECK(std::ranges::all_of(won, [&](Token token) { return tokens_.at(token) == endpoint; }));

@@ -63,16 +63,22 @@ class BoundedWriter final : public UnfilteredSink {
   void finish() { writer_.finish(); }
   // It has more bytes than a message may have, or there is no room for so many.
   bool is_full() const { return is_full_; }
-  bool is_too_large() const { return out_.size() > max_bytes_; }
+  bool is_too_large() const { return is_too_large_; }
 
  private:
-  void check() { is_full_ = is_too_large() || !room_.fits(out_.size()); }
+  void check() {
+    is_too_large_ = out_.size() > max_bytes_;
+    is_full_ = is_too_large_ || !room_.fits(out_.size());
+    if (!is_full_) return;
+    Bytes().swap(out_);
+    room_.give_back();
+  }
 
   ResponseWriter writer_;
   Bytes& out_;
   const size_t max_bytes_;
   AnswerRoom& room_;
-  bool is_full_ = false;
+  bool is_full_ = false, is_too_large_ = false;
 };
 
 void warn(VerbResult& answer, ParamType type, uint64_t number) {

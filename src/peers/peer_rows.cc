@@ -19,11 +19,23 @@ std::optional<InetAddressAndPort> endpoint_of(const Bytes& address, int32_t port
   return out;
 }
 
+// Gossip may bring half a surrogate pair (modified_utf8.h): three bytes that are no UTF-8, which drivers refuse to read. Each of
+// them becomes a '?', as Java writes it.
+std::string text(const std::string& told) {
+  std::string out;
+  for (size_t i = 0; i < told.size(); ++i) {
+    const bool is_surrogate = told[i] == '\xED' && i + 2 < told.size() && static_cast<uint8_t>(told[i + 1]) >= 0xA0;
+    out.push_back(is_surrogate ? '?' : told[i]);
+    if (is_surrogate) i += 2;
+  }
+  return out;
+}
+
 void set_common(UpdateBuilder& row, const PeerRow& peer) {
-  row.set("data_center", peer.location.datacenter)
+  row.set("data_center", text(peer.location.datacenter))
       .set("host_id", peer.host_id.view())
-      .set("rack", peer.location.rack)
-      .set("release_version", peer.release_version)
+      .set("rack", text(peer.location.rack))
+      .set("release_version", text(peer.release_version))
       .set("schema_version", peer.schema_version.view())
       .replace("tokens");
   for (Token token : peer.tokens) row.element("tokens", std::to_string(token), "");

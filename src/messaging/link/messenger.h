@@ -259,7 +259,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   Bytes scratch_;
   LogQuotas bad_peer_log_;
   LogQuota connection_log_{100};
-  LogQuota connect_log_{100};
+  LogQuota connect_log_{30};
   std::array<uint64_t, kVerbCount> dropped_{};
   uint64_t unexpected_ = 0;
 };

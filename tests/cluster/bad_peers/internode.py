@@ -5,8 +5,9 @@ Numbers are big-endian. A vint is Cassandra's: the ones at the front of the firs
 import socket
 import struct
 import time
+import uuid
 
-from frames import MAX_PAYLOAD, crc24, crc32, lz4_segment, segment
+from frames import crc24, crc32, lz4_segment, segment
 
 PORT = 7000
 URGENT, SMALL, LARGE, STREAMING = 1, 2, 3, 4  # types of connections
@@ -14,17 +15,17 @@ UNPROTECTED, LZ4, CRC = 0, 1, 2  # framings
 MAGIC = 0xCA552DFA
 MESSAGE_SPLIT = 65536 - 12  # a larger message has frames of its own
 
-MUTATION_REQ, HINT_REQ, READ_REPAIR_REQ, READ_REQ, BATCH_STORE_REQ, RANGE_REQ = 0, 1, 2, 3, 5, 9
+MUTATION_REQ, HINT_REQ, READ_REPAIR_REQ, READ_REQ, RANGE_REQ = 0, 1, 2, 3, 9
 SYN, ACK, ACK2, SHUTDOWN = 14, 15, 16, 29
-SCHEMA_PUSH_REQ, TRUNCATE_REQ, SCHEMA_VERSION_REQ, COUNTER_MUTATION_REQ, SCHEMA_PULL_REQ = 18, 19, 20, 24, 28
+SCHEMA_PUSH_REQ, TRUNCATE_REQ, SCHEMA_PULL_REQ = 18, 19, 28
 ECHO_REQ, PING_REQ = 31, 37
-MUTATION_RSP, READ_RSP, RANGE_RSP, SCHEMA_VERSION_RSP, SCHEMA_PULL_RSP, ECHO_RSP, PING_RSP, FAILURE_RSP = 60, 63, 69, 80, 88, 91, 97, 99
+MUTATION_RSP, READ_REPAIR_RSP, READ_RSP, SCHEMA_PULL_RSP, ECHO_RSP, PING_RSP, FAILURE_RSP = 60, 62, 63, 88, 91, 97, 99
 
 FORWARD_TO, RESPOND_TO = 0, 1  # types of params
 CALL_BACK_ON_FAILURE = 1
 CENTURIES = 1 << 43  # milliseconds
 
-STATUS, LOAD, SCHEMA, DC, RACK, RELEASE_VERSION = 0, 1, 2, 3, 4, 5
+SCHEMA, DC, RACK, RELEASE_VERSION = 2, 3, 4, 5
 NET_VERSION, HOST_ID, TOKENS, RPC_READY, INTERNAL_ADDRESS, NATIVE_ADDRESS, STATUS_WITH_PORT = 11, 12, 13, 14, 15, 16, 17
 
 
@@ -245,10 +246,36 @@ def mutation(*updates):
     return vint(len(updates)) + b"".join(updates)
 
 
-def range_read(table, columns, rows=0x7FFFFFFF, now=None):
-    """RANGE_REQ: all rows of the ring, with these regular columns."""
-    now = int(time.time()) if now is None else now
-    ring = b"\x02" + b"\x01" + struct.pack(">iq", 8, -1 << 63) + b"\x01" + struct.pack(">iq", 8, -1 << 63)
-    slices = b"\x00\x00" + vint(1) + b"\x01\x00\x00" + b"\x06\x00\x00"
-    return (b"\x01\x00" + table.bytes + struct.pack(">I", now) + b"\x01" + names([]) + names(columns) + b"\x00" + vint(0) + b"\x00" + vint(rows) +
-            vint(0x7FFFFFFF) + b"\x00" + ring + slices + b"\x00")
+def hint(host_id, body, created=None, gc_grace=864000):
+    """HINT_REQ for the node with this id."""
+    created = int(time.time() * 1000) if created is None else created
+    return host_id.bytes + counted(struct.pack(">q", created) + vint(gc_grace) + body)
+
+
+def member(address, host_id, owned, **changed):
+    """The application states of a node that has joined the ring."""
+    values = {HOST_ID: str(host_id), NET_VERSION: "12", RELEASE_VERSION: "5.0.9", DC: "datacenter1", RACK: "rack1", SCHEMA: str(uuid.uuid4()), RPC_READY: "true",
+              NATIVE_ADDRESS: f"{address}:9042", INTERNAL_ADDRESS: f"{address}:{PORT}", TOKENS: tokens(owned), STATUS_WITH_PORT: f"NORMAL,{owned[0]}"}
+    return values | {KINDS[name]: value for name, value in changed.items()}
+
+
+KINDS = {"dc": DC, "rack": RACK, "release": RELEASE_VERSION, "schema": SCHEMA, "status": STATUS_WITH_PORT}
+
+
+# --- changes of the schema
+
+COLUMNS = ["clustering_order", "column_name_bytes", "kind", "position", "type"]  # of system_schema.columns
+
+
+def texts(*values):
+    """A clustering of texts, none of them empty."""
+    return b"\0" + b"".join(counted(value.encode()) for value in values)
+
+
+def column_row(table, name, cql_type, kind="regular", position=-1):
+    cells = [counted(b"none"), counted(name.encode()), counted(kind.encode()), struct.pack(">i", position), counted(cql_type.encode())]
+    return row(texts(table, name), cells)
+
+
+def schema_push(*mutations):
+    return message(SCHEMA_PUSH_REQ, struct.pack(">i", len(mutations)) + b"".join(mutations), flags=CALL_BACK_ON_FAILURE)

@@ -5,24 +5,23 @@ import threading
 import time
 
 from frames import MAX_PAYLOAD
-from internode import (ACK, ACK2, CRC, ECHO_REQ, ECHO_RSP, LARGE, LZ4, MESSAGE_SPLIT, PORT, SMALL, SYN, URGENT, accept, ack, frames, initiate, message,
-                       parse_digests, parse_message, states, stored)
+from internode import (CRC, ECHO_REQ, ECHO_RSP, LARGE, LZ4, MESSAGE_SPLIT, PORT, SMALL, accept, frames, initiate, message, parse_message, stored)
 
 OUTSIDE = "127.0.0.99"  # where strangers' sockets come from
 ACCEPT_SIZE = 12
 
 
 class Stranger:
-    """A connection to a node's storage port, from OUTSIDE, in the name of `claims`."""
+    """A connection to a node's storage port, from `source`, in the name of `claims`."""
 
-    def __init__(self, node, claims=OUTSIDE, kind=SMALL, framing=CRC, hello=None, receive_buffer=None):
+    def __init__(self, node, claims=OUTSIDE, kind=SMALL, framing=CRC, hello=None, receive_buffer=None, source=OUTSIDE):
         self.framing = framing
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(20)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.bind((OUTSIDE, 0))
+        self.socket.bind((source, 0))
         self.socket.connect((node, PORT))
         if hello is None:
             self.socket.sendall(initiate(claims, kind, framing))
