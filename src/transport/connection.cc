@@ -13,6 +13,8 @@
 namespace cassandra_like {
 
 namespace {
+// Few bytes may decompress to many: other connections have their turn when so many have.
+constexpr size_t kUnpackedInTurn = size_t{256} << 10;
 constexpr uint32_t kErrorsInARow = 1;  // consecutive_message_errors_threshold
 constexpr size_t kKeptBuffer = 64 * 1024;
 
@@ -70,6 +72,7 @@ size_t ServerConnection::on_received(BytesView data) {
 
 size_t ServerConnection::receive(BytesView data) {
   size_t at = 0, looked_at = 0;
+  unpacked_ = 0;
   while (at < data.size() && may_continue()) {
     BytesView rest = data.substr(at);
     const bool begins_frame = large_missing_ == 0 && discard_ == 0;
@@ -89,6 +92,11 @@ size_t ServerConnection::look_at(BytesView frames) {
 
 bool ServerConnection::may_continue() {
   if (closing_ || paused_ != 0) return false;
+  if (unpacked_ > kUnpackedInTurn) {
+    pause(kTurn);
+    core_->runtime.executor.post([self = shared_from_this()] { self->resume(kTurn); });
+    return false;
+  }
   const size_t unread = connection_->unsent() + pending_.size();
   const AnswerMemory* memory = core_->answer_memory.get();
   const bool there_is_room = unread <= AnswerShare::kSmall || memory == nullptr || !memory->is_full();
@@ -282,6 +290,7 @@ size_t ServerConnection::receive_segment(BytesView data) {
                         static_cast<int32_t>(segment.read_crc), static_cast<int32_t>(segment.computed_crc)));
     return 0;
   }
+  unpacked_ += segment.payload.size();
   if (!segment.self_contained) {
     if (large_missing_ == 0 && segment.payload.size() >= kFrameHeaderSize) {
       const int32_t length = read_frame_header(segment.payload.data()).length;

@@ -48,7 +48,15 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   ClientInfo info() const;
 
  private:
-  enum PauseReason : uint8_t { kBytes = 1, kRate = 2, kConcurrency = 4, kSlowReader = 8, kAuth = 16, kDraining = 32 };
+  enum PauseReason : uint8_t {
+    kBytes = 1,
+    kRate = 2,
+    kConcurrency = 4,
+    kSlowReader = 8,
+    kAuth = 16,
+    kDraining = 32,
+    kTurn = 64
+  };
   struct Extras {  // of a response
     const Uuid* tracing_id = nullptr;
     const std::vector<std::string>* warnings = nullptr;
@@ -139,6 +147,7 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   FrameHeader discarded_;         // whose header this was
   uint64_t expected_ = 0;         // bytes held for a large frame of which a part has come
   uint64_t wanted_ = 0;           // for one that has to wait for room
+  size_t unpacked_ = 0;           // bytes of segments, since on_received() was called
   size_t served_of_segment_ = 0;  // of the front segment's payload, when reading stopped within it
   uint32_t errors_in_a_row_ = 0;
   Bytes large_;  // a large frame, or a message spread over segments: its body so far

@@ -103,12 +103,13 @@ def stand_by(address, user, enough, stop, out):
     before = min(well.window() for _ in range(WINDOWS))[0]
     out.put(before)
     windows = []
-    while not stop.is_set() or not enough.is_set():
+    while not enough.is_set():
         during, echo = well.window()
         windows.append((during / bound(before, echo), during, echo))
         if len(windows) >= WINDOWS and (min(windows)[0] <= 1 or len(windows) >= MOST_WINDOWS):
             enough.set()
     out.put(min(windows)[1:])
+    stop.wait()
 
 
 class Bystander:
@@ -169,9 +170,9 @@ def test_a_node_that_stalls_is_noticed(node):
         with Bystander() as beside:
             while beside.is_measuring():
                 os.kill(node.process.pid, signal.SIGSTOP)
-                time.sleep(0.1)
-                os.kill(node.process.pid, signal.SIGCONT)
                 time.sleep(0.05)
+                os.kill(node.process.pid, signal.SIGCONT)
+                time.sleep(0.005)
 
 
 # --- garbage
