@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kShadowRetryMillis = 5000;
 constexpr int64_t kMessageIsOldMillis = 1000;
 constexpr int64_t kNanosPerMilli = 1'000'000;
+constexpr int kMostOfSpread = 3;
 constexpr int64_t kFailedBootstrapFactor = 10;  // of what other nodes that are no members get
 
 // 0 <= result < 1.
@@ -34,6 +35,18 @@ void Gossiper::tick(GossipTime now, Random& random, size_t backlog) {
   if (!reached_seed || live_.size() < seeds_.size()) maybe_gossip_to_seed(syn, random);
   asks_for_shadow_states_ = false;
   check_status(backlog);
+}
+
+void Gossiper::spread(GossipTime now, Random& random) {
+  if (!is_enabled_) return;
+  now_ = now;
+  const GossipDigestSyn syn{config_.cluster, config_.partitioner, make_digests()};
+  std::vector<InetAddressAndPort> to = to_vector(live_);
+  for (int sent = 0; sent < kMostOfSpread && !to.empty(); ++sent) {
+    std::swap(to[random.below(to.size())], to.back());
+    send(to.back(), syn);
+    to.pop_back();
+  }
 }
 
 // Others learn of this node at once, not when a round brings them the news.

@@ -112,6 +112,8 @@ class Gossiper {
   // Once a second. `backlog` messages of gossip have arrived and wait: while the last one that was taken is older than a
   // second nobody is judged.
   void tick(GossipTime now, Random& random, size_t backlog = 0);
+  // A SYN to three live nodes at most, between two rounds: for news that clients wait for.
+  void spread(GossipTime now, Random& random);
   // A node that the system tables remember, before start(). The subscriber may call it.
   void add_saved_endpoint(const InetAddressAndPort& endpoint, GossipTime now);
 

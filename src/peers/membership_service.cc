@@ -16,6 +16,9 @@ namespace {
 
 constexpr Duration kRound = std::chrono::milliseconds(Gossiper::kIntervalMillis);
 // A node that starts waits this long for the others that it has heard of, before it serves clients: Gossiper.waitToSettle.
+// Behind the push of the change: a node of Cassandra that learns of a version first may pull the whole schema. Several
+// changes in a row are told of once.
+constexpr Duration kSchemaSpread = std::chrono::milliseconds(50);
 constexpr Duration kSettlePoll = std::chrono::milliseconds(10);
 constexpr int kMostSettlePolls = 500;
 // Between the announcement of a shutdown and the end of the connections (cassandra.shutdown_announce_in_ms).
@@ -91,7 +94,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   void set_disk_usage(DiskUsage usage) override {
     tell({{ApplicationState::kDiskUsage, state_values::disk_usage(usage)}});
   }
-  void set_schema_version(const Uuid& version) override { tell({{ApplicationState::kSchema, version.to_string()}}); }
+  void set_schema_version(const Uuid& version) override;
 
   bool is_gossip_running() const override { return gossiper_.is_enabled(); }
   bool has_joined() const override { return has_joined_; }
@@ -142,7 +145,7 @@ class MembershipServiceImpl final : public MembershipService, ResponseHandler {
   Membership membership_;
   Gossiper gossiper_;
   Promise<bool>* shadow_answer_ = nullptr;  // set when the shadow round is answered
-  TimerId round_ = 0, shadow_timer_ = 0;
+  TimerId round_ = 0, shadow_timer_ = 0, spreading_ = 0;
   bool has_joined_ = false;
   bool is_stopping_ = false;
   std::map<InetAddressAndPort, Told> told_;
@@ -469,6 +472,17 @@ void MembershipServiceImpl::tell(const LocalStates& states) {
   flush();
 }
 
+// A driver waits after a change of the schema until all nodes tell the same version.
+void MembershipServiceImpl::set_schema_version(const Uuid& version) {
+  tell({{ApplicationState::kSchema, version.to_string()}});
+  if (spreading_ != 0 || is_stopping_) return;
+  spreading_ = here_.executor.schedule(kSchemaSpread, [this] {
+    spreading_ = 0;
+    gossiper_.spread(time(), here_.random);
+    flush();
+  });
+}
+
 void MembershipServiceImpl::schedule_round() {
   round_ = here_.executor.schedule(kRound, [this] {
     schedule_round();
@@ -478,6 +492,7 @@ void MembershipServiceImpl::schedule_round() {
 }
 
 void MembershipServiceImpl::end_rounds() {
+  if (spreading_ != 0) here_.executor.cancel(std::exchange(spreading_, 0));
   if (round_ != 0) here_.executor.cancel(std::exchange(round_, 0));
 }
 

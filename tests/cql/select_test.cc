@@ -229,6 +229,19 @@ TEST_F(SelectTest, TheTextOfADurationInJsonIsToldOfWithoutItsColumn) {
             "Error decoding JSON value for i: Unable to make inet address from 'x'");
 }
 
+TEST_F(SelectTest, TheValuesOfAPartitionKeyInJsonAreValidated) {
+  run("CREATE TYPE ks.f (a smallint)");
+  run("CREATE TABLE ks.u (k frozen<ks.f>, c smallint, PRIMARY KEY (k, c))");
+  run("CREATE TABLE ks.one (k smallint PRIMARY KEY)");
+  run("CREATE TABLE ks.two (k smallint, l int, PRIMARY KEY ((k, l)))");
+  EXPECT_EQ(run(R"(INSERT INTO ks.u JSON '{"k": {"a": ""}, "c": 1}')"),
+            "Failure validating the 0th field a; Expected 2 bytes for a smallint (0)");
+  EXPECT_EQ(run(R"(INSERT INTO ks.u JSON '{"k": {"a": 1}, "c": ""}')"), "");
+  EXPECT_EQ(run(R"(INSERT INTO ks.one JSON '{"k": ""}')"), "Key may not be empty");
+  EXPECT_EQ(run(R"(INSERT INTO ks.two JSON '{"k": "", "l": 1}')"), "Expected 2 bytes for a smallint (0)");
+  EXPECT_EQ(run(R"(INSERT INTO ks.two JSON '{"k": 1, "l": ""}')"), "");
+}
+
 // Three lists of a few hundred values each are more tuples than there is memory for.
 TEST_F(SelectTest, InRestrictionsThatMultiplyAreLimited) {
   const std::string kRefused = "The IN restrictions of a statement may name 1000000 combinations of values at most";

@@ -57,6 +57,28 @@ TEST(GossipTargets, UnreachableNodesAreTriedByTheirShareButNotThoseThatLeft) {
   EXPECT_EQ(targets(rig, 1000).count("7 SYN"), 0u);
 }
 
+TEST(GossipTargets, NewsOutOfTurnGoesToThreeOfTheLiveNodes) {
+  Rig rig({2});
+  rig.start();
+  rig.gossiper.spread(at(1), rig.random);
+  EXPECT_THAT(rig.sends(), IsEmpty());
+  rig.meet(2, at(1));
+  rig.meet(3, at(1));
+  rig.sends();
+  rig.gossiper.spread(at(2), rig.random);
+  EXPECT_THAT(rig.sends(), ElementsAre("2 SYN", "3 SYN"));
+  for (int n : {4, 5, 6}) rig.meet(n, at(2));
+  rig.sends();
+  std::set<std::string> reached;
+  for (int i = 0; i < 50; ++i) {
+    rig.gossiper.spread(at(3), rig.random);
+    const std::vector<std::string> sends = rig.sends();
+    EXPECT_EQ(std::set<std::string>(sends.begin(), sends.end()).size(), 3u);
+    reached.insert(sends.begin(), sends.end());
+  }
+  EXPECT_EQ(reached.size(), 5u);
+}
+
 TEST(GossipTargets, EachRoundRaisesTheHeartbeat) {
   Rig rig({2});
   rig.start();

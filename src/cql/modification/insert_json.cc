@@ -70,6 +70,7 @@ class JsonColumns::Document {
     }
     return &values_;
   }
+  bool has_single_key() const { return table_->partition_key.size() == 1; }
 
  private:
   TablePtr table_;
@@ -87,10 +88,18 @@ class JsonColumns::ColumnTerm : public Term {
     ASSIGN_OR_RETURN(const JsonValues* values, document_->values(context));
     auto found = values->find(column_);
     if (found == values->end()) return default_unset_ ? kUnset : kNull;
-    return found->second ? context.arena.copy(*found->second) : kNull;
+    if (!found->second) return kNull;
+    if (column_->kind == ColumnKind::kPartitionKey) TRY(check_key(*found->second));
+    return context.arena.copy(*found->second);
   }
 
  private:
+  // Keys alone are validated (cql3.Validation.validateKey). The empty text is no bytes, also of types that have no such
+  // value. A whole key of no bytes has an error of its own.
+  Status check_key(BytesView value) const {
+    return value.empty() && document_->has_single_key() ? Status() : column_->type->validate(value);
+  }
+
   std::shared_ptr<const Document> document_;
   const Column* column_;
   bool default_unset_;

@@ -17,7 +17,7 @@ import time
 import pytest
 
 import wire
-from node import Node
+from node import Node, closes
 
 ADDRESS = os.environ.get("BAD_INPUT_ADDRESS", "127.0.0.45")
 MIB = 1024  # of /proc's KiB
@@ -144,19 +144,6 @@ def growth(node, before, bound):
     assert grown <= bound, f"{grown // MIB} MiB more than before, {bound // MIB} are allowed"
 
 
-def closed(client, seconds=10):
-    """Whether the node closed the connection, answers before that or not."""
-    client.socket.settimeout(seconds)
-    try:
-        while client.socket.recv(1 << 16):
-            pass
-        return True
-    except ConnectionResetError:
-        return True
-    except TimeoutError:
-        return False
-
-
 def refused(client):
     with pytest.raises(wire.Refused) as caught:
         client.receive()
@@ -187,7 +174,7 @@ def test_garbage(node):
                     try:
                         client.send_raw(source.randbytes(source.randrange(1, 20000)))
                         client.socket.shutdown(socket.SHUT_WR)
-                        assert closed(client)
+                        assert closes(client.socket)
                     except (wire.Closed, OSError):
                         pass
     growth(node, before, SLACK)
@@ -200,7 +187,7 @@ def test_other_protocols(node):
         with wire.Client(ADDRESS, start=False) as client:
             client.send_raw(hello)
             client.socket.shutdown(socket.SHUT_WR)
-            assert closed(client)
+            assert closes(client.socket)
 
 
 def test_a_damaged_segment_closes_the_connection(node):
@@ -208,7 +195,7 @@ def test_a_damaged_segment_closes_the_connection(node):
         good = wire.segment(wire.frame(5, wire.OPTIONS, b""))
         client.send_raw(good[:-1] + bytes([good[-1] ^ 1]))
         assert "CRC mismatch" in refused(client).message
-        assert closed(client)
+        assert closes(client.socket)
 
 
 # --- sizes that are only announced
@@ -231,7 +218,7 @@ def test_an_announced_frame_of_2_gib(node):
     with wire.Client(ADDRESS, version=5) as client:
         client.send_raw(wire.segment(struct.pack(">BBhBi", 5, 0, 1, wire.QUERY, 0x7FFFFFFF) + bytes(100), self_contained=True))
         assert refused(client).code == wire.PROTOCOL_ERROR
-        assert closed(client)
+        assert closes(client.socket)
     growth(node, before, SLACK)
 
 
@@ -241,7 +228,7 @@ def test_a_negative_length(node):
             header = struct.pack(">BBhBi", version, 0, 1, wire.QUERY, -1)
             client.send_raw(header if version < 5 else wire.segment(header))
             client.socket.shutdown(socket.SHUT_WR)
-            assert closed(client)
+            assert closes(client.socket)
 
 
 def test_a_frame_above_the_limit_is_refused_and_the_next_is_served(node):
@@ -527,7 +514,7 @@ def test_a_decompression_bomb_in_segments(node):
             for announced in (0x1FFFF, 1000):
                 with wire.Client(ADDRESS, version=5, compression="lz4") as client:
                     client.send_raw(wire.lz4_segment(lz4_zeros(60000), announced))
-                    assert closed(client)
+                    assert closes(client.socket)
             # A message that says 2 GiB, in segments of 1:200.
             with wire.Client(ADDRESS, version=5, compression="lz4") as client:
                 header = struct.pack(">BBhBi", 5, 0, 1, wire.QUERY, 0x7FFFFFFF)
@@ -615,7 +602,7 @@ def test_half_a_frame_is_closed_in_the_end(node):
         clients.append(client)
     idle = wire.Client(ADDRESS)
     for client in clients:
-        assert closed(client, 90)
+        assert closes(client.socket, 90)
     assert idle.rows("SELECT v FROM b.t WHERE k = 12345") == []
 
 

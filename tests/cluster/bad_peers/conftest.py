@@ -1,14 +1,16 @@
 import pytest
 
 from node import Node
-from world import ALONE, Beside, Clients, Ring, make_tables
+from ring import Clients, Ring
+from world import ADDRESSES, ALONE, Beside, make_tables
 
 
 @pytest.fixture(scope="session")
 def three_nodes():
-    ring = Ring()
+    ring = Ring(ADDRESSES, ring_delay="2000ms")
     try:
         ring.start()
+        make_tables(ring.session(), len(ADDRESSES))
         yield ring
     finally:
         ring.destroy()
@@ -19,7 +21,7 @@ def ring(three_nodes):
     """Three nodes that have many strangers behind them. Whatever a test does, they are whole afterwards."""
     yield three_nodes
     assert [node.process.poll() for node in three_nodes.nodes] == [None] * 3
-    three_nodes.wait_for_all()
+    three_nodes.wait_for("UN", 3)
 
 
 @pytest.fixture

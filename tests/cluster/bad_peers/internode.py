@@ -177,15 +177,18 @@ def tokens(numbers):
     return data.decode("latin-1").encode().replace(b"\0", b"\xc0\x80")
 
 
+def take_address(data, at):
+    """An address and where it ends."""
+    return socket.inet_ntoa(data[at + 1:at + 5]), at + 1 + data[at]
+
+
 def parse_states(data, at=0):
     """The entries of an ACK2's payload, by address."""
     out = {}
     count, = struct.unpack_from(">i", data, at)
     at += 4
     for _ in range(count):
-        size = data[at]
-        address = socket.inet_ntoa(data[at + 1:at + 5])
-        at += 1 + size
+        address, at = take_address(data, at)
         generation, heartbeat, values = struct.unpack_from(">iii", data, at)
         at += 12
         found = {}
@@ -204,10 +207,9 @@ def parse_digests(data, at=0):
     count, = struct.unpack_from(">i", data, at)
     at += 4
     for _ in range(count):
-        size = data[at]
-        address = socket.inet_ntoa(data[at + 1:at + 5])
-        out[address] = struct.unpack_from(">ii", data, at + 1 + size)
-        at += 9 + size
+        address, at = take_address(data, at)
+        out[address] = struct.unpack_from(">ii", data, at)
+        at += 8
     return out, at
 
 

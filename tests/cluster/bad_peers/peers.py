@@ -6,6 +6,7 @@ import time
 
 from frames import MAX_PAYLOAD
 from internode import (CRC, ECHO_REQ, ECHO_RSP, LARGE, LZ4, MESSAGE_SPLIT, PORT, SMALL, accept, frames, initiate, message, parse_message, stored)
+from node import closes
 
 OUTSIDE = "127.0.0.99"  # where strangers' sockets come from
 ACCEPT_SIZE = 12
@@ -82,15 +83,7 @@ class Stranger:
 
     def closed(self, seconds=20):
         """Whether the node closes the connection in time, whatever it says before."""
-        self.socket.settimeout(seconds)
-        try:
-            while self.socket.recv(1 << 16):
-                pass
-            return True
-        except ConnectionResetError:
-            return True
-        except TimeoutError:
-            return False
+        return closes(self.socket, seconds)
 
 
 class ForgedNode:

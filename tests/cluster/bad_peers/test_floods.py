@@ -10,7 +10,8 @@ from cassandra import WriteTimeout
 from internode import (CALL_BACK_ON_FAILURE, CENTURIES, ECHO_REQ, FAILURE_RSP, HINT_REQ, LARGE, MUTATION_REQ, MUTATION_RSP, PING_REQ, PING_RSP, READ_RSP, RESPOND_TO,
                        SCHEMA_PULL_REQ, SMALL, TRUNCATE_REQ, endpoint, frames, hint, message, mutation, row, segment, update, utf, vint)
 from peers import ForgedNode, Stranger
-from world import ALL, FORGED, MIB, ONE, PATIENCE, QUORUM, SLACK, Beside, Clients, Cost, run, table_id, wait_until
+from ring import ALL, ONE, PATIENCE, QUORUM, Clients, run, wait_until
+from world import FORGED, MIB, SLACK, Beside, Cost, table_id
 
 SENT_LIMIT = (4 + 128) * MIB  # what may wait for a peer: internode_application_send_queue_capacity and ..._reserve_endpoint_capacity
 
@@ -90,7 +91,7 @@ def test_addresses_that_are_made_up_do_not_fill_the_log(alone):
 
 
 def test_what_is_too_late_or_comes_again_changes_nothing(ring, beside):
-    session = ring.clients.session(*ring.nodes)
+    session = ring.session()
     table = table_id(session, "t")
     long_ago = int((time.time() - 3600) * 1e6)
     run(session, "INSERT INTO k.t (k, v) VALUES (1, 1)", level=ALL)
@@ -146,7 +147,7 @@ def test_tables_that_are_nobodys_take_no_place_for_ever(make_alone):
 
 
 def test_halves_that_have_expired_hold_no_room(ring):
-    session = ring.clients.session(ring.nodes[1])
+    session = ring.session(ring.nodes[1])
     insert = session.prepare("INSERT INTO k.wide (k, c, v) VALUES (9, 9, ?)")
     insert.consistency_level = ALL
     session.execute(insert, (bytes(6 << 20),))
@@ -189,7 +190,7 @@ def test_a_peer_that_stops_in_the_middle_of_large_writes(ring):
             cost.check_memory(SENT_LIMIT + 3 * SLACK)
             cost.check_log(60)
         stopped.process.send_signal(signal.SIGCONT)
-        ring.wait_for_all()
+        ring.wait_for("UN", 3)
         with Beside(clients, ring.nodes):
             pass
     finally:

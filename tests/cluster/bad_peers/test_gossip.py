@@ -9,7 +9,8 @@ import wire
 from internode import (ACK, ACK2, FAILURE_RSP, HOST_ID, SCHEMA, SCHEMA_PULL_REQ, SCHEMA_PULL_RSP, SHUTDOWN, STATUS_WITH_PORT, SYN, URGENT, member, message,
                        parse_digests, parse_states, states, syn)
 from peers import OUTSIDE, ForgedNode, Stranger
-from world import FORGED, ONE, Clients, Cost, run, wait_until
+from ring import ONE, Clients, ring_seen_by, run, wait_until
+from world import FORGED, Cost
 
 YEAR = 365 * 86400
 LIAR = "127.0.0.97"
@@ -37,7 +38,7 @@ def known(node, address):
 
 
 def up(ring):
-    return [ring.states(node).get(ring.nodes[1].address) for node in ring.nodes]
+    return [ring_seen_by(node).get(ring.nodes[1].address) for node in ring.nodes]
 
 
 # --- what is not believed
@@ -64,7 +65,7 @@ def test_nobody_tells_a_node_about_itself(ring, beside):
         stranger.send(message(SHUTDOWN))
     rounds = beside.rounds
     wait_until(lambda: beside.rounds > rounds + 5, "the client beside stands still")
-    assert ring.states(victim)[victim.address] == "UN"
+    assert ring_seen_by(victim)[victim.address] == "UN"
     assert known(victim, victim.address)[0] <= now()
 
 
@@ -91,7 +92,7 @@ def test_an_older_node_with_the_tokens_of_another_gets_none(ring, beside):
     tell(ring.nodes[0], address=LIAR, generation=now() - 86400, values=member(LIAR, uuid.uuid4(), owned))
     cost.wait_for_line("have the same token", f"Ignoring /{LIAR}:7000")
     assert up(ring) == ["UN"] * 3
-    assert LIAR not in ring.states(ring.nodes[0])
+    assert LIAR not in ring_seen_by(ring.nodes[0])
 
 
 # --- what is believed, as Cassandra believes it, until the node speaks for itself

@@ -10,7 +10,8 @@ from cassandra import ReadFailure, ReadTimeout
 from internode import (ACK2, FAILURE_RSP, MUTATION_REQ, MUTATION_RSP, RANGE_REQ, READ_REPAIR_REQ, READ_REPAIR_RSP, READ_REQ, READ_RSP, SCHEMA_PULL_RSP, URGENT, counted,
                        member, message, states, vint)
 from peers import ForgedNode, Stranger
-from world import ALL, FORGED, QUORUM, SLACK, Cost, run, wait_until
+from ring import ALL, QUORUM, ring_seen_by, run, wait_until
+from world import FORGED, SLACK, Cost
 
 KEYS = range(12)
 
@@ -21,7 +22,7 @@ class ForgedReplica(ForgedNode):
     def __init__(self, ring):
         super().__init__(FORGED)
         self.ring, self.heartbeat, self.generation = ring, 10, int(time.time())
-        schema = ring.clients.session(*ring.nodes).execute("SELECT schema_version FROM system.local").one()[0]
+        schema = ring.session().execute("SELECT schema_version FROM system.local").one()[0]
         owned = [(i << 58) - (1 << 63) + 7 for i in range(64)]
         self.values = member(FORGED, uuid.uuid4(), owned, schema=str(schema))
         self.handlers[MUTATION_REQ] = lambda peer, number, body: [message(MUTATION_RSP, number=number)]
@@ -67,7 +68,7 @@ ANSWERS = {
 
 
 def test_a_replica_that_answers_what_it_likes(ring):
-    session = ring.clients.session(*ring.nodes)
+    session = ring.session()
     run(session, "CREATE TABLE k.replicated (k int PRIMARY KEY, v int)")
     for k in KEYS:
         run(session, "INSERT INTO k.replicated (k, v) VALUES (%s, %s)", (k, k), ALL)
@@ -84,7 +85,7 @@ def test_a_replica_that_answers_what_it_likes(ring):
         return answered
 
     with ForgedReplica(ring) as forged:
-        wait_until(lambda: all(ring.states(node).get(FORGED) == "UN" for node in ring.nodes), "it does not join")
+        wait_until(lambda: all(ring_seen_by(node).get(FORGED) == "UN" for node in ring.nodes), "it does not join")
         costs = [Cost(node) for node in ring.nodes]
         for name, answer in ANSWERS.items():
             forged.answer_reads(answer)
@@ -95,5 +96,5 @@ def test_a_replica_that_answers_what_it_likes(ring):
             cost.check_memory(2 * SLACK)
             cost.check_log(300)
     ring.nodes[0].nodetool("assassinate", FORGED)
-    wait_until(lambda: all(FORGED not in ring.states(node) for node in ring.nodes), "it is still in the ring")
+    wait_until(lambda: all(FORGED not in ring_seen_by(node) for node in ring.nodes), "it is still in the ring")
     assert read() == len(KEYS) + 1

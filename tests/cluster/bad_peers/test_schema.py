@@ -8,7 +8,8 @@ import pytest
 import wire
 from internode import (COLUMNS, FAILURE_RSP, SCHEMA_PUSH_REQ, column_row, message, mutation, partition_deletion, row, schema_push, texts, update)
 from peers import ForgedNode, Stranger
-from world import FORGED, ONE, Cost, run, table_id, wait_until
+from ring import ONE, run, wait_until
+from world import FORGED, Cost, table_id
 
 
 def columns(node, *rows, keyspace="k"):
@@ -84,14 +85,14 @@ def test_a_table_that_cannot_be_is_refused(make_alone, make):
 
 def test_a_schema_that_is_pushed_again_and_again(ring, beside):
     """The same change, old and new, from many connections: one schema in the end."""
-    session = ring.clients.session(*ring.nodes)
+    session = ring.session()
     number = table_id(session, "columns", "system_schema")
     for i in range(50):
         for node in ring.nodes[:2]:
             with Stranger(node.address) as stranger:
                 same = update(number, b"k", COLUMNS, [column_row("t", "v", "int")], 1_500_000_000_000_000 + i)
                 stranger.send(schema_push(mutation(same)), schema_push(mutation(same)))
-    names = [{row.column_name for row in run(ring.clients.session(node), "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'k' AND table_name = 't'", level=ONE)}
+    names = [{row.column_name for row in run(ring.session(node), "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'k' AND table_name = 't'", level=ONE)}
              for node in ring.nodes]
     assert names == [{"k", "v"}] * 3
     wait_until(lambda: len({versions(node)[0][0] for node in ring.nodes}) == 1, "the schemas differ")

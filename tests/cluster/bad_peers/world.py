@@ -1,66 +1,16 @@
 """Who is attacked, and who stands beside: a ring of three nodes, a client that knows what it has to read, and what an attack cost."""
 import os
 import pathlib
-import signal
 import threading
 import time
 
-from cassandra import ConsistencyLevel
-from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
-from cassandra.policies import RetryPolicy, WhiteListRoundRobinPolicy
-from cassandra.query import SimpleStatement
-
-from node import Node
+from ring import ONE, PATIENCE, run, wait_until
 
 ADDRESSES = ["127.0.0.90", "127.0.0.91", "127.0.0.92"]
 ALONE = "127.0.0.93"
 FORGED = "127.0.0.98"  # where forged nodes listen
-ONE, QUORUM, ALL = ConsistencyLevel.ONE, ConsistencyLevel.QUORUM, ConsistencyLevel.ALL
-PATIENCE = 60  # seconds: other things run on the machine
 MIB = 1024  # of /proc's KiB
 SLACK = 48 * MIB  # what a node may grow that has done nothing wrong
-
-
-class NoRetries(RetryPolicy):
-    def on_read_timeout(self, *_, **__):
-        return self.RETHROW, None
-
-    on_write_timeout = on_unavailable = on_request_error = on_read_timeout
-
-
-def wait_until(holds, what, seconds=PATIENCE):
-    """Returns what holds() returned when that was true."""
-    end = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < end, what() if callable(what) else what
-        time.sleep(0.05)
-    return found
-
-
-def seeds(address):
-    return f'[{{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{{seeds: "{address}"}}]}}]'
-
-
-class Clients:
-    """Sessions, which end together."""
-
-    def __init__(self):
-        self.clusters = []
-
-    def session(self, *nodes):
-        addresses = [node.address for node in nodes]
-        profile = ExecutionProfile(load_balancing_policy=WhiteListRoundRobinPolicy(addresses), retry_policy=NoRetries(), request_timeout=20)
-        self.clusters.append(Cluster(addresses, execution_profiles={EXEC_PROFILE_DEFAULT: profile}, connect_timeout=20))
-        return self.clusters[-1].connect()
-
-    def close(self):
-        for cluster in self.clusters:
-            cluster.shutdown()
-        self.clusters = []
-
-
-def run(session, text, values=None, level=QUORUM):
-    return list(session.execute(SimpleStatement(text, consistency_level=level), values))
 
 
 def make_tables(session, factor):
@@ -72,41 +22,6 @@ def make_tables(session, factor):
 def table_id(session, name, keyspace="k"):
     text = "SELECT id FROM system_schema.tables WHERE keyspace_name = %s AND table_name = %s"
     return run(session, text, (keyspace, name), ONE)[0].id
-
-
-class Ring:
-    def __init__(self):
-        settings = {"seed_provider": seeds(ADDRESSES[0]), "auto_bootstrap": "false", "phi_convict_threshold": 5, "ring_delay": "2000ms"}
-        self.nodes = [Node(address, settings=settings) for address in ADDRESSES]
-        self.clients = Clients()
-
-    def start(self):
-        starts = [threading.Thread(target=node.start) for node in self.nodes]
-        for start in starts:
-            start.start()
-        for start in starts:
-            start.join()
-        self.wait_for_all()
-        make_tables(self.clients.session(*self.nodes), len(self.nodes))
-
-    def states(self, node):
-        """The letters of nodetool status by address, as the node sees the ring."""
-        lines = node.nodetool("status").stdout.splitlines()
-        return {line.split()[1]: line.split()[0] for line in lines if line[:1] in ("U", "D") and line[1:2] in ("N", "J", "L", "M")}
-
-    def all_are_up(self):
-        all_up = {node.address: "UN" for node in self.nodes}
-        return all(self.states(node) == all_up for node in self.nodes)
-
-    def wait_for_all(self):
-        wait_until(self.all_are_up, lambda: f"not all are UN: {[self.states(node) for node in self.nodes]}")
-
-    def destroy(self):
-        self.clients.close()
-        for node in self.nodes:
-            if node.process is not None and node.process.poll() is None:
-                node.process.send_signal(signal.SIGCONT)
-            node.destroy()
 
 
 class Beside:

@@ -9,6 +9,7 @@ import pytest
 import checks
 from load import ALL, ONE, PLANTS, Load, Steady
 from nemesis import Nemesis
+from ring import ring_seen_by
 from world import World
 
 HEALING_SECONDS, HINTS_SECONDS, BATCHES_SECONDS = 120, 120, 120
@@ -83,7 +84,7 @@ class Run:
         """All nodes see each other, and each of them answers at ALL."""
         took = self.until(HEALING_SECONDS, self.world.whole, self.world.look_for_the_dead)
         if took is None:
-            self.fail(f"{HEALING_SECONDS} s after the healing: " + "; ".join(f"node {node.number} sees {self.world.states(node)}" for node in self.world.nodes))
+            self.fail(f"{HEALING_SECONDS} s after the healing: " + "; ".join(f"node {node.number} sees {ring_seen_by(node, check=False)}" for node in self.world.nodes))
             return
         more = self.until(HEALING_SECONDS, lambda: all(self.works(node) for node in self.world.nodes))
         if more is None:

@@ -15,10 +15,10 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import threading
 import time
 
 from node import Node
+from ring import ring_seen_by, seeds, start_all
 
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 LOOPBACK, BRIDGED = "127.0.0.{}", "10.77.0.{}"
@@ -145,8 +145,7 @@ class World:
             self.missing.append("clock skew: no libfaketime here (Debian: faketime)")
         self.has_skew, self.has_links = faketime is not None, bridged
         addresses = [BRIDGED.format(n) if bridged else LOOPBACK.format(20 + n) for n in range(1, count + 1)]
-        seeds = f'[{{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{{seeds: "{",".join(addresses[:2])}"}}]}}]'
-        settings = {"seed_provider": seeds, "auto_bootstrap": "false", "dynamic_snitch": "false", **settings}
+        settings = {"seed_provider": seeds(*addresses[:2]), "auto_bootstrap": "false", "dynamic_snitch": "false", **settings}
         self.nodes = [Machine(n + 1, address, self.make_namespace(n + 1, address) if bridged else None, faketime, settings=settings)
                       for n, address in enumerate(addresses)]
         self.disciplines = self.find_disciplines() if bridged else []
@@ -176,11 +175,7 @@ class World:
         return found
 
     def start(self):
-        starts = [threading.Thread(target=node.start) for node in self.nodes]
-        for start in starts:
-            start.start()
-        for start in starts:
-            start.join()
+        start_all(self.nodes)
 
     def look_for_the_dead(self):
         """Notes and starts again the nodes that have ended and were not meant to. Calls may not overlap with a fault's."""
@@ -191,14 +186,9 @@ class World:
                     self.problems.append(f"node {node.number} ended by itself with {node.process.returncode}: {' | '.join(last)}")
                 node.start(wait=False)
 
-    def states(self, node):
-        """The letters of nodetool status by address, as the node sees the ring."""
-        lines = node.nodetool("status", check=False).stdout.splitlines()
-        return {line.split()[1]: line.split()[0] for line in lines if line[:2] in ("UN", "DN", "UJ", "DJ", "UL", "DL")}
-
     def whole(self):
         """Whether every node sees every node up."""
-        return all(list(self.states(node).values()) == ["UN"] * len(self.nodes) for node in self.nodes)
+        return all(list(ring_seen_by(node, check=False).values()) == ["UN"] * len(self.nodes) for node in self.nodes)
 
     def log_counts(self):
         """How often each kind of complaint is in the logs: level and the words of it that are no names or numbers."""

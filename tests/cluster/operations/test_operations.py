@@ -346,7 +346,13 @@ def test_sizes_are_estimated_for_readers_of_whole_tables(node):
     assert len(rows) == 17  # 16 tokens; one range wraps around
     # Cassandra's estimate: bytes of the range by a mean that its histogram rounds up, by a fifth at most.
     assert 1000 / 1.2 < sum(row.partitions_count for row in rows) <= 1000
-    assert all(100 < row.mean_partition_size < 200 for row in rows)
+    tokens = [row[0] for row in session.execute("SELECT token(k) FROM sized.t")]
+    # A range at an end of the ring may have no key: no SSTable reaches into it, and both figures are zero.
+    minimum = -(2**63)
+    for row in rows:
+        start, end = int(row.range_start), int(row.range_end)
+        has_keys = any(start < token and (token <= end or end == minimum) for token in tokens)
+        assert 100 < row.mean_partition_size < 200 or not has_keys and row[4:] == (0, 0), row
     assert len(list(session.execute(select.format("table_estimates")))) == 34
     session.execute("DROP TABLE sized.t")
     for _ in range(50):

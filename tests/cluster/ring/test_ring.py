@@ -1,90 +1,25 @@
 """Three nodes on loopback, as drivers and an operator meet them: they find each other, answer at every level, and lose nothing that
 they acknowledged while one of them is killed, paused or stopped."""
 import itertools
-import os
 import re
 import signal
 import threading
 import time
 
 import pytest
-from cassandra import ConsistencyLevel, OperationTimedOut, ReadTimeout, Unavailable, WriteTimeout
-from cassandra.cluster import Cluster, ExecutionProfile, EXEC_PROFILE_DEFAULT, NoHostAvailable
-from cassandra.policies import RetryPolicy, RoundRobinPolicy, WhiteListRoundRobinPolicy
-from cassandra.query import SimpleStatement
+from cassandra import Unavailable, WriteTimeout
 
-from node import Node
+from ring import ALL, ONE, QUORUM, Ring, run
 
 ADDRESSES = ["127.0.0.71", "127.0.0.72", "127.0.0.73"]
-QUORUM, ALL, ONE = ConsistencyLevel.QUORUM, ConsistencyLevel.ALL, ConsistencyLevel.ONE
-
-
-class NoRetries(RetryPolicy):
-    def on_read_timeout(self, *_, **__):
-        return self.RETHROW, None
-
-    on_write_timeout = on_unavailable = on_request_error = on_read_timeout
-
-
-def seeds(address):
-    return f'[{{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{{seeds: "{address}"}}]}}]'
-
-
-class Ring:
-    def __init__(self, count=3, shards=2, **settings):
-        # The least patience that Cassandra allows: a dead node is noticed after 10 to 25 s.
-        settings = {"seed_provider": seeds(ADDRESSES[0]), "auto_bootstrap": "false", "phi_convict_threshold": 5, **settings}
-        self.nodes = [Node(address, shards=shards, settings=settings) for address in ADDRESSES[:count]]
-        self.clusters = []
-
-    def start(self):
-        starts = [threading.Thread(target=node.start) for node in self.nodes]
-        for start in starts:
-            start.start()
-        for start in starts:
-            start.join()
-        self.wait_for("UN", len(self.nodes))
-
-    def states(self, node):
-        """The letters of nodetool status by address, as the node sees the ring."""
-        lines = node.nodetool("status").stdout.splitlines()
-        return {line.split()[1]: line.split()[0] for line in lines if line[:2] in ("UN", "DN", "UJ", "DJ", "UL", "DL")}
-
-    def wait_for(self, state, count, seconds=90, by=None):
-        end = time.time() + seconds
-        while True:
-            seen = [self.states(node) for node in (by or self.nodes)]
-            if all(list(states.values()).count(state) == count for states in seen):
-                return
-            assert time.time() < end, f"no {count} times {state}: {seen}"
-            time.sleep(0.05)
-
-    def session(self, *nodes, timeout=15):
-        """Of a driver that speaks with these nodes only, in turn."""
-        addresses = [node.address for node in nodes or self.nodes]
-        profile = ExecutionProfile(load_balancing_policy=WhiteListRoundRobinPolicy(addresses), retry_policy=NoRetries(), request_timeout=timeout)
-        self.clusters.append(Cluster(addresses, execution_profiles={EXEC_PROFILE_DEFAULT: profile}, connect_timeout=10))
-        return self.clusters[-1].connect()
-
-    def destroy(self):
-        for cluster in self.clusters:
-            cluster.shutdown()
-        for node in self.nodes:
-            if node.process is not None and node.process.poll() is None:
-                node.process.send_signal(signal.SIGCONT)
-            node.destroy()
 
 
 @pytest.fixture
 def ring():
-    ring = Ring()
+    ring = Ring(ADDRESSES)
     ring.start()
     yield ring
     ring.destroy()
-
-
-def run(session, text, level=QUORUM, values=None):
-    return list(session.execute(SimpleStatement(text, consistency_level=level), values))
 
 
 def make_table(session, factor=3):
@@ -94,11 +29,11 @@ def make_table(session, factor=3):
 
 def put(session, keys, value, level=QUORUM):
     for k in keys:
-        run(session, "INSERT INTO k.t (k, v) VALUES (%s, %s)", level, (k, value))
+        run(session, "INSERT INTO k.t (k, v) VALUES (%s, %s)", (k, value), level)
 
 
 def get(session, keys, level=QUORUM):
-    return {k: [row.v for row in run(session, "SELECT v FROM k.t WHERE k = %s", level, (k,))] for k in keys}
+    return {k: [row.v for row in run(session, "SELECT v FROM k.t WHERE k = %s", (k,), level)] for k in keys}
 
 
 def test_three_nodes_are_one_cluster(ring):
@@ -108,9 +43,9 @@ def test_three_nodes_are_one_cluster(ring):
     for node in ring.nodes:
         alone = ring.session(node)
         assert get(alone, range(50), ONE) == {k: [1] for k in range(50)}
-        assert len(run(alone, "SELECT * FROM k.t", QUORUM)) == 50
+        assert len(run(alone, "SELECT * FROM k.t")) == 50
         assert {row.peer for row in alone.execute("SELECT peer FROM system.peers")} == set(ADDRESSES) - {node.address}
-    versions = {run(ring.session(node), "SELECT schema_version FROM system.local", ONE)[0].schema_version for node in ring.nodes}
+    versions = {run(ring.session(node), "SELECT schema_version FROM system.local", level=ONE)[0].schema_version for node in ring.nodes}
     assert len(versions) == 1
 
 
@@ -180,7 +115,7 @@ def test_a_stopped_node_says_so_and_nothing_fails_at_quorum_while_all_are_restar
             k += 1
             up = [node for node in ring.nodes if node is not restarting[0]]
             try:
-                run(sessions[up[k % 2].address], "INSERT INTO k.t (k, v) VALUES (%s, %s)", QUORUM, (k, k))
+                run(sessions[up[k % 2].address], "INSERT INTO k.t (k, v) VALUES (%s, %s)", (k, k))
                 done.append(k)
             except Exception as e:  # every failure counts
                 failures.append(repr(e))
@@ -199,7 +134,7 @@ def test_a_stopped_node_says_so_and_nothing_fails_at_quorum_while_all_are_restar
     loader.join()
     assert failures == []
     # The first session was idle all the while: its driver may not have tried yet to connect again.
-    assert {row.k for row in run(ring.session(), "SELECT k FROM k.t", QUORUM)} == set(done)
+    assert {row.k for row in run(ring.session(), "SELECT k FROM k.t")} == set(done)
 
 
 def test_an_acknowledged_write_survives_kills_of_each_node_in_turn(ring):
@@ -223,9 +158,9 @@ def test_counters_and_logged_batches(ring):
     make_table(session)
     run(session, "CREATE TABLE k.c (k int PRIMARY KEY, n counter)")
     for i in range(30):
-        run(session, "UPDATE k.c SET n = n + 1 WHERE k = 1", QUORUM)
-    assert [run(ring.session(node), "SELECT n FROM k.c WHERE k = 1", ALL)[0].n for node in ring.nodes] == [30] * 3
-    run(session, "BEGIN BATCH INSERT INTO k.t (k, v) VALUES (1, 7); INSERT INTO k.t (k, v) VALUES (2, 7); APPLY BATCH", QUORUM)
+        run(session, "UPDATE k.c SET n = n + 1 WHERE k = 1")
+    assert [run(ring.session(node), "SELECT n FROM k.c WHERE k = 1", level=ALL)[0].n for node in ring.nodes] == [30] * 3
+    run(session, "BEGIN BATCH INSERT INTO k.t (k, v) VALUES (1, 7); INSERT INTO k.t (k, v) VALUES (2, 7); APPLY BATCH")
     assert get(session, [1, 2], ALL) == {1: [7], 2: [7]}
 
 
@@ -234,10 +169,10 @@ def test_schema_changes_arrive_everywhere_and_truncate_needs_all(ring):
     one, two = ring.session(first), ring.session(second)
     make_table(one)
     run(two, "ALTER TABLE k.t ADD w text")
-    run(ring.session(third), "INSERT INTO k.t (k, v, w) VALUES (1, 1, 'x')", ALL)
-    assert [tuple(row) for row in run(one, "SELECT k, v, w FROM k.t", ALL)] == [(1, 1, "x")]
+    run(ring.session(third), "INSERT INTO k.t (k, v, w) VALUES (1, 1, 'x')", level=ALL)
+    assert [tuple(row) for row in run(one, "SELECT k, v, w FROM k.t", level=ALL)] == [(1, 1, "x")]
     run(two, "TRUNCATE k.t")
-    assert all(run(ring.session(node), "SELECT * FROM k.t", ONE) == [] for node in ring.nodes)
+    assert all(run(ring.session(node), "SELECT * FROM k.t", level=ONE) == [] for node in ring.nodes)
     third.kill()
     ring.wait_for("DN", 1, by=[first, second])
     put(one, [1], 1)
@@ -248,7 +183,7 @@ def test_schema_changes_arrive_everywhere_and_truncate_needs_all(ring):
 
 
 def test_a_coordinator_without_tokens():
-    ring = Ring()
+    ring = Ring(ADDRESSES)
     ring.nodes[2].config.write_text(ring.nodes[2].config.read_text() + "join_ring: false\n")
     try:
         ring.nodes[0].start()

@@ -24,6 +24,19 @@ def answers(address, port):
         return False
 
 
+def closes(connection, seconds=10):
+    """Whether the node at the other end of the socket closes it in time, whatever it says before."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(1 << 16):
+            pass
+        return True
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
 class Node:
     def __init__(self, address, shards=2, settings=None):
         self.address = address
