@@ -1,7 +1,7 @@
 import pytest
 
 from node import Node
-from ring import Clients, Ring
+from node_ring import Clients, Ring
 from world import ADDRESSES, ALONE, Beside, make_tables
 
 

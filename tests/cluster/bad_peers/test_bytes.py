@@ -6,7 +6,7 @@ import time
 from frames import segment
 from internode import (CENTURIES, ECHO_REQ, LARGE, LZ4, MUTATION_REQ, SMALL, STREAMING, bomb, frames, initiate, message, vint)
 from peers import OUTSIDE, Stranger
-from ring import ring_seen_by, wait_until
+from node_ring import ring_seen_by, wait_until
 from world import SLACK, Cost
 
 

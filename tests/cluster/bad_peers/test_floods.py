@@ -10,7 +10,7 @@ from cassandra import WriteTimeout
 from internode import (CALL_BACK_ON_FAILURE, CENTURIES, ECHO_REQ, FAILURE_RSP, HINT_REQ, LARGE, MUTATION_REQ, MUTATION_RSP, PING_REQ, PING_RSP, READ_RSP, RESPOND_TO,
                        SCHEMA_PULL_REQ, SMALL, TRUNCATE_REQ, endpoint, frames, hint, message, mutation, row, segment, update, utf, vint)
 from peers import ForgedNode, Stranger
-from ring import ALL, ONE, PATIENCE, QUORUM, Clients, run, wait_until
+from node_ring import ALL, ONE, PATIENCE, QUORUM, Clients, run, wait_until
 from world import FORGED, MIB, SLACK, Beside, Cost, table_id
 
 SENT_LIMIT = (4 + 128) * MIB  # what may wait for a peer: internode_application_send_queue_capacity and ..._reserve_endpoint_capacity

@@ -9,7 +9,7 @@ import wire
 from internode import (ACK, ACK2, FAILURE_RSP, HOST_ID, SCHEMA, SCHEMA_PULL_REQ, SCHEMA_PULL_RSP, SHUTDOWN, STATUS_WITH_PORT, SYN, URGENT, member, message,
                        parse_digests, parse_states, states, syn)
 from peers import OUTSIDE, ForgedNode, Stranger
-from ring import ONE, Clients, ring_seen_by, run, wait_until
+from node_ring import ONE, Clients, ring_seen_by, run, wait_until
 from world import FORGED, Cost
 
 YEAR = 365 * 86400

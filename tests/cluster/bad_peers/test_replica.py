@@ -10,7 +10,7 @@ from cassandra import ReadFailure, ReadTimeout
 from internode import (ACK2, FAILURE_RSP, MUTATION_REQ, MUTATION_RSP, RANGE_REQ, READ_REPAIR_REQ, READ_REPAIR_RSP, READ_REQ, READ_RSP, SCHEMA_PULL_RSP, URGENT, counted,
                        member, message, states, vint)
 from peers import ForgedNode, Stranger
-from ring import ALL, QUORUM, ring_seen_by, run, wait_until
+from node_ring import ALL, QUORUM, ring_seen_by, run, wait_until
 from world import FORGED, SLACK, Cost
 
 KEYS = range(12)

@@ -8,7 +8,7 @@ import pytest
 import wire
 from internode import (COLUMNS, FAILURE_RSP, SCHEMA_PUSH_REQ, column_row, message, mutation, partition_deletion, row, schema_push, texts, update)
 from peers import ForgedNode, Stranger
-from ring import ONE, run, wait_until
+from node_ring import ONE, run, wait_until
 from world import FORGED, Cost, table_id
 
 

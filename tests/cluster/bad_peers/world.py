@@ -4,7 +4,7 @@ import pathlib
 import threading
 import time
 
-from ring import ONE, PATIENCE, run, wait_until
+from node_ring import ONE, PATIENCE, run, wait_until
 
 ADDRESSES = ["127.0.0.90", "127.0.0.91", "127.0.0.92"]
 ALONE = "127.0.0.93"

@@ -9,7 +9,7 @@ import pytest
 import checks
 from load import ALL, ONE, PLANTS, Load, Steady
 from nemesis import Nemesis
-from ring import ring_seen_by
+from node_ring import ring_seen_by
 from world import World
 
 HEALING_SECONDS, HINTS_SECONDS, BATCHES_SECONDS = 120, 120, 120

@@ -18,7 +18,7 @@ import subprocess
 import time
 
 from node import Node
-from ring import ring_seen_by, seeds, start_all
+from node_ring import ring_seen_by, seeds, start_all
 
 CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
 LOOPBACK, BRIDGED = "127.0.0.{}", "10.77.0.{}"

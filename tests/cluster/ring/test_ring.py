@@ -9,7 +9,7 @@ import time
 import pytest
 from cassandra import Unavailable, WriteTimeout
 
-from ring import ALL, ONE, QUORUM, Ring, run
+from node_ring import ALL, ONE, QUORUM, Ring, run
 
 ADDRESSES = ["127.0.0.71", "127.0.0.72", "127.0.0.73"]
 
