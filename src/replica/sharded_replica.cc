@@ -128,6 +128,9 @@ SchemaNode ShardedReplica::schema_node() {
   SchemaNode node;
   node.write = [shared](const Mutation& mutation) { return shared->replicas[0]->mutate(mutation); };
   node.read = [shared](const ReadCommand& command, RowSink& sink) { return shared->replicas[0]->read(command, sink); };
+  node.read_unfiltered = [shared](const ReadRequest& request, UnfilteredSink& sink) {
+    return shared->replicas[0]->read_unfiltered(request, sink);
+  };
   node.sync = [shared] {
     return shared->replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
   };

@@ -1,11 +1,18 @@
 #include "schema/schema_update_handler.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "base/dcheck.h"
 #include "base/log.h"
+#include "read/merge.h"
+#include "read/read_request.h"
+#include "read/unfiltered_buffer.h"
 #include "runtime/gather.h"
 #include "schema/local_state.h"
+#include "schema/schema_check.h"
+#include "storage/memtable/memtable.h"
 
 namespace cassandra_like {
 namespace {
@@ -14,6 +21,7 @@ namespace {
 constexpr size_t kMaxNames = 64;
 // Hashed in one turn: MD5 takes a millisecond for 700 KB.
 constexpr size_t kTurnBytes = 128 << 10;
+constexpr size_t kTurnRows = 1024;  // read in one turn
 
 // The generations of the replicated system keyspaces' definitions: the write times of their rows, so that nodes of one
 // version agree (auth.AuthKeyspace, schema.SystemDistributedKeyspace, tracing.TraceKeyspace). In the order in which
@@ -82,43 +90,6 @@ KeyspacePtr evolved(const KeyspacePtr& builtin, const KeyspacePtr& saved) {
   return result;
 }
 
-// Whether system_schema and the headers of SSTables can have the type and give it back.
-Status check_type(const Type& type, const KeyspaceMetadata& keyspace) {
-  TRY(types::check_extent(type));
-  auto find = [&](std::string_view, std::string_view name) { return keyspace.type(name); };
-  ASSIGN_OR_RETURN(TypePtr again, types::parse_cql(type.cql_name(), keyspace.name, find));
-  if (again->equals(type.base())) return {};
-  return invalid("The type " + type.base().class_name() + " would be read again as " + again->class_name());
-}
-
-// A type that changes may make others deeper that consist of it: these are in the difference, too.
-Status check_types(const KeyspaceMetadata& before, const KeyspaceMetadata& after) {
-  Status status;
-  auto check = [&](std::string_view kind, const std::string& name, const Type& type) {
-    if (!status.ok()) return;
-    status = check_type(type, after);
-    if (!status.ok()) {
-      status = invalid(fmt::format("{} {}.{}: {}", kind, after.name, name, status.error().message()));
-    }
-  };
-  auto check_user_type = [&](const UserType& type) {
-    check("Type", type.name(), type);
-    for (const TypePtr& field : type.elements()) check("Type", type.name(), *field);
-  };
-  auto check_table = [&](const TableMetadata& table) {
-    for (const auto* list : {&table.partition_key, &table.clustering, &table.static_columns, &table.regular_columns}) {
-      for (const ColumnPtr& column : *list) check("Column", table.name + "." + column->name, *column->type);
-    }
-  };
-  compare_maps(
-      before.types, after.types, [](const UserType&) {}, check_user_type,
-      [&](const UserType&, const UserType& now) { check_user_type(now); });
-  compare_maps(
-      before.tables, after.tables, [](const TableMetadata&) {}, check_table,
-      [&](const TableMetadata&, const TableMetadata& now) { check_table(now); });
-  return status;
-}
-
 Task<Result<SchemaDiff>> run_change(SchemaUpdateHandler* handler, SchemaTransformation transformation) {
   return handler->change(std::move(transformation));
 }
@@ -137,6 +108,26 @@ Task<Status> publish_on_shard(SchemaStore* store, const SchemaDiff* diff) {
 }
 
 }  // namespace
+
+// The rows that one read found in one partition of one schema table, for the digest.
+struct SchemaUpdateHandler::DigestPart {
+  size_t table = 0;
+  std::string keyspace;
+  bool is_whole = false;
+  std::map<std::string, Bytes> names;
+};
+
+// The rows that system_schema will have when a batch is written, and the schema that they make.
+struct SchemaUpdateHandler::Ahead {
+  bool is_alone = false;                    // the tables will have no other rows
+  std::map<std::string, Memtable> written;  // the batch, by table
+
+  SchemaPtr schema;
+  std::vector<DigestPart> digest;
+  std::vector<const Mutation*> accepted;  // those of the keyspaces that can be read
+  Scopes unread;                          // what is in the tables and cannot be read
+  Status broken;                          // the first error
+};
 
 void SchemaUpdateHandler::Batch::add(std::vector<PartitionUpdate> of_keyspace) {
   if (of_keyspace.empty()) return;
@@ -206,19 +197,15 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::change(SchemaTransformation transf
   co_await begin();
   const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run(&transformation);
-  end();
   if (diff.ok() && !diff->mutations.empty()) stores_[0]->announce(*diff);
-  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
-  co_return diff;
+  co_return co_await finish(before, std::move(diff));
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::merge(std::vector<Bytes> mutations) {
   co_await begin();
   const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run_merge(&mutations);
-  end();
-  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
-  co_return diff;
+  co_return co_await finish(before, std::move(diff));
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::reload() {
@@ -228,17 +215,21 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::reload() {
   Batch nothing;
   nothing.tables = before;
   Result<SchemaDiff> diff = co_await apply(&nothing);
-  end();
-  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
-  co_return diff;
+  co_return co_await finish(before, std::move(diff));
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::replace(std::vector<Bytes> mutations) {
   co_await begin();
   const SchemaPtr before = stores_[0]->current();
   Result<SchemaDiff> diff = co_await run_replace(&mutations);
+  co_return co_await finish(before, std::move(diff));
+}
+
+// Keyspaces that could be read are published, whatever became of others.
+Task<Result<SchemaDiff>> SchemaUpdateHandler::finish(SchemaPtr before, Result<SchemaDiff> diff) {
+  const SchemaPtr after = stores_[0]->current();
   end();
-  if (diff.ok()) CO_TRY(co_await build_indexes(before, diff->schema));
+  CO_TRY(co_await build_indexes(before, after));
   co_return diff;
 }
 
@@ -309,34 +300,81 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::run_replace(const std::vector<Byte
     batch.add(schema_updates(*batch.tables, nullptr, keyspace.get(), options_at(next_timestamp()), batch.arena));
   }
   read_all_again();
+  Ahead ahead;
+  ahead.is_alone = true;
+  co_await look_ahead(&batch, &ahead);
+  CO_TRY(std::move(ahead.broken));
   CO_TRY(co_await prepare_drop(missing_tables(*batch.tables, batch.mutations)));
   std::vector<TablePtr> emptied;
   for (const char* name : schema_tables_in_digest_order()) {
     emptied.push_back(batch.tables->table("system_schema", name));
   }
   CO_TRY(co_await node_.truncate(std::move(emptied)));
-  co_return co_await apply(&batch);
+  co_return co_await take(&ahead);
 }
 
 Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
+  Ahead ahead;
+  co_await look_ahead(batch, &ahead);
+  if (ahead.accepted.empty() && !batch->mutations.empty()) co_return std::move(ahead.broken.error());
+  co_return co_await take(&ahead);
+}
+
+Task<void> SchemaUpdateHandler::look_ahead(const Batch* batch, Ahead* ahead) {
   const SchemaPtr before = stores_[0]->current();
+  Scopes scopes = pending_;
   for (const Mutation& mutation : batch->mutations) {
-    pending_[std::string(mutation.key.key)].add(touched(mutation));
-    for (const PartitionUpdate& update : mutation.updates) timestamps_.note(max_timestamp(update));
+    DCHECK(mutation.keyspace == "system_schema");
+    scopes[std::string(mutation.key.key)].add(touched(mutation));
+    for (const PartitionUpdate& update : mutation.updates) {
+      const TablePtr table = batch->tables->table("system_schema", update.table->name);
+      ahead->written.try_emplace(table->name, table, CommitLogPosition()).first->second.apply(update);
+    }
   }
-  std::vector<Uuid> dropped;
+  ahead->schema = before;
+  std::set<std::string, std::less<>> refused;
+  for (auto& [name, scope] : scopes) {
+    const KeyspacePtr old = before->keyspace(name);
+    auto is_known = [&](const std::string& type) { return old->types.contains(type); };
+    // Columns and other types may be of a type that changed. A keyspace that is made may find tables that wait for it.
+    if (old == nullptr || std::any_of(scope.types.begin(), scope.types.end(), is_known)) scope.whole = true;
+    if (scope.tables.size() + scope.types.size() + scope.others.size() > kMaxNames) scope.whole = true;
+    Result<KeyspacePtr> keyspace = co_await read_keyspace(name, scope, ahead);
+    if (!keyspace.ok()) {
+      refused.insert(name);
+      if (const auto found = pending_.find(name); found != pending_.end()) ahead->unread.insert(*found);
+      if (ahead->broken.ok()) ahead->broken = std::move(keyspace.error());
+      continue;
+    }
+    // system and system_schema are as this version of the node defines them; virtual ones are not in the tables.
+    if (*keyspace == old || is_local_system_keyspace(name) || is_virtual_keyspace(name)) continue;
+    ahead->schema =
+        *keyspace != nullptr ? ahead->schema->with_keyspace(*keyspace) : ahead->schema->without_keyspace(name);
+  }
   for (const Mutation& mutation : batch->mutations) {
-    const std::vector<Uuid> of_keyspace = dropped_tables(*before, mutation);
+    if (!refused.contains(mutation.key.key)) ahead->accepted.push_back(&mutation);
+  }
+}
+
+Task<Result<SchemaDiff>> SchemaUpdateHandler::take(Ahead* ahead) {
+  const SchemaPtr before = stores_[0]->current();
+  std::vector<Uuid> dropped;
+  for (const Mutation* mutation : ahead->accepted) {
+    const std::vector<Uuid> of_keyspace = dropped_tables(*before, *mutation);
     dropped.insert(dropped.end(), of_keyspace.begin(), of_keyspace.end());
   }
   if (!dropped.empty()) CO_TRY(co_await prepare_drop(std::move(dropped)));
-  for (const Mutation& mutation : batch->mutations) {
-    DCHECK(mutation.keyspace == "system_schema");
-    CO_TRY(co_await node_.write(mutation));
+  for (const Mutation* mutation : ahead->accepted) {
+    pending_[std::string(mutation->key.key)].add(touched(*mutation));
+    for (const PartitionUpdate& update : mutation->updates) timestamps_.note(max_timestamp(update));
   }
-  Scopes unread;
-  Status broken;
-  CO_ASSIGN_OR_RETURN(SchemaPtr after, co_await read_again(before, pending_, &unread, &broken));
+  for (const Mutation* mutation : ahead->accepted) CO_TRY(co_await node_.write(*mutation));
+  for (DigestPart& part : ahead->digest) {
+    const DecoratedKey key = DecoratedKey::of(part.keyspace);
+    if (part.is_whole) digest_->clear(part.table, key);
+    for (auto& [name, rows] : part.names) digest_->set(part.table, key, name, std::move(rows));
+  }
+  SchemaPtr after = ahead->schema;
   CO_TRY(co_await forget_indexes(before.get(), after.get()));
   // The version has no need of a sync: it is computed from the tables again at the start.
   Promise<Uuid> computed;
@@ -352,13 +390,13 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::apply(const Batch* batch) {
     CO_TRY(co_await node_.save_version(version));
     CO_TRY(co_await publish(&diff));
   }
-  pending_ = std::move(unread);
-  if (!broken.ok()) co_return std::move(broken.error());
+  pending_ = std::move(ahead->unread);
+  if (!ahead->broken.ok()) co_return std::move(ahead->broken.error());
   CO_TRY(co_await cancel_drop_of_those_in(after));
   co_return diff;
 }
 
-// Tables of an earlier change that was written and not read again stay prepared, whatever becomes of this one.
+// Tables of an earlier change that was written and not published stay prepared, whatever becomes of this one.
 Task<Status> SchemaUpdateHandler::prepare_drop(std::vector<Uuid> tables) {
   Status prepared = co_await node_.prepare_drop(tables);
   if (!prepared.ok()) {
@@ -412,31 +450,10 @@ Task<Status> SchemaUpdateHandler::forget_indexes(const Schema* before, const Sch
   co_return Status();
 }
 
-Task<Result<SchemaPtr>> SchemaUpdateHandler::read_again(SchemaPtr before, Scopes scopes, Scopes* unread,
-                                                        Status* first) {
-  SchemaPtr after = before;
-  for (auto& [name, scope] : scopes) {
-    const KeyspacePtr old = before->keyspace(name);
-    auto is_known = [&](const std::string& type) { return old != nullptr && old->types.contains(type); };
-    // Columns and other types may be of a type that changed.
-    if (std::any_of(scope.types.begin(), scope.types.end(), is_known)) scope.whole = true;
-    if (scope.tables.size() + scope.types.size() + scope.others.size() > kMaxNames) scope.whole = true;
-    Result<KeyspacePtr> keyspace = co_await read_keyspace(name, scope, old);
-    if (!keyspace.ok()) {
-      LOG_ERROR("Keyspace {} stays as it was: {}", name, keyspace.error().message());
-      (*unread)[name] = scope;
-      if (first->ok()) *first = std::move(keyspace.error());
-      continue;
-    }
-    // system and system_schema are as this version of the node defines them; virtual ones are not in the tables.
-    if (*keyspace == old || is_local_system_keyspace(name) || is_virtual_keyspace(name)) continue;
-    after = *keyspace != nullptr ? after->with_keyspace(*keyspace) : after->without_keyspace(name);
-  }
-  co_return after;
-}
-
-Task<Result<KeyspacePtr>> SchemaUpdateHandler::read_keyspace(std::string name, SchemaScope scope, KeyspacePtr before) {
+Task<Result<KeyspacePtr>> SchemaUpdateHandler::read_keyspace(std::string name, SchemaScope scope, Ahead* ahead) {
+  const KeyspacePtr before = stores_[0]->current()->keyspace(name);
   SchemaRows rows;
+  std::vector<DigestPart> digest;
   const auto& tables = schema_tables_in_digest_order();
   for (size_t i = 0; i < tables.size(); ++i) {
     const std::string_view table = tables[i];
@@ -445,37 +462,73 @@ Task<Result<KeyspacePtr>> SchemaUpdateHandler::read_keyspace(std::string name, S
                                                                                          : &scope.tables;
     if (scope.whole || table == "keyspaces") names = nullptr;
     if (names != nullptr && names->empty()) continue;
-    CO_TRY(co_await read_partition(i, name, names, &rows));
+    CO_TRY(co_await read_partition(i, name, names, ahead, &rows, &digest));
   }
-  co_return keyspace_from_rows(name, rows, scope, before);
+  // Rows that wait for their keyspace have to be readable when it comes.
+  const bool is_there = rows.contains("keyspaces");
+  if (!is_there && !rows.empty()) rows["keyspaces"][""].emplace_back();
+  CO_ASSIGN_OR_RETURN(KeyspacePtr keyspace, keyspace_from_rows(name, rows, scope, before));
+  if (keyspace != nullptr && keyspace != before) {
+    static const KeyspaceMetadata kNone;
+    CO_TRY(check_names(before != nullptr ? *before : kNone, *keyspace));
+    CO_TRY(check_ids(*ahead->schema, *keyspace));
+  }
+  std::move(digest.begin(), digest.end(), std::back_inserter(ahead->digest));
+  co_return is_there ? keyspace : KeyspacePtr();
 }
 
 // Without names: the whole partition.
 Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keyspace, const std::set<std::string>* names,
-                                                 SchemaRows* rows) {
-  ReadCommand command;
+                                                 Ahead* ahead, SchemaRows* rows, std::vector<DigestPart>* digest) {
+  ReadRequest request;
+  ReadCommand& command = request.command;
   command.table = stores_[0]->current()->table("system_schema", schema_tables_in_digest_order()[table]);
   const DecoratedKey key = DecoratedKey::of(keyspace);
   command.keys.push_back(key);
   command.now_seconds = runtime_.shard(0).clock.wall_micros() / 1000000;
+  DigestPart& part = digest->emplace_back(DigestPart{table, keyspace, names == nullptr, {}});
   if (names != nullptr) {
     for (const std::string& name : *names) {
       const BytesView value(name);
       command.slices.push_back(Slice::of_prefix(*command.table, {&value, 1}));
+      part.names[name];
     }
   }
-  GroupingSink sink(command.table);
-  CO_TRY(co_await node_.read(command, sink));
-  if (names == nullptr) {
-    digest_->clear(table, key);
-  } else {
-    for (const std::string& name : *names) digest_->set(table, key, name, "");
+  request.columns = ColumnFilter::all(*command.table);
+  std::vector<PartitionReader*> sources;
+  UnfilteredBuffer stored(std::numeric_limits<size_t>::max());
+  if (!ahead->is_alone) CO_TRY(co_await node_.read_unfiltered(request, stored));
+  if (stored.has_partition()) sources.push_back(&stored.take());
+  std::unique_ptr<PartitionReader> written;
+  if (const auto memtable = ahead->written.find(command.table->name); memtable != ahead->written.end()) {
+    const MemtablePartition* partition = memtable->second.find(key);
+    if (partition != nullptr) written = memtable->second.read(*partition, {command.slices});
   }
+  if (written != nullptr) sources.push_back(written.get());
+  if (sources.empty()) co_return Status();
+  GroupingSink sink(command.table);
+  MergedPartition merged(sources, false);
+  CO_TRY(co_await feed(&merged, command.now_seconds, &sink));
   for (auto& [name, group] : sink.keyspaces[keyspace]) {
-    digest_->set(table, key, name, std::move(group.digest));
+    part.names[name] = std::move(group.digest);
     (*rows)[command.table->name][name] = std::move(group.rows);
   }
   co_return Status();
+}
+
+// The rows that live, in turns.
+Task<Status> SchemaUpdateHandler::feed(PartitionReader* partition, int64_t now_seconds, RowSink* sink) {
+  sink->begin_partition(partition->key(), partition->static_row());
+  Arena arena(1024);
+  for (size_t count = 1;; ++count) {
+    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
+    if (at == nullptr) co_return Status();
+    if (at->is_row && at->row.has_live_data(now_seconds)) {
+      arena.reset();
+      sink->row(live_row(at->row, now_seconds, arena));
+    }
+    if (count % kTurnRows == 0) co_await runtime_.shard(0).executor.yield();
+  }
 }
 
 // A change begins with shard 0's snapshot, and prepares the drop of tables that it finds there. So no shard may publish a

@@ -1,10 +1,14 @@
 // Changes of the node's schema (schema.DefaultSchemaUpdateHandler): one after the other, on shard 0.
 //
-// A change is mutations of system_schema, whether a statement here made them or a peer sent them. They are written and
-// synced, and what they touch is read again. The engines of all shards take the next snapshot, then the shards publish it
-// to their listeners. So changes that were made on several nodes at once end the same everywhere: by the write times of the
-// rows. A change that fails before the write changes nothing. A change that was written and could not be read or
-// published is taken up by the next change.
+// A change is mutations of system_schema, whether a statement here made them or a peer sent them. The rows that they touch
+// are read as the tables will have them. Then the mutations are written and synced, the engines of all shards take the next
+// snapshot, and the shards publish it to their listeners. So changes that were made on several nodes at once end the same
+// everywhere: by the write times of the rows.
+//
+// A keyspace that cannot be used with the mutations stays as it was, and they are not written: with their rows the next start
+// would fail. When they came too early, they come again with the whole schema that SchemaSync asks for. A change that fails
+// before the write changes nothing. A change that was written in part, or could not be published, is taken up by the next
+// change.
 //
 // A write time is later than every write time in the node's own tables, whatever the clock says (SystemTimestamps).
 #pragma once
@@ -25,11 +29,16 @@
 
 namespace cassandra_like {
 
+class PartitionReader;
+class UnfilteredSink;
+struct ReadRequest;
+
 // The services that the handler needs from its node. All but use_schema run on shard 0.
 struct SchemaNode {
   // Borrows the mutation until the Task is done.
   std::function<Task<Status>(const Mutation&)> write;
   std::function<Task<Result<ReadStatistics>>(const ReadCommand&, RowSink&)> read;
+  std::function<Task<Result<ReadStatistics>>(const ReadRequest&, UnfilteredSink&)> read_unfiltered;
   // Before tables may be dropped: what others have in common with them comes to the disks (Engine::prepare_drop), on all shards.
   std::function<Task<Status>(std::vector<Uuid> tables)> prepare_drop;
   // These tables stay (Engine::cancel_drop), on all shards.
@@ -68,12 +77,13 @@ class SchemaUpdateHandler {
   // built when it is done, and other changes may run meanwhile.
   Task<Result<SchemaDiff>> change(SchemaTransformation transformation);
   // Mutations of system_schema from elsewhere, each as MutationSerializer writes it. Any order and any repetition of the
-  // same mutations ends in the same schema. kInvalid when one is of another keyspace.
+  // same mutations ends in the same schema, once all are written. kInvalid when one is of another keyspace. An error that names
+  // a keyspace tells that its mutations are not written, those of other keyspaces are.
   Task<Result<SchemaDiff>> merge(std::vector<Bytes> mutations);
   // The schema as system_schema's tables have it, whatever was read of them before.
   Task<Result<SchemaDiff>> reload();
-  // The same as merge() into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them cannot be
-  // read.
+  // The same as merge() into empty tables: the schema is these mutations and nothing else. Nothing happens when one of them, or one
+  // of their keyspaces, cannot be read.
   Task<Result<SchemaDiff>> replace(std::vector<Bytes> mutations);
   // Reads of system_schema's tables that have to see each change in all tables or in none: no change is written meanwhile.
   Task<Status> read_between_changes(std::function<Task<Status>()> read);
@@ -83,7 +93,7 @@ class SchemaUpdateHandler {
   Task<Status> read_between_changes_from(unsigned shard, std::function<Task<Status>()> read);
 
  private:
-  // Mutations and what they point to. Each is of one keyspace's partition.
+  // Mutations and what they point to. Each is of one keyspace's partition. `tables` has system_schema's tables.
   struct Batch {
     SchemaPtr tables;
     Arena arena;
@@ -100,15 +110,21 @@ class SchemaUpdateHandler {
   Task<Result<SchemaDiff>> run_replace(const std::vector<Bytes>* mutations);
   // kInvalid when one is not of system_schema.
   static Status read_batch(const std::vector<Bytes>& mutations, Batch& batch);
+  struct DigestPart;
+  struct Ahead;
+
   void read_all_again();
   Task<Result<SchemaDiff>> apply(const Batch* batch);
+  Task<void> look_ahead(const Batch* batch, Ahead* ahead);
+  Task<Result<SchemaDiff>> take(Ahead* ahead);
+  // kCorruption, kInvalid or kConfigError names the keyspace, and table and column. nullptr: there is none.
+  Task<Result<KeyspacePtr>> read_keyspace(std::string name, SchemaScope scope, Ahead* ahead);
+  Task<Status> read_partition(size_t table, std::string keyspace, const std::set<std::string>* names, Ahead* ahead,
+                              SchemaRows* rows, std::vector<DigestPart>* digest);
+  Task<Status> feed(PartitionReader* partition, int64_t now_seconds, RowSink* sink);
+  Task<Result<SchemaDiff>> finish(SchemaPtr before, Result<SchemaDiff> diff);
   Task<Status> prepare_drop(std::vector<Uuid> tables);
   Task<Status> cancel_drop_of_those_in(SchemaPtr schema);
-  // `before` with the keyspaces of `scopes` as the tables have them. A keyspace that cannot be read stays as it was, and
-  // `unread`, with the first error.
-  Task<Result<SchemaPtr>> read_again(SchemaPtr before, Scopes scopes, Scopes* unread, Status* first);
-  Task<Result<KeyspacePtr>> read_keyspace(std::string name, SchemaScope scope, KeyspacePtr before);
-  Task<Status> read_partition(size_t table, std::string keyspace, const std::set<std::string>* names, SchemaRows* rows);
   Task<Status> publish(const SchemaDiff* diff);
   Task<Status> build_indexes(SchemaPtr before, SchemaPtr after);
   Task<void> compute_version(Promise<Uuid>* computed);
@@ -124,7 +140,7 @@ class SchemaUpdateHandler {
   bool cdc_enabled_ = false;
   std::optional<SchemaDigest> digest_;
   std::map<std::string, KeyspacePtr> saved_;  // the system keyspaces as load() found them
-  Scopes pending_;                            // written, not published
+  Scopes pending_;                            // may be written, not published
   // Tables that the next start may not find any more, though the snapshot has them.
   std::set<Uuid> prepared_;
   bool busy_ = false;

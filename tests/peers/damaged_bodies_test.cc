@@ -131,6 +131,7 @@ TEST(DamagedBodies, OfSchemasLeaveASchema) {
   std::vector<std::optional<std::string>> answers(300);
   for (auto& answer : answers) cluster.begin(0, 1, Verb::kSchemaPushReq, damage(body), &answer);
   cluster.world().run_for(std::chrono::seconds(60));
+  cluster.restart(1);
   // Whatever came of them loses against a whole schema of a later time.
   const auto dropped = cluster.change(0, [](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
     return SchemaPtr(schema->without_keyspace("ks"));

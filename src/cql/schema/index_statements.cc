@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "cql/schema/schema_statement.h"
 #include "cql/schema/table_options.h"
+#include "model/schema_names.h"
 #include "model/schema_text.h"
 #include "model/values.h"
 

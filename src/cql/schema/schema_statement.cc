@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cql/context/query_services.h"
+#include "model/schema_names.h"
 #include "schema/schema_diff.h"
 
 namespace cassandra_like {
@@ -85,18 +86,6 @@ Status check_authorization(const Subject& subject, const std::string& keyspace) 
                          : subject.resource == Resource::kAllTables ? "<all tables in " + keyspace + ">"
                                                                     : "<table " + keyspace + "." + subject.name + ">";
   return unauthorized(std::string("Cannot ") + subject.permission + " " + resource);
-}
-
-Status check_keyspace_name(const std::string& name) {
-  constexpr size_t kMaxLength = 48;
-  if (!is_word(name)) {
-    return invalid(
-        "Keyspace name must not be empty and must contain alphanumeric or underscore characters only (got \"" + name +
-        "\")");
-  }
-  if (name.size() <= kMaxLength) return {};
-  return invalid("Keyspace name must not be more than " + std::to_string(kMaxLength) + " characters long (got " +
-                 std::to_string(name.size()) + " characters for \"" + name + "\")");
 }
 
 void put_first(std::vector<SchemaEvent>& events, const Subject& subject, const std::string& keyspace) {
@@ -241,12 +230,6 @@ PrepareResult prepare_schema_statement(const ast::Statement& statement, PrepareC
 
 Error keyspace_does_not_exist(const std::string& keyspace) {
   return invalid("Keyspace '" + keyspace + "' doesn't exist");
-}
-
-bool is_word(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
 }
 
 Result<TypePtr> resolve_column_type(const ast::TypeName& type, const std::string& keyspace, const SchemaPtr& schema,

@@ -69,8 +69,6 @@ SchemaResult apply_change(SchemaChange<ast::DropFunction> c);
 Error keyspace_does_not_exist(const std::string& keyspace);
 Error table_does_not_exist(const std::string& keyspace, const std::string& table);
 Error masking_disabled();
-// Letters, digits and underscores, at least one.
-bool is_word(std::string_view name);
 Result<TypePtr> resolve_column_type(const ast::TypeName& type, const std::string& keyspace, const SchemaPtr& schema,
                                     const SchemaChangeInput& input);
 // A user type with cells of its own, one of whose fields would have such too.

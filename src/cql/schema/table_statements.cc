@@ -3,6 +3,7 @@
 
 #include "cql/schema/schema_statement.h"
 #include "cql/schema/table_options.h"
+#include "model/schema_names.h"
 #include "model/schema_text.h"
 #include "model/values.h"
 
@@ -250,28 +251,9 @@ TablePtr TableBuilder::build() const {
 }
 
 Status validate_table(const TableMetadata& table) {
-  // So that name, a dash and the id in hex are a file name.
-  constexpr size_t kMaxLength = 255 - 32 - 1;
-  auto error = [&table](const std::string& message) { return config_error(table.qualified_name() + ": " + message); };
-  if (!is_word(table.name)) {
-    return error("Table name must not be empty or not contain non-alphanumeric-underscore characters (got \"" +
-                 table.name + "\")");
-  }
-  if (table.name.size() > kMaxLength) {
-    return error("Table name must not be more than " + std::to_string(kMaxLength) + " characters long (got " +
-                 std::to_string(table.name.size()) + " characters for \"" + table.name + "\")");
-  }
+  TRY(check_table_names(table));
   TRY(validate_table_params(table.params));
-  TRY(check_counters(table));
-  for (const auto& [name, index] : table.indexes) {
-    if (!is_word(name)) return config_error("Illegal index name " + name);
-    // The directory of the hidden table is called "." and the name.
-    if (name.size() >= 255) {
-      return config_error("Index name must not be more than 254 characters long (got " + std::to_string(name.size()) +
-                          " characters for \"" + name + "\")");
-    }
-  }
-  return {};
+  return check_counters(table);
 }
 
 }  // namespace cassandra_like

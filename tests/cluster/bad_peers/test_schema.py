@@ -3,8 +3,6 @@ import os
 import struct
 import uuid
 
-import pytest
-
 import wire
 from internode import (COLUMNS, FAILURE_RSP, SCHEMA_PUSH_REQ, column_row, message, mutation, partition_deletion, row, schema_push, texts, update)
 from peers import ForgedNode, Stranger
@@ -55,8 +53,6 @@ def test_what_is_no_schema_is_refused(alone):
     assert put_and_get(alone, 1) == [[struct.pack(">i", 1)]]
 
 
-
-
 def of_no_type(node):
     return mutation(columns(node, column_row("t", "extra", "nonsense")))
 
@@ -69,18 +65,35 @@ def without_columns(node):
     return mutation(table(node, "empty", uuid.uuid4()))
 
 
+def whole(node, name, number=None):
+    return mutation(table(node, name, number or uuid.uuid4()), columns(node, column_row(name, "k", "int", "partition_key", 0)))
+
+
 def with_a_path_for_a_name(node):
-    return mutation(table(node, "../../x", uuid.uuid4()), columns(node, column_row("../../x", "k", "int", "partition_key", 0)))
+    return whole(node, "../../x")
 
 
-@pytest.mark.parametrize("make", [of_no_type, nested, without_columns, with_a_path_for_a_name])
-def test_a_table_that_cannot_be_is_refused(make_alone, make):
-    """The keyspace stays as it was. Its rows in system_schema do not, as in Cassandra: the change that completes them may come."""
-    alone = make_alone()
-    cost = Cost(alone)
-    push(alone, schema_push(make(alone)))
-    cost.wait_for_line(f"SCHEMA_PUSH_REQ of /{FORGED}:7000 is refused: ")
+def with_a_long_name(node):
+    return whole(node, "x" * 300)
+
+
+def with_the_id_of_another(node):
+    return whole(node, "twin", table_id(node.session, "t"))
+
+
+def test_a_table_that_cannot_be_is_refused(alone):
+    """The keyspace stays as it was, in the tables of system_schema, too: the node starts again."""
+    before = versions(alone)
+    for make, line in [(of_no_type, "column k.t.extra"), (nested, "column k.t.extra"), (without_columns, "table k.empty"), (with_a_path_for_a_name, "k.../../x: Table name"),
+                       (with_a_long_name, "not be more than 222 characters"), (with_the_id_of_another, "Table k.twin has the id of table k.t: ")]:
+        cost = Cost(alone)
+        push(alone, schema_push(make(alone)))
+        cost.wait_for_line(f"SCHEMA_PUSH_REQ of /{FORGED}:7000 is refused: ", line)
+    assert versions(alone) == before
     assert put_and_get(alone, 1) == [[struct.pack(">i", 1)]]
+    alone.restart()
+    assert versions(alone) == before
+    assert put_and_get(alone, 2) == [[struct.pack(">i", 2)]]
 
 
 def test_a_schema_that_is_pushed_again_and_again(ring, beside):
