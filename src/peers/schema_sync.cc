@@ -11,6 +11,7 @@
 
 #include "base/dcheck.h"
 #include "base/log.h"
+#include "base/log_quota.h"
 #include "messaging/wire/control_codec.h"
 #include "peers/schema_exchange.h"
 #include "peers/schema_wait.h"
@@ -21,7 +22,8 @@ namespace cassandra_like {
 namespace {
 
 constexpr int64_t kHurryInterval = 1'000'000'000;
-constexpr size_t kMostExports = 256;  // of a shard: a stranger may ask any number of times, nodes ask again
+constexpr size_t kMostExports = 256;   // of a shard: a stranger may ask any number of times, nodes ask again
+constexpr size_t kMostOfReason = 200;  // that tells one failure from another: the rest may be a stranger's text
 constexpr const char* kUnreachable = "UNREACHABLE";
 
 using VersionsByName = std::map<std::string, std::vector<InetAddressAndPort>>;
@@ -87,6 +89,7 @@ class SchemaSyncImpl final : public SchemaSync {
   static Task<void> pull(SchemaSyncImpl* self, InetAddressAndPort from, Uuid version);
   Task<bool> pull_and_merge(InetAddressAndPort from, Uuid version);
   Task<bool> merge(InetAddressAndPort from, Uuid version, std::vector<Bytes> mutations);
+  void tell_failure(const InetAddressAndPort& from, const Error& error);
   void pulled(const InetAddressAndPort& from, const Uuid& version, bool well);
   void mark_received(Tracked& tracked);
   bool is_settled() const;
@@ -108,6 +111,7 @@ class SchemaSyncImpl final : public SchemaSync {
   std::map<Uuid, Tracked> tracked_;
   std::map<InetAddressAndPort, Uuid> versions_;
   std::set<InetAddressAndPort> failed_;  // whose last pull failed
+  LogQuotas failure_log_{1, 20};
   std::list<Postponed> postponed_;
   std::list<Waiter*> waiters_;
   TimerId round_ = 0;
@@ -302,12 +306,12 @@ Task<bool> SchemaSyncImpl::pull_and_merge(InetAddressAndPort from, Uuid wanted) 
   Task<Result<InboundMessage>> asking = messenger_.request(from, Verb::kSchemaPullReq, {}, options);
   Result<InboundMessage> answer = co_await asking;
   if (!answer.ok()) {
-    LOG_WARN("The schema was not pulled: {}", answer.error().message());
+    tell_failure(from, answer.error());
     co_return false;
   }
   Result<std::vector<Bytes>> mutations = split_schema_mutations(answer->payload, *schema_.current());
   if (!mutations.ok()) {
-    LOG_ERROR("Unable to merge schema from {}: {}", from.to_string(), mutations.error().message());
+    tell_failure(from, mutations.error());
     co_return false;
   }
   Task<void> turn = merging_.lock();
@@ -327,7 +331,7 @@ Task<bool> SchemaSyncImpl::merge(InetAddressAndPort from, Uuid wanted, std::vect
       replaces ? schema_.replace(std::move(mutations)) : schema_.merge(std::move(mutations));
   Result<SchemaDiff> merged = co_await merging;
   if (!merged.ok()) {
-    LOG_ERROR("Unable to merge schema from {}: {}", from.to_string(), merged.error().message());
+    tell_failure(from, merged.error());
     co_return false;
   }
   ++statistics_.merges;
@@ -335,6 +339,13 @@ Task<bool> SchemaSyncImpl::merge(InetAddressAndPort from, Uuid wanted, std::vect
   if (found != tracked_.end()) mark_received(found->second);
   if (replaces) end_reset(true);
   co_return true;
+}
+
+// Each reason once a minute: a peer that nobody mends is asked every second.
+void SchemaSyncImpl::tell_failure(const InetAddressAndPort& from, const Error& error) {
+  const std::string text = fmt::format("The schema of {} was not merged: {}", from.to_string(), error.message());
+  const auto more = failure_log_.take(text.substr(0, kMostOfReason), runtime_.clock.monotonic_nanos());
+  if (more) LOG_WARN("{}{}", text, *more);
 }
 
 void SchemaSyncImpl::pulled(const InetAddressAndPort& from, const Uuid& wanted, bool well) {

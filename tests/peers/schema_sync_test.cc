@@ -58,6 +58,24 @@ TEST(SchemaSync, APushThatIsNoChangeOfTheSchemaIsRefused) {
   EXPECT_EQ(cluster.node(1).version(), before);
 }
 
+TEST(SchemaSync, APushThatCannotBeReadYetComesAgainWithThePull) {
+  PeersCluster cluster(2, 1);
+  grow_old(cluster);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  const std::string before = cluster.node(1).version();
+  const size_t rows = cluster.rows(1, "tables", "system_schema");
+  LogLines lines;
+  ASSERT_TRUE(cluster.change(0, comment("t", "altered")).ok());
+  cluster.world().run_for(seconds(1));
+  EXPECT_EQ(lines.count("SCHEMA_PUSH_REQ of /10.0.0.1:7000 is refused: system_schema: table ks.t has no id"), 1u);
+  EXPECT_EQ(cluster.node(1).version(), before);
+  EXPECT_EQ(cluster.rows(1, "tables", "system_schema"), rows);
+  EXPECT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, minutes(2)));
+  EXPECT_EQ(cluster.node(1).replica().schema().current()->table("ks", "t")->params.comment, "altered");
+}
+
 // ---- Pull
 
 TEST(SchemaSync, ANodeThatStartsAsksForTheSchema) {
@@ -146,6 +164,24 @@ TEST(SchemaSync, AFailedPullIsTriedAgainAfterAWhile) {
   cluster.node(0).sync->handle_verbs(*cluster.node(0).messengers[0], cluster.node(0).runtime->shard(0),
                                      cluster.node(0).replica());
   EXPECT_TRUE(cluster.wait([&] { return cluster.agree(); }, seconds(3)));
+}
+
+TEST(SchemaSync, PullsThatFailForEverAreToldOfOnceAMinute) {
+  PeersCluster cluster(2, 1);
+  cluster.part({0});
+  ASSERT_TRUE(cluster.change(0, make_keyspace({make_table("t")})).ok());
+  cluster.part({});
+  cluster.node(0).messengers[0]->handle(Verb::kSchemaPullReq, [](InboundMessage) -> Task<VerbResult> {
+    return VerbResult::answer(SharedBytes::copy_of("garbage"));
+  });
+  LogLines lines;
+  cluster.gossip();
+  cluster.world().run_for(seconds(10));
+  EXPECT_EQ(lines.count("The schema of /10.0.0.1:7000 was not merged: "), 1u);
+  cluster.world().run_for(minutes(3));
+  EXPECT_GE(cluster.node(1).sync->statistics().failed_pulls, 60u);
+  EXPECT_LE(lines.count("was not merged"), 4u);
+  EXPECT_GE(lines.count("more like it before"), 1u);
 }
 
 TEST(SchemaSync, IgnoredVersionsAndEndpointsAreNotAskedFor) {
