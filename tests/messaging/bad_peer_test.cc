@@ -150,6 +150,40 @@ TEST(BadPeer, ThatNeverReadsCostsItsOwnQueue) {
   EXPECT_EQ(a.group->reserves.send.used(), 0u);
 }
 
+// A message of a few bytes takes a few hundred of memory, and those are limited. Bytes that are shown are those of the wire.
+TEST(BadPeer, ThatNeverReadsShortMessagesCostsItsOwnQueue) {
+  std::vector<std::shared_ptr<HandPeer>> accepted;
+  Cluster cluster;
+  TestNode& a = cluster.add(1, [](LinkOptions& options) {
+    options.send_queue = 100'000;
+    options.send_endpoint_reserve = 0;
+  });
+  Runtime& machine = cluster.add_machine("10.0.0.9");
+  auto listener = cluster.listen(machine, "10.0.0.9", &accepted);
+  constexpr size_t kMost = 100'000 / OutboundMessage::kOverhead;
+  size_t taken = 0;
+  cluster.on(a, 0, [&](Messenger& m) {
+    for (int i = 0; i < 2000; ++i) taken += m.send(endpoint_at("10.0.0.9"), Verb::kMutationRsp, {});
+  });
+  EXPECT_EQ(only_link(a).pending, taken);
+  EXPECT_GT(taken, kMost * 9 / 10);
+  EXPECT_LE(taken, kMost);
+  EXPECT_EQ(only_link(a).counters.overloaded, 2000 - taken);
+  const size_t bytes = only_link(a).pending_bytes;
+  EXPECT_EQ(bytes % taken, 0u);
+  EXPECT_LT(bytes / taken, 30u);
+  ASSERT_TRUE(cluster.wait([&] { return !accepted.empty() && accepted[0]->received.size() >= 19; }));
+  accepted[0]->shake_hands();
+  cluster.world->run_for(milliseconds(100));
+  EXPECT_EQ(Received(accepted[0]->received).messages.size(), taken);
+  EXPECT_EQ(only_link(a).counters.sent_bytes, bytes);
+  EXPECT_EQ(only_link(a).pending_bytes, 0u);
+  // All room was given back.
+  cluster.on(a, 0, [&](Messenger& m) {
+    for (size_t i = 0; i < taken; ++i) EXPECT_TRUE(m.send(endpoint_at("10.0.0.9"), Verb::kMutationRsp, {}));
+  });
+}
+
 // The bytes that it has not read are lost with the connection, the messages that wait are not.
 TEST(BadPeer, ThatIsTakenForDeadGetsTheRestOverAnotherConnection) {
   std::vector<std::shared_ptr<HandPeer>> accepted;

@@ -25,9 +25,17 @@ struct OutboundMessage {
   SharedBytes payload;
   size_t size = 0;  // of head and payload: set by measure()
 
+  // A message that waits takes so much memory beside its bytes: its place in a queue, which may have room for twice as
+  // many, and the block of its payload. A short answer has a tenth of that in bytes.
+  static constexpr size_t kOverhead = 256;
+
+  // Counts in the limits.
+  size_t room() const { return size + kOverhead; }
   MessageHeader header() const { return {id, created_millis, expires_in_millis, verb, flags, {params_count, params}}; }
   void measure() { size = message_head_size(header(), payload.view().size()) + payload.view().size(); }
 };
+
+static_assert(2 * sizeof(OutboundMessage) <= OutboundMessage::kOverhead);
 
 class OutboundQueue {
  public:

@@ -74,11 +74,11 @@ PeerLink::Enqueued PeerLink::enqueue(OutboundMessage message) {
     return Enqueued::kTooLarge;
   }
   ++counters_.submitted;
-  if (budget_.take(size, !failing_) != QueueBudget::Outcome::kTaken) {
+  if (budget_.take(message.room(), !failing_) != QueueBudget::Outcome::kTaken) {
     const auto kept = shared_from_this();
     prune();
     if (state_ == State::kClosed) return Enqueued::kClosed;
-    if (budget_.take(size, !failing_) != QueueBudget::Outcome::kTaken) {
+    if (budget_.take(message.room(), !failing_) != QueueBudget::Outcome::kTaken) {
       ++counters_.overloaded;
       counters_.overloaded_bytes += size;
       if (auto more = drop_log_.take(runtime_.clock.monotonic_nanos())) {
@@ -97,11 +97,10 @@ void PeerLink::drop(std::vector<OutboundMessage> messages, DropReason reason) {
   if (messages.empty()) return;
   const auto kept = weak_from_this().lock();
   for (const OutboundMessage& message : messages) {
-    const size_t size = message.size;
-    budget_.give_back(size);
+    budget_.give_back(message.room());
     if (reason != DropReason::kExpired) continue;
     ++counters_.expired;
-    counters_.expired_bytes += size;
+    counters_.expired_bytes += message.size;
   }
   if (reason == DropReason::kExpired) {
     if (auto more = drop_log_.take(runtime_.clock.monotonic_nanos())) {
@@ -156,6 +155,7 @@ void PeerLink::send_queued() {
   Connection& connection = *session_->connection();
   const int64_t now = runtime_.clock.monotonic_nanos();
   std::vector<OutboundMessage> expired;
+  const uint64_t sent_before = counters_.sent;
   {
     FrameWriter writer(connection.output(), framing_);
     while (OutboundMessage* message = queue_.front()) {
@@ -174,6 +174,7 @@ void PeerLink::send_queued() {
       queue_.pop();
     }
   }
+  budget_.give_back((counters_.sent - sent_before) * OutboundMessage::kOverhead);
   connection.flush();
   after_flush();
   drop(std::move(expired), DropReason::kExpired);

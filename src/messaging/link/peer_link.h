@@ -2,8 +2,9 @@
 // hands, and sends what waits.
 //
 // Invariants:
-// - A message is accepted when its bytes fit into the queue's own share, or into what the peer and the node have in reserve.
-//   While no connection can be had the reserve is left to others. So a peer that does not read costs its own queue.
+// - A message is accepted when its bytes and OutboundMessage::kOverhead fit into the queue's own share, or into what the peer
+//   and the node have in reserve. While no connection can be had the reserve is left to others. So a peer that does not read
+//   costs its own queue.
 // - Messages of one turn of the loop leave in one send, those of a higher priority first. An expired message leaves the
 //   queue before its bytes are looked at: when it would be sent, when there is no room for others, and every 100 ms while
 //   nothing can be sent.
@@ -73,7 +74,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   ConnectionType type() const { return type_; }
   const Counters& counters() const { return counters_; }
   size_t pending() const { return queue_.count(); }
-  size_t pending_bytes() const { return budget_.used(); }
+  // Bytes of the wire: of messages, and of those in the connection's output.
+  size_t pending_bytes() const { return budget_.used() - queue_.count() * OutboundMessage::kOverhead; }
   std::string name() const;  // /127.0.0.1:7000->/127.0.0.2:7000-SMALL_MESSAGES
 
  private:
