@@ -1,8 +1,10 @@
 // Mutations, counters, truncations and batches of other nodes.
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "absl/container/inlined_vector.h"
 #include "base/log.h"
 #include "coordinator/write/replicated_writes.h"
 #include "messaging/wire/batch_codec.h"
@@ -11,7 +13,8 @@
 
 namespace cassandra_like {
 
-// The message goes on to nodes of the ring, under the ids that its sender chose. They answer the sender.
+// The message goes on to nodes of the ring, under the ids that its sender chose. They answer the sender. A node gets it once,
+// however often it is named.
 void PeerRequests::pass_on(const InboundMessage& message) {
   if (!message.header.params.find(ParamType::kForwardTo)) return;
   ParamsBuilder params;
@@ -28,8 +31,11 @@ void PeerRequests::pass_on(const InboundMessage& message) {
     }
   }
   const SharedBytes payload = SharedBytes::copy_of(message.payload);
+  absl::InlinedVector<const InetAddressAndPort*, 8> passed;
   message.header.params.for_each_forward([&](const InetAddressAndPort& to, uint32_t id) {
-    if (endpoints_.contains(to)) {
+    if (const auto known = endpoints_.find(to); known != endpoints_.end()) {
+      if (std::ranges::find(passed, &*known) != passed.end()) return;
+      passed.push_back(&*known);
       ++statistics_.forwarded;
       if (message.trace != nullptr) message.trace->event("Enqueuing forwarded write to " + to.to_string());
       messenger_.forward(to, id, message.header.verb, payload, options);

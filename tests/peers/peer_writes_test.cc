@@ -85,6 +85,27 @@ TEST(PeerWrites, AMutationIsPassedOnAndTheSenderIsAnswered) {
   EXPECT_EQ(cluster.node(1).statistics().forwarded, 2u);
 }
 
+// Cassandra names each node once.
+TEST(PeerWrites, AMutationIsPassedOnToANodeOnce) {
+  PeersCluster cluster(3, 1);
+  cluster.make_tables();
+  Answers answers;
+  cluster.on(0, 0, [&] {
+    const std::vector<ParamsBuilder::Forward> targets(1000, {cluster.node(2).address(), 7});
+    ParamsBuilder params;
+    params.forward_to(targets);
+    SendOptions options = within(cluster, 0, std::chrono::seconds(2));
+    options.params = params.get();
+    cluster.node(0).messengers[0]->send_request(cluster.node(1).address(), Verb::kMutationReq,
+                                                SharedBytes::copy_of(cluster.write("a", "x")), answers, options);
+  });
+  ASSERT_TRUE(cluster.wait([&] { return answers.from.size() == 1; }));
+  EXPECT_EQ(cluster.node(1).statistics().forwarded, 1u);
+  ASSERT_TRUE(cluster.wait([&] { return cluster.node(2).statistics().writes > 0; }));
+  EXPECT_EQ(cluster.lines(2, "t", "a"), (Lines{"a", "  1: v=x@10"}));
+  EXPECT_EQ(cluster.node(2).statistics().writes, 1u);
+}
+
 // ---- The schema is on its way
 
 TEST(PeerWrites, AWriteToATableThatIsOnItsWayWaitsForIt) {
