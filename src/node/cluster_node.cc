@@ -408,7 +408,10 @@ Task<Status> ClusterNode::open() {
                       co_await ShardedReplica::open(&runtime_, std::move(options), local_node(), num_tokens));
   auto* self = this;
   if (hooks_.serve_peers) {
-    messengers_ = std::make_unique<MessengerGroup>(runtime_, link_options(config_));
+    LinkOptions links = link_options(config_);
+    // This node opens as many to peers. The rest is for clients and files.
+    links.most_inbound = std::min(links.most_inbound, runtime_.descriptors() / 3);
+    messengers_ = std::make_unique<MessengerGroup>(runtime_, links);
     hints_control_ = make_hints_control(hints_options(config_), runtime_.shard_count());
   }
   auto make = [self](unsigned shard) { return Task<Status>(self->make_parts(shard)); };

@@ -1,6 +1,7 @@
 // Everything of the world that a node may use. The node receives it in its constructor and uses nothing else.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "runtime/blocking.h"
@@ -25,6 +26,8 @@ class Runtime {
   virtual ~Runtime() = default;
   virtual unsigned shard_count() const = 0;
   virtual ShardRuntime& shard(unsigned i) = 0;
+  // How many the process may have, for connections, files and all else.
+  virtual uint64_t descriptors() const { return std::numeric_limits<uint64_t>::max(); }
 };
 
 }  // namespace cassandra_like

@@ -53,6 +53,15 @@ PeerStatistics::Link only_link(const TestNode& node, size_t peer = 0) {
   return node.messengers[0]->peers().at(peer).links.at(0);
 }
 
+Bytes initiate_of(const std::string& host, Framing framing = Framing::kCrc) {
+  Initiate initiate;
+  initiate.from = endpoint_at(host);
+  initiate.framing = framing;
+  Bytes out;
+  append_initiate(out, initiate);
+  return out;
+}
+
 // ---- what leaves
 
 TEST(PeerLink, SendsATurnsMessagesInOneFrameByPriority) {
@@ -237,6 +246,52 @@ TEST(BadPeer, ThatDoesNotShakeHandsIsClosed) {
   EXPECT_TRUE(a.messengers[0]->inbound().empty());
 }
 
+// Connections without a handshake go first, then those of an address that has most: nodes come in, and stay.
+TEST(BadPeer, ThatOpensTooManyConnectionsLosesTheOldest) {
+  for (const bool shakes_hands : {false, true}) {
+    Cluster cluster;
+    TestNode& a = cluster.add(1, [](LinkOptions& options) { options.most_inbound = 10; });
+    cluster.change_options = {};
+    TestNode& b = cluster.add();
+    TestNode& c = cluster.add();
+    Runtime& machine = cluster.add_machine("10.0.0.9");
+    CapturedLog log;
+    EXPECT_EQ(cluster.ask(b, a.endpoint(), Verb::kReadReq, "early"), "early");
+    std::vector<std::shared_ptr<HandPeer>> strangers;
+    for (int i = 0; i < 30; ++i) {
+      strangers.push_back(cluster.connect(machine, a));
+      if (shakes_hands) strangers.back()->send(initiate_of(fmt::format("10.0.1.{}", i + 1)));
+      cluster.world->run_for(milliseconds(10));
+      EXPECT_LE(a.group->inbound.load(), 10u);
+    }
+    for (size_t i = 0; i < strangers.size(); ++i) EXPECT_EQ(strangers[i]->closed, i < 21) << i;
+    EXPECT_EQ(log.count("/10.0.0.9:"), shakes_hands ? 40u : 10u) << log.all();  // 30 are told of when they are accepted
+    EXPECT_GE(log.count("Too many connections from other nodes"), 9u) << log.all();
+    EXPECT_EQ(cluster.ask(c, a.endpoint(), Verb::kReadReq, "late"), "late");
+    EXPECT_EQ(cluster.ask(b, a.endpoint(), Verb::kReadReq, "still"), "still");
+    EXPECT_EQ(only_link(b).counters.connections, 1u);
+    for (const auto& stranger : strangers) {
+      if (!stranger->closed) stranger->connection->close();
+    }
+    cluster.world->run_for(seconds(1));
+    EXPECT_EQ(a.group->inbound.load(), 2u);
+  }
+}
+
+// Nodes that have a few connections each lose none to a node that comes.
+TEST(BadPeer, ThatIsOneOfManyTakesNoOthersPlace) {
+  Cluster cluster;
+  TestNode& a = cluster.add(1, [](LinkOptions& options) { options.most_inbound = 3; });
+  std::vector<std::shared_ptr<HandPeer>> peers;
+  for (int i = 0; i < 4; ++i) {
+    const std::string host = fmt::format("10.0.1.{}", i + 1);
+    peers.push_back(cluster.connect(cluster.add_machine(host), a));
+    peers.back()->send(initiate_of(host));
+    cluster.world->run_for(milliseconds(100));
+  }
+  for (size_t i = 0; i < peers.size(); ++i) EXPECT_EQ(peers[i]->closed, i == 3) << i;
+}
+
 TEST(BadPeer, ThatDoesNotAcceptIsAskedAgain) {
   std::vector<std::shared_ptr<HandPeer>> accepted;
   Cluster cluster;
@@ -277,14 +332,6 @@ TEST(BadPeer, ThatAnswersNonsenseIsLeft) {
 
 // ---- peers that say nonsense
 
-Bytes initiate_of(const std::string& host, Framing framing = Framing::kCrc) {
-  Initiate initiate;
-  initiate.from = endpoint_at(host);
-  initiate.framing = framing;
-  Bytes out;
-  append_initiate(out, initiate);
-  return out;
-}
 Bytes frame_of(BytesView payload, bool self_contained = true) {
   Bytes out;
   append_segment(out, payload, self_contained, Framing::kCrc);

@@ -4,6 +4,8 @@
 // Invariants:
 // - A connection without a handshake within handshake_timeout is closed. Until then it may hold the bytes of one
 //   Initiate.
+// - When there are too many, one is closed: the oldest that has not shaken hands; else the oldest of an address that has most of
+//   the shard's; else the one that comes.
 // - A message counts in the receive queue from its first frame until the host is done with it, or until its time has passed
 //   before all of it has arrived. When there is no room, reading stops, for this connection alone.
 // - A message has 20 minutes at most, whatever it says.
@@ -84,6 +86,10 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
 
   // nullopt: it has not shaken hands.
   const std::optional<Initiate>& initiate() const { return initiate_; }
+  const std::string& remote_host() const { return remote_.host; }
+  bool is_closing() const { return closing_; }
+  // Leaves its descriptor to another one.
+  void give_way() { reject("Too many connections from other nodes for a limit of open files (ulimit -n)"); }
   int version() const { return version_; }
   const Counters& counters() const { return counters_; }
   size_t pending_bytes() const { return budget_ == nullptr ? 0 : budget_->used(); }

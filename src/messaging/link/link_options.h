@@ -33,6 +33,7 @@ struct LinkOptions {
   Duration handshake_timeout = std::chrono::seconds(30);  // three times request_timeout
   Duration first_retry = std::chrono::milliseconds(100);  // of a connection; doubles up to last_retry
   Duration last_retry = std::chrono::seconds(1);
+  uint64_t most_inbound = 64 * 1024;      // connections from peers
   size_t unsent_high_water = 128 * 1024;  // no further messages are framed while more bytes wait for the network
 };
 

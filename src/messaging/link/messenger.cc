@@ -78,6 +78,7 @@ Task<void> Messenger::close() {
   std::vector<std::pair<uint64_t, InboundLink*>> inbound;
   for (const auto& [link, number] : std::exchange(inbound_, {})) inbound.emplace_back(number, link);
   std::ranges::sort(inbound);
+  group_.inbound -= inbound.size();
   for (const auto& [number, link] : inbound) link->detach();
   for (uint32_t id : keys_in_order(waiting_)) fail_waiting(id, RequestFailureReason::kNodeDown);
   for (uint32_t id : keys_in_order(waiting_behind_)) fail_waiting(id, RequestFailureReason::kNodeDown);
@@ -226,15 +227,37 @@ std::shared_ptr<ConnectionHandler> Messenger::accept(Connection& connection) {
   InboundHost& host = *this;
   auto link = std::make_shared<InboundLink>(runtime_, options_, group_.reserves, host, connection);
   link->start();
+  if (++group_.inbound > options_.most_inbound) one_too_many(*link).give_way();
   inbound_.emplace(link.get(), ++accepted_);
   return link;
+}
+
+InboundLink& Messenger::one_too_many(InboundLink& newest) {
+  InboundLink* chosen = &newest;
+  uint64_t oldest = accepted_ + 1;
+  auto choose = [&](auto&& may_go) {
+    for (const auto& [link, number] : inbound_) {
+      if (number >= oldest || link->is_closing() || !may_go(*link)) continue;
+      chosen = link;
+      oldest = number;
+    }
+    return chosen != &newest;
+  };
+  if (choose([](const InboundLink& link) { return !link.initiate(); })) return *chosen;
+  absl::flat_hash_map<std::string, size_t> of_host;
+  for (const auto& [link, number] : inbound_) ++of_host[link->remote_host()];
+  choose([&](const InboundLink& link) { return of_host[link.remote_host()] > inbound_.size() / 2; });
+  return *chosen;
 }
 
 void Messenger::on_handshake(InboundLink&, const Initiate& initiate) {
   note_version(initiate.from, initiate.versions.max);
 }
 
-void Messenger::on_link_closed(InboundLink& link) { inbound_.erase(&link); }
+void Messenger::on_link_closed(InboundLink& link) {
+  inbound_.erase(&link);
+  --group_.inbound;
+}
 
 void Messenger::on_lost(const InetAddressAndPort& from, const MessageHeader& header, int64_t deadline) {
   if (!header.call_back_on_failure()) return;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,6 +45,7 @@ class MessengerGroup {
         messengers_(runtime.shard_count()) {}
 
   NodeReserves reserves;
+  std::atomic<uint64_t> inbound{0};  // connections from peers, of all shards
 
   Runtime& runtime() { return runtime_; }
   // Only on that shard: the timeouts may change while the node runs.
@@ -209,6 +211,7 @@ class Messenger final : InboundHost, PeerLinkObserver {
   void forget_here(const InetAddressAndPort& peer);
   void interrupt_here(const InetAddressAndPort& peer);
   std::shared_ptr<ConnectionHandler> accept(Connection& connection);
+  InboundLink& one_too_many(InboundLink& newest);
   PeerLink& link_to(const InetAddressAndPort& peer, ConnectionType type);
   void forget_unused();
   bool post(const InetAddressAndPort& to, uint64_t id, Verb verb, SharedBytes payload, const SendOptions& options,

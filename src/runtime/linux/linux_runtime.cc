@@ -108,6 +108,7 @@ LinuxRuntime::~LinuxRuntime() {
 
 unsigned LinuxRuntime::shard_count() const { return static_cast<unsigned>(parts_->shards.size()); }
 ShardRuntime& LinuxRuntime::shard(unsigned i) { return parts_->shards.at(i)->view; }
+uint64_t LinuxRuntime::descriptors() const { return raise_descriptor_limit(); }
 
 Status LinuxRuntime::start() {
   CHECK(!started_);

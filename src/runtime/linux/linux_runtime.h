@@ -18,6 +18,7 @@ class LinuxRuntime final : public Runtime {
 
   unsigned shard_count() const override;
   ShardRuntime& shard(unsigned i) override;
+  uint64_t descriptors() const override;
   Status start();
   void stop();
 

@@ -40,10 +40,10 @@ def make_alone():
     """Makes a node that nobody needs afterwards, with the tables of the ring."""
     made, clients = [], Clients()
 
-    def make(shards=1, **settings):
+    def make(shards=1, limits=None, **settings):
         node = Node(ALONE, shards=shards, settings=settings)
         made.append(node)
-        node.start()
+        node.start(limits=limits)
         node.session = clients.session(node)
         make_tables(node.session, 1)
         return node

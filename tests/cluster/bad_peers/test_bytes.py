@@ -1,12 +1,14 @@
 """Bytes that no peer sends: each connection is closed and named, costs next to nothing, and nobody else notices."""
+import os
 import random
+import resource
 import struct
 import time
 
 from frames import segment
 from internode import (CENTURIES, ECHO_REQ, LARGE, LZ4, MUTATION_REQ, SMALL, STREAMING, bomb, frames, initiate, message, vint)
 from peers import OUTSIDE, Stranger
-from node_ring import ring_seen_by, wait_until
+from node_ring import ONE, Clients, ring_seen_by, run, wait_until
 from world import SLACK, Cost
 
 
@@ -144,6 +146,26 @@ def test_two_thousand_connections(ring, beside):
     cost.check_memory(SLACK)
     for stranger in strangers:
         stranger.close()
+
+
+def test_connections_leave_descriptors_to_clients_and_nodes(make_alone):
+    """Whether they shake hands or not."""
+    node = make_alone(shards=2, limits={resource.RLIMIT_NOFILE: 1024})
+    cost = Cost(node)
+    clients = Clients()
+    for hello in (b"", None):
+        strangers = [Stranger(node.address, hello=hello, claims=f"127.0.2.{i % 250 + 1}") for i in range(2000)]
+        cost.wait_for_line("Too many connections from other nodes", OUTSIDE)
+        assert run(clients.session(node), "SELECT v FROM k.t WHERE k = 1", level=ONE) == []
+        with Stranger(node.address, source="127.0.0.97") as neighbour:
+            assert neighbour.version
+            time.sleep(1)
+            assert neighbour.send(message(ECHO_REQ))
+        assert len(os.listdir(f"/proc/{node.process.pid}/fd")) < 512
+        for stranger in strangers:
+            stranger.close()
+    clients.close()
+    cost.check_log(280)
 
 
 def test_the_head_of_a_message_is_in_one_frame_however_many_params_it_has(alone):
