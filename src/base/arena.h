@@ -61,6 +61,8 @@ class Arena {
   }
   // Bytes obtained from the heap, or from another arena.
   size_t reserved() const { return reserved_; }
+  // The part that was handed out or cannot be any more.
+  size_t used() const { return reserved_ - static_cast<size_t>(end_ - p_); }
 
  private:
   static constexpr size_t kLine = 64;

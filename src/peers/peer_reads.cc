@@ -42,7 +42,29 @@ class AnswerRoom {
   size_t granted_ = kPiece;
 };
 
-// Data up to a limit. Behind it nothing is kept, and the read ends with the partition.
+// Shards read ahead for a range. When there is no room for that they read a piece ahead, and are asked more often.
+class ReadAhead {
+ public:
+  ReadAhead(ByteLimit& room, ReadRequest& request) : room_(room) {
+    if (!request.command.range) return;
+    if (room.try_take(request.read_ahead)) {
+      taken_ = request.read_ahead;
+    } else {
+      request.read_ahead = kPiece;
+    }
+  }
+  ~ReadAhead() {
+    if (taken_ > 0) room_.give_back(taken_);
+  }
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+ private:
+  ByteLimit& room_;
+  size_t taken_ = 0;
+};
+
+// Data up to a limit. Behind it nothing is kept, and the read ends.
 class BoundedWriter final : public UnfilteredSink {
  public:
   BoundedWriter(const ReadRequest& request, Bytes& out, size_t max_bytes, AnswerRoom& room)
@@ -70,6 +92,7 @@ class BoundedWriter final : public UnfilteredSink {
     is_too_large_ = out_.size() > max_bytes_;
     is_full_ = is_too_large_ || !room_.fits(out_.size());
     if (!is_full_) return;
+    want_more(false);
     Bytes().swap(out_);
     room_.give_back();
   }
@@ -97,6 +120,7 @@ struct PeerRequests::Reading {
   Reading(std::unique_ptr<ReceivedReadRequest> r, const InboundMessage& message, size_t max_bytes, NodeReserves& node)
       : room(node, message.respond_to()),
         received(std::move(r)),
+        read_ahead(node.read_ahead, received->request),
         from(message.from),
         verb(message.header.verb),
         trace(message.trace),
@@ -130,6 +154,7 @@ struct PeerRequests::Reading {
 
   AnswerRoom room;
   std::unique_ptr<ReceivedReadRequest> received;
+  ReadAhead read_ahead;
   InetAddressAndPort from;
   Verb verb;
   TracePtr trace;

@@ -32,6 +32,8 @@ struct ReadRequest {
 
   // After so many rows, markers and partitions the read lets its shard do other work.
   uint64_t turn = 1024;
+  // So many bytes of a range are read before they are asked for, on all shards of a node.
+  size_t read_ahead = size_t{1} << 20;
 
   // A partition that has nothing but a static row counts as a row (ReadCommand.selectsFullPartition).
   bool counts_static_rows() const;

@@ -28,10 +28,17 @@ void UnfilteredBuffer::unfiltered(const Unfiltered& unfiltered) {
   } else {
     held.marker.bound = copy(unfiltered.marker.bound);
   }
+  if (last_ == Last::kKey && has_enough()) cut();
+}
+
+void UnfilteredBuffer::cut() {
+  unfiltereds_.erase(unfiltereds_.begin() + static_cast<ptrdiff_t>(partitions_.back().first), unfiltereds_.end());
+  is_full_ = is_cut_ = true;
+  want_more(false);
 }
 
 bool UnfilteredBuffer::end_partition() {
-  is_full_ = arena_.reserved() + unfiltereds_.size() * sizeof(Unfiltered) > enough_bytes_;
+  is_full_ = is_cut_ || has_enough();
   return !is_full_;
 }
 
@@ -47,7 +54,8 @@ void UnfilteredBuffer::clear() {
   unfiltereds_.clear();
   arena_.reset();
   next_ = 0;
-  is_full_ = false;
+  is_full_ = is_cut_ = false;
+  want_more(true);
 }
 
 void UnfilteredBuffer::HeldReader::start(const Held& held, std::span<const Unfiltered> unfiltereds) {

@@ -12,8 +12,10 @@ namespace cassandra_like {
 
 class UnfilteredBuffer final : public UnfilteredSink {
  public:
+  // The partition that brings it over enough_bytes is kept as a whole, or its key is.
+  enum class Last : uint8_t { kWhole, kKey };
   // Has enough with the partition that brings it over so many bytes.
-  explicit UnfilteredBuffer(size_t enough_bytes) : enough_bytes_(enough_bytes) {}
+  explicit UnfilteredBuffer(size_t enough_bytes, Last last = Last::kWhole) : enough_bytes_(enough_bytes), last_(last) {}
   void begin_partition(const Partition& partition) override;
   void unfiltered(const Unfiltered& unfiltered) override;
   bool end_partition() override;
@@ -24,8 +26,11 @@ class UnfilteredBuffer final : public UnfilteredSink {
   DecoratedKey last_key() const { return partitions_.back().key; }
   bool has_partition() const { return next_ < partitions_.size(); }
   const DecoratedKey& key() const { return partitions_[next_].key; }
+  // It has only the key of the first one that was not taken.
+  bool has_only_key() const { return is_cut_ && next_ + 1 == partitions_.size(); }
   // The first one that was not taken; valid until the next call.
   PartitionReader& take();
+  void skip() { ++next_; }
   // The first one is to be taken next, again.
   void rewind() { next_ = 0; }
   // Forgets everything but keeps its memory.
@@ -50,9 +55,12 @@ class UnfilteredBuffer final : public UnfilteredSink {
   };
 
   ClusteringPrefix copy(const ClusteringPrefix& prefix);
+  bool has_enough() const { return arena_.used() + unfiltereds_.size() * sizeof(Unfiltered) > enough_bytes_; }
+  void cut();
 
   size_t enough_bytes_;
-  bool is_full_ = false;
+  Last last_;
+  bool is_full_ = false, is_cut_ = false;
   Arena arena_;
   std::vector<Held> partitions_;
   std::vector<Unfiltered> unfiltereds_;

@@ -51,6 +51,7 @@ Status UnfilteredPipeline::begin(const PartitionReader& partition) {
     return {};
   }
   ++looked_at_;
+  tombstones_before_ = tombstones_;
   key_ = partition.key();
   opened_ = has_content_ = is_left_out_ = false;
   of_rest_ = open_ = sent_open_ = {};
@@ -188,7 +189,7 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::take_row(const Row& row) {
       sink_.unfiltered(out);
       if (request_.limits.is_grouped() && !sent_open_.is_live()) keep_last(out.row.clustering);
   }
-  return Step::kContinue;
+  return sink_.wants_more() ? Step::kContinue : Step::kStop;
 }
 
 bool UnfilteredPipeline::satisfies_conditions(const Row& row) {
@@ -216,7 +217,7 @@ Result<UnfilteredPipeline::Step> UnfilteredPipeline::take_marker(const RangeTomb
   sent_open_ = opens;
   last_row_.reset();
   sink_.unfiltered(out);
-  return Step::kContinue;
+  return sink_.wants_more() ? Step::kContinue : Step::kStop;
 }
 
 void UnfilteredPipeline::keep_last(const ClusteringPrefix& clustering) {
@@ -315,6 +316,10 @@ void UnfilteredPipeline::end_unfinished_partition() {
 }
 
 UnfilteredPipeline::Step UnfilteredPipeline::end() {
+  if (!sink_.wants_more()) {
+    stopped_ = true;
+    return Step::kStop;
+  }
   if (std::exchange(resuming_, false)) {
     Result<Step> closed = resume(nullptr);
     static_cast<void>(closed);
@@ -333,6 +338,41 @@ UnfilteredPipeline::Step UnfilteredPipeline::end() {
   paused_place_.clear();
   paused_ = true;
   return Step::kPause;
+}
+
+namespace {
+
+// All that begin() looks at.
+struct PartitionHead final : PartitionReader {
+  PartitionHead(const DecoratedKey& key, const UnfilteredSink::Partition& partition) {
+    key_ = key;
+    partition_deletion_ = partition.deletion;
+    static_row_ = partition.static_row;
+  }
+  Result<const Unfiltered*> next() override { return nullptr; }
+};
+
+}  // namespace
+
+// The key that comes is valid during the call, and the pipeline refers to it until the partition ends.
+void PipelineFeed::begin_partition(const Partition& partition) {
+  key_.assign(partition.key.key);
+  begun_ = true;
+  status_ = pipeline_.begin(PartitionHead({partition.key.token, key_}, partition));
+  pipeline_.has_content_ = true;
+  want_more(status_.ok() && !pipeline_.is_left_out_);
+}
+
+void PipelineFeed::unfiltered(const Unfiltered& unfiltered) {
+  if (!wants_more()) return;
+  auto step = pipeline_.take(unfiltered);
+  if (!step.ok()) status_ = std::move(step.error());
+  want_more(status_.ok() && *step == UnfilteredPipeline::Step::kContinue);
+}
+
+Status PipelineFeed::finish() {
+  if (begun_ && status_.ok()) pipeline_.end();
+  return std::move(status_);
 }
 
 }  // namespace cassandra_like

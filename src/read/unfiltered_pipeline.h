@@ -58,8 +58,11 @@ class UnfilteredPipeline {
 
   uint64_t rows() const { return limits_.rows(); }
   uint64_t tombstones() const { return tombstones_; }
+  // The partition is the one that was begun last.
+  uint64_t tombstones_of_partition() const { return tombstones_ - tombstones_before_; }
 
  private:
+  friend class PipelineFeed;
   Result<Step> take(const Unfiltered& unfiltered);
   Result<Step> take_row(const Row& row);
   Result<Step> take_marker(const RangeTombstoneMarker& marker);
@@ -119,7 +122,24 @@ class UnfilteredPipeline {
   uint64_t looked_at_ = 0;  // in this turn
   Bytes paused_key_, paused_place_;
   bool paused_behind_row_ = false;
-  uint64_t tombstones_ = 0;
+  uint64_t tombstones_ = 0, tombstones_before_ = 0;  // the partition
+};
+
+// Feeds a pipeline that does not pause with one partition of another one.
+class PipelineFeed final : public UnfilteredSink {
+ public:
+  explicit PipelineFeed(UnfilteredPipeline& pipeline) : pipeline_(pipeline) {}
+  void begin_partition(const Partition& partition) override;
+  void unfiltered(const Unfiltered& unfiltered) override;
+  bool end_partition() override { return false; }
+  // Once, at the end.
+  Status finish();
+
+ private:
+  UnfilteredPipeline& pipeline_;
+  Bytes key_;
+  bool begun_ = false;
+  Status status_;
 };
 
 }  // namespace cassandra_like

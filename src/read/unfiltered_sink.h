@@ -25,6 +25,14 @@ class UnfilteredSink {
   virtual void unfiltered(const Unfiltered& unfiltered) = 0;
   // False: no further partitions are wanted.
   virtual bool end_partition() = 0;
+  // False: nothing further is wanted, of the partition that was begun neither. It is not ended then.
+  bool wants_more() const { return wants_more_; }
+
+ protected:
+  void want_more(bool more) { wants_more_ = more; }
+
+ private:
+  bool wants_more_ = true;
 };
 
 }  // namespace cassandra_like

@@ -50,7 +50,7 @@ struct Answer {
 struct Way {
   unsigned shards = 1;
   uint64_t turn = 1024;
-  size_t buffered_bytes = size_t{1} << 20;
+  size_t read_ahead = size_t{1} << 20;
 };
 
 Task<Result<ReadStatistics>> read(Node& node, const Way& way, const ReadRequest& request, UnfilteredSink& sink) {
@@ -63,7 +63,6 @@ Task<Result<ReadStatistics>> read(Node& node, const Way& way, const ReadRequest&
   for (unsigned i = 0; i < way.shards; ++i) range.engines.push_back(&node.engine(i));
   range.request = &request;
   range.sink = &sink;
-  range.buffered_bytes = way.buffered_bytes;
   return read_unfiltered_range(std::move(range));
 }
 
@@ -100,6 +99,7 @@ void expect_cassandras_answers(Node& node, const Way& way = {}) {
     ASSERT_NE(received, nullptr);
     ReadRequest& request = received->request;
     request.turn = way.turn;
+    request.read_ahead = way.read_ahead;
     const Answer ours = answer(node, way, request);
     EXPECT_EQ(ours.error, "");
     EXPECT_EQ(to_hex(ours.partitions), to_hex(read.partitions));
@@ -138,11 +138,13 @@ TEST(ReadResponse, FromSeveralShards) {
   expect_cassandras_answers(node, {.shards = 3});
 }
 
-// Each shard has a partition at hand and no more.
+// Each shard has a partition at hand and no more, or the key of one.
 TEST(ReadResponse, FromSeveralShardsInManySteps) {
   Node node(1, 3, {}, oracle_data().tables);
   apply_all(node, 3, SIZE_MAX);
-  expect_cassandras_answers(node, {.shards = 3, .turn = 2, .buffered_bytes = 1});
+  for (const size_t bytes : {1, 1000, 3000}) {
+    expect_cassandras_answers(node, {.shards = 3, .turn = 2, .read_ahead = bytes});
+  }
 }
 
 // A pause behind every row and every marker changes nothing of the answer.

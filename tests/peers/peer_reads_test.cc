@@ -110,6 +110,29 @@ TEST(PeerReads, AnAnswerThatIsTooLargeFails) {
   EXPECT_EQ(cluster.ask(0, 1, Verb::kRangeReq, body_of(few)).find("<"), std::string::npos);
 }
 
+// Shards read ahead less when others do so already. The answer is the same.
+TEST(PeerReads, WhatShardsReadAheadIsBounded) {
+  PeersCluster cluster(2, 3);
+  cluster.make_tables();
+  fill(cluster, 500);
+  const ReadRequest request = request_of(cluster, "");
+  ByteLimit& limit = cluster.node(1).group->reserves.read_ahead;
+  const std::string answer = cluster.ask(0, 1, Verb::kRangeReq, body_of(request));
+  ASSERT_TRUE(parse_read_response(answer).ok());
+  EXPECT_EQ(limit.used(), 0u);
+  std::vector<std::optional<std::string>> answers(300);
+  for (auto& each : answers) cluster.begin(0, 1, Verb::kRangeReq, body_of(request), &each);
+  size_t most = 0;
+  ASSERT_TRUE(cluster.wait([&] {
+    most = std::max(most, limit.used());
+    return std::ranges::all_of(answers, [](const auto& each) { return each.has_value(); });
+  }));
+  EXPECT_GT(most, request.read_ahead);
+  EXPECT_LE(most, size_t{128} << 20);
+  EXPECT_EQ(limit.used(), 0u);
+  for (const auto& each : answers) EXPECT_EQ(*each, answer);
+}
+
 TEST(PeerReads, AReadOfATableThatIsOnItsWayWaitsForIt) {
   PeersCluster cluster(2, 1);
   const std::vector<Bytes> schema = cluster.make_tables({"t"}, false);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/values.h"
+#include "read/response_writer.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -387,6 +388,33 @@ TEST_P(RangeReadTest, TombstonesOfAnAnswerToAPeerAreCountedOnce) {
   const auto beyond = read();
   ASSERT_FALSE(beyond.ok());
   EXPECT_EQ(beyond.error().message().substr(0, 28), "Scanned over 151 tombstones ");
+}
+
+// Shards read ahead few bytes: large partitions are read as a whole when they become part of the answer, and not before.
+TEST_P(RangeReadTest, LargePartitionsOfAnAnswerToAPeerAreNotBroughtToItsShard) {
+  constexpr uint64_t kRows = 2000;
+  fill(12, 1);
+  for (int p = 0; p < 12; ++p) write("large" + std::to_string(p), 0, static_cast<int>(kRows), std::string(300, 'x'));
+  delete_two("large3");
+  ReadRequest request;
+  request.command = node.command("t");
+  request.columns = ColumnFilter::all(*table);
+  request.read_ahead = 64 * 1024;
+  const auto read = [&](uint32_t limit, UnfilteredSink& sink) {
+    request.limits.rows = limit;
+    return node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read_unfiltered(request, sink); });
+  };
+  for (const uint32_t limit : {1u, 500u, 2000u, 7000u, 30'000u}) {
+    Bytes data, whole;
+    ResponseWriter writer(request, data), expected(request, whole);
+    const auto few = read(limit, writer);
+    ASSERT_TRUE(few.ok());
+    EXPECT_LE(few->rows, limit + 64 * 1024 / 300 * (1 + limit / kRows)) << limit;
+    request.read_ahead = size_t{1} << 30;
+    ASSERT_TRUE(read(limit, expected).ok());
+    request.read_ahead = 64 * 1024;
+    EXPECT_EQ(data, whole) << limit;
+  }
 }
 
 // Requests are callbacks of the shard. Between two of them, ten long reads do no more than one turn.

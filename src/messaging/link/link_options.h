@@ -48,12 +48,16 @@ struct PeerReserves {
 class NodeReserves {
  public:
   explicit NodeReserves(const LinkOptions& options)
-      : send(options.send_global_reserve), receive(options.receive_global_reserve), options_(options) {}
+      : send(options.send_global_reserve),
+        receive(options.receive_global_reserve),
+        read_ahead(options.send_global_reserve / 4),
+        options_(options) {}
 
   // The reserves of a peer live as long as somebody holds them: addresses that strangers claim do not pile up.
   std::shared_ptr<PeerReserves> of(const InetAddressAndPort& peer);
 
   ByteLimit send, receive;
+  ByteLimit read_ahead;  // of ranges that peers ask for, by ReadRequest
 
  private:
   const LinkOptions options_;

@@ -236,6 +236,7 @@ Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCoun
   DCHECK(!is_disk_wait(status));
   read.numbers.rows = read.pipeline.rows();
   read.numbers.tombstones = read.pipeline.tombstones();
+  read.numbers.tombstones_of_last = read.pipeline.tombstones_of_partition();
   record_read(counters, read.request.command, read.numbers, read.begun);
   if (!status.ok()) {
     read_failed(*read.request.command.table, status.error());

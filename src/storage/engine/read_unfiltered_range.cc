@@ -13,17 +13,20 @@ namespace {
 
 // A shard's part of a range: what it has read of it, and the request for the rest.
 struct ShardPart {
-  ShardPart(const ReadRequest& r, size_t bytes, TombstoneCount* tombstones) : request(r), buffer(bytes) {
+  ShardPart(unsigned s, const ReadRequest& r, size_t bytes, TombstoneCount* tombstones)
+      : shard(s), request(r), buffer(bytes, UnfilteredBuffer::Last::kKey) {
     request.command.tombstones = tombstones;
     // Groups are counted where the partitions come together. A shard that counts rows reaches no limit too early.
     if (request.limits.is_grouped()) request.limits = {};
   }
 
+  const unsigned shard;
   ReadRequest request;
   UnfilteredBuffer buffer;
   bool is_done = false;
   Status status;
   ReadStatistics statistics;
+  uint64_t tombstones_of_last = 0;  // in the buffer's last partition
 };
 
 // On the part's shard.
@@ -38,6 +41,7 @@ Task<bool> refill(ShardPart* part, Engine* engine, int64_t deadline) {
   Result<ReadStatistics> read = co_await engine->read_unfiltered(part->request, part->buffer, deadline);
   if (read.ok()) {
     part->statistics = *read;
+    part->tombstones_of_last = read->tombstones_of_last;
   } else {
     part->status = std::move(read.error());
   }
@@ -45,21 +49,48 @@ Task<bool> refill(ShardPart* part, Engine* engine, int64_t deadline) {
   co_return true;
 }
 
-// Feeds partitions in ring order until one of the parts has to read on. False: nothing is left.
-Result<bool> deliver(std::span<const std::unique_ptr<ShardPart>> parts, UnfilteredPipeline& pipeline) {
-  while (!pipeline.stopped()) {
-    ShardPart* first = nullptr;
-    for (const auto& part : parts) {
-      if (!part->buffer.has_partition()) {
-        if (!part->is_done) return true;
-        continue;
-      }
-      if (first == nullptr || part->buffer.key() < first->buffer.key()) first = part.get();
+// The part that has the next partition in ring order. Null: nothing is left, or one of the parts has to read on first.
+ShardPart* next_of(std::span<const std::unique_ptr<ShardPart>> parts, bool* reads_on) {
+  ShardPart* first = nullptr;
+  for (const auto& part : parts) {
+    if (!part->buffer.has_partition()) {
+      if (part->is_done) continue;
+      *reads_on = true;
+      return nullptr;
     }
-    if (first == nullptr) return false;
-    TRY(pipeline.feed(first->buffer.take(), true));
+    if (first == nullptr || part->buffer.key() < first->buffer.key()) first = part.get();
   }
-  return false;
+  return first;
+}
+
+// For the first partition of the part's buffer.
+ReadRequest request_of_first(const ShardPart& part) {
+  ReadRequest request = part.request;
+  KeyRange& range = *request.command.range;
+  const RingPosition key = RingPosition::at(part.buffer.key());
+  const bool goes_on_with_page = range.start_inclusive && range.start.compare(key) == 0;
+  if (!goes_on_with_page) request.page.reset();
+  range = {key, key, true, true};
+  return request;
+}
+
+// The part has the key of its first partition and nothing more: the shard feeds the pipeline with it from its beginning.
+Task<Result<ReadStatistics>> feed_from_shard(UnfilteredRangeRead* read, ShardPart* part, UnfilteredPipeline* pipeline) {
+  const ReadRequest request = request_of_first(*part);
+  // Its tombstones are met again.
+  request.command.tombstones->sum.fetch_sub(part->tombstones_of_last, std::memory_order_relaxed);
+  PipelineFeed feed(*pipeline);
+  auto reads = [engine = read->engines[part->shard], request = &request, feed = &feed, deadline = read->deadline] {
+    return engine->read_unfiltered(*request, *feed, deadline);
+  };
+  Executor& here = read->runtime->shard(read->here).executor;
+  Executor& there = read->runtime->shard(part->shard).executor;
+  Task<Result<ReadStatistics>> reading = run_on<Result<ReadStatistics>>(here, there, reads);
+  CO_ASSIGN_OR_RETURN(ReadStatistics numbers, co_await reading);
+  CO_TRY(feed.finish());
+  part->buffer.skip();
+  numbers.tombstones -= part->tombstones_of_last;
+  co_return numbers;
 }
 
 }  // namespace
@@ -67,15 +98,16 @@ Result<bool> deliver(std::span<const std::unique_ptr<ShardPart>> parts, Unfilter
 Task<Result<ReadStatistics>> read_unfiltered_range(UnfilteredRangeRead read) {
   std::vector<std::unique_ptr<ShardPart>> parts;
   TombstoneCount tombstones;
-  for (size_t i = 0; i < read.engines.size(); ++i) {
-    parts.push_back(std::make_unique<ShardPart>(*read.request, read.buffered_bytes / read.engines.size(), &tombstones));
+  const size_t bytes = read.request->read_ahead / read.engines.size();
+  for (unsigned shard = 0; shard < read.engines.size(); ++shard) {
+    parts.push_back(std::make_unique<ShardPart>(shard, *read.request, bytes, &tombstones));
   }
   ReadRequest whole = *read.request;
   whole.turn = std::numeric_limits<uint64_t>::max();  // what is fed has been read
   TombstoneThresholds unlimited;
   UnfilteredPipeline pipeline(whole, *whole.command.table, *read.sink, unlimited);
   ReadStatistics total;
-  for (bool more = true; more;) {
+  for (bool reads_on = true; reads_on;) {
     auto* all = &parts;
     auto* asked = &read;
     std::function<Task<bool>(unsigned)> next = [all, asked](unsigned shard) {
@@ -90,7 +122,19 @@ Task<Result<ReadStatistics>> read_unfiltered_range(UnfilteredRangeRead read) {
       total.sstables += numbers.sstables;
       total.memtables += numbers.memtables;
     }
-    CO_ASSIGN_OR_RETURN(more, deliver(parts, pipeline));
+    reads_on = false;
+    while (!pipeline.stopped()) {
+      ShardPart* first = next_of(parts, &reads_on);
+      if (first == nullptr) break;
+      if (first->buffer.has_only_key()) {
+        Task<Result<ReadStatistics>> feeding = feed_from_shard(&read, first, &pipeline);
+        CO_ASSIGN_OR_RETURN(const ReadStatistics numbers, co_await feeding);
+        total.rows += numbers.rows;
+        total.tombstones += numbers.tombstones;
+      } else {
+        CO_TRY(pipeline.feed(first->buffer.take(), true));
+      }
+    }
   }
   co_return total;
 }
