@@ -15,13 +15,25 @@ ClusteringPrefix UnfilteredBuffer::copy(const ClusteringPrefix& prefix) {
 
 void UnfilteredBuffer::begin_partition(const Partition& partition) {
   DCHECK(partitions_.empty() || partitions_.back().key < partition.key);
+  const bool fits = has_room_for(partition.static_row);
   partitions_.push_back({{partition.key.token, arena_.copy(partition.key.key)},
                          partition.deletion,
-                         copy_row(partition.static_row, arena_),
+                         fits ? copy_row(partition.static_row, arena_) : Row(),
                          unfiltereds_.size()});
+  if (!fits) cut();
+}
+
+// A row may be larger than all that the buffer is to have.
+bool UnfilteredBuffer::has_room_for(const Row& row) const {
+  if (last_ == Last::kWhole) return true;
+  size_t bytes = 0;
+  for (const Cell& cell : row.cells) bytes += sizeof(Cell) + cell.value.size();
+  return !has_enough(bytes);
 }
 
 void UnfilteredBuffer::unfiltered(const Unfiltered& unfiltered) {
+  if (is_cut_) return;
+  if (unfiltered.is_row && !has_room_for(unfiltered.row)) return cut();
   Unfiltered& held = unfiltereds_.emplace_back(unfiltered);
   if (unfiltered.is_row) {
     held.row = copy_row(unfiltered.row, arena_);

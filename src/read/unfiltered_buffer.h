@@ -55,7 +55,11 @@ class UnfilteredBuffer final : public UnfilteredSink {
   };
 
   ClusteringPrefix copy(const ClusteringPrefix& prefix);
-  bool has_enough() const { return arena_.used() + unfiltereds_.size() * sizeof(Unfiltered) > enough_bytes_; }
+  bool has_enough(size_t more = 0) const {
+    const size_t of_vectors = partitions_.size() * sizeof(Held) + unfiltereds_.size() * sizeof(Unfiltered);
+    return arena_.used() + of_vectors + more > enough_bytes_;
+  }
+  bool has_room_for(const Row& row) const;
   void cut();
 
   size_t enough_bytes_;

@@ -128,7 +128,7 @@ TEST(PeerReads, WhatShardsReadAheadIsBounded) {
     return std::ranges::all_of(answers, [](const auto& each) { return each.has_value(); });
   }));
   EXPECT_GT(most, request.read_ahead);
-  EXPECT_LE(most, size_t{128} << 20);
+  EXPECT_LE(most, size_t{64} << 20);
   EXPECT_EQ(limit.used(), 0u);
   for (const auto& each : answers) EXPECT_EQ(*each, answer);
 }

@@ -9,6 +9,7 @@
 
 #include "model/values.h"
 #include "read/response_writer.h"
+#include "read/unfiltered_buffer.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -415,6 +416,28 @@ TEST_P(RangeReadTest, LargePartitionsOfAnAnswerToAPeerAreNotBroughtToItsShard) {
     request.read_ahead = 64 * 1024;
     EXPECT_EQ(data, whole) << limit;
   }
+}
+
+// A row of 200 kB is larger than all that a shard may read ahead.
+TEST(UnfilteredBuffer, CutsALargeRowBeforeItCopiesIt) {
+  const TablePtr table = make_table("t");
+  Update update(table, "a");
+  update.at(5).row(1).cell("v", std::string(200'000, 'x'));
+  const Mutation mutation = update.mutation();
+  UnfilteredBuffer buffer(100'000, UnfilteredBuffer::Last::kKey);
+  buffer.begin_partition({mutation.key, DeletionTime(), Row(), false, nullptr});
+  Unfiltered row;
+  row.row = mutation.updates[0].rows[0];
+  buffer.unfiltered(row);
+  EXPECT_FALSE(buffer.wants_more());
+  EXPECT_FALSE(buffer.end_partition());
+  EXPECT_TRUE(buffer.is_full() && buffer.has_only_key());
+  EXPECT_EQ(buffer.key().key, mutation.key.key);
+  EXPECT_LT(buffer.bytes(), 10'000u);
+  buffer.skip();
+  EXPECT_FALSE(buffer.has_partition());
+  buffer.clear();
+  EXPECT_TRUE(buffer.wants_more());
 }
 
 // Requests are callbacks of the shard. Between two of them, ten long reads do no more than one turn.

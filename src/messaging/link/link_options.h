@@ -50,7 +50,7 @@ class NodeReserves {
   explicit NodeReserves(const LinkOptions& options)
       : send(options.send_global_reserve),
         receive(options.receive_global_reserve),
-        read_ahead(options.send_global_reserve / 4),
+        read_ahead(options.send_global_reserve / 8),
         options_(options) {}
 
   // The reserves of a peer live as long as somebody holds them: addresses that strangers claim do not pile up.
