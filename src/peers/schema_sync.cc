@@ -41,7 +41,7 @@ class SchemaSyncImpl final : public SchemaSync {
   ~SchemaSyncImpl() override { *alive_ = false; }
 
   void start();
-  void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const override;
+  void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) override;
   void on_version(const InetAddressAndPort& peer, const Uuid& version) override;
   void on_gone(const InetAddressAndPort& peer) override;
   void hurry() override;
@@ -84,7 +84,9 @@ class SchemaSyncImpl final : public SchemaSync {
   void push(const SchemaDiff& diff);
   void forget(const InetAddressAndPort& peer, const Uuid& version);
   void maybe_pull(const Uuid& version);
+  void on_refused_push(const InetAddressAndPort& from);
   void postpone(const InetAddressAndPort& from, const Uuid& version, Duration delay);
+  void begin_postponed(const InetAddressAndPort* from);
   void begin_pull(const InetAddressAndPort& from, const Uuid& version);
   static Task<void> pull(SchemaSyncImpl* self, InetAddressAndPort from, Uuid version);
   Task<bool> pull_and_merge(InetAddressAndPort from, Uuid version);
@@ -111,6 +113,7 @@ class SchemaSyncImpl final : public SchemaSync {
   std::map<Uuid, Tracked> tracked_;
   std::map<InetAddressAndPort, Uuid> versions_;
   std::set<InetAddressAndPort> failed_;  // whose last pull failed
+  std::set<InetAddressAndPort> ahead_;   // whose last push was refused
   LogQuotas failure_log_{1, 20};
   std::list<Postponed> postponed_;
   std::list<Waiter*> waiters_;
@@ -199,6 +202,7 @@ void SchemaSyncImpl::on_version(const InetAddressAndPort& peer, const Uuid& told
   Tracked& tracked = tracked_[told];
   tracked.endpoints.insert(peer);
   if (has(told)) {
+    ahead_.erase(peer);
     mark_received(tracked);
   } else {
     tracked.queue.push_front(peer);
@@ -215,6 +219,7 @@ void SchemaSyncImpl::on_gone(const InetAddressAndPort& peer) {
   const Uuid before = known->second;
   versions_.erase(known);
   failed_.erase(peer);
+  ahead_.erase(peer);
   forget(peer, before);
   DCHECK(is_consistent());
 }
@@ -250,7 +255,8 @@ void SchemaSyncImpl::maybe_pull(const Uuid& wanted) {
     }
     tracked.asked.insert(from);
     const bool has_just_started = runtime_.clock.monotonic_nanos() - began_ < options_.migration_delay.count();
-    if (!has_just_started && !is_resetting()) return postpone(from, wanted, options_.migration_delay);
+    const bool may_wait = !has_just_started && !is_resetting() && !ahead_.contains(from);
+    if (may_wait) return postpone(from, wanted, options_.migration_delay);
     if (failed_.contains(from)) return postpone(from, wanted, options_.pull_backoff);
     return begin_pull(from, wanted);
   }
@@ -270,10 +276,28 @@ void SchemaSyncImpl::hurry() {
   const int64_t now = runtime_.clock.monotonic_nanos();
   if (postponed_.empty() || (hurried_ != 0 && now - hurried_ < kHurryInterval)) return;
   hurried_ = now;
-  for (Postponed& each : std::exchange(postponed_, {})) {
+  begin_postponed(nullptr);
+}
+
+// From everybody, or from one peer.
+void SchemaSyncImpl::begin_postponed(const InetAddressAndPort* from) {
+  std::list<Postponed> due;
+  for (auto it = postponed_.begin(); it != postponed_.end();) {
+    const auto each = it++;
+    if (from == nullptr || each->from == *from) due.splice(due.end(), postponed_, each);
+  }
+  for (const Postponed& each : due) {
     runtime_.executor.cancel(each.timer);
     begin_pull(each.from, each.version);
   }
+}
+
+// It cannot be read without a change that has not come yet, of another node maybe. The peer has both: it is asked once,
+// without the delay that pulls have otherwise.
+void SchemaSyncImpl::on_refused_push(const InetAddressAndPort& from) {
+  if (stopped_ || !versions_.contains(from)) return;
+  ahead_.insert(from);
+  begin_postponed(&from);
 }
 
 void SchemaSyncImpl::begin_pull(const InetAddressAndPort& from, const Uuid& wanted) {
@@ -355,6 +379,7 @@ void SchemaSyncImpl::pulled(const InetAddressAndPort& from, const Uuid& wanted, 
     ++statistics_.failed_pulls;
     failed_.insert(from);
   }
+  ahead_.erase(from);
   const auto found = tracked_.find(wanted);
   if (found == tracked_.end()) return;
   Tracked& tracked = found->second;
@@ -480,6 +505,7 @@ struct SchemaVerbs {
   ShardRuntime& runtime;
   Replica& replica;
   std::shared_ptr<std::atomic<bool>> is_resetting;
+  std::function<void(InetAddressAndPort)> on_refused_push;
   LogQuota bad_body_log{10}, failure_log{10};
   size_t exports = 0;  // under way
 
@@ -500,7 +526,10 @@ Task<VerbResult> merge_pushed(std::shared_ptr<SchemaVerbs> verbs, InboundMessage
   if (!mutations.ok()) co_return verbs->refuse(message, mutations.error());
   Task<Result<SchemaDiff>> merging = schema.merge(std::move(*mutations));
   Result<SchemaDiff> merged = co_await merging;
-  if (!merged.ok()) co_return verbs->refuse(message, merged.error());
+  if (!merged.ok()) {
+    verbs->on_refused_push(message.from);
+    co_return verbs->refuse(message, merged.error());
+  }
   co_return VerbResult::nothing();  // nobody waits for an answer, and Cassandra sends none
 }
 
@@ -520,8 +549,13 @@ Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndP
   co_return VerbResult::failure(RequestFailureReason::kUnknown);
 }
 
-void SchemaSyncImpl::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const {
-  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica, is_resetting_});
+void SchemaSyncImpl::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) {
+  auto on_refused_push = [this, alive = alive_](InetAddressAndPort from) {
+    runtime_.executor.post([this, alive, from = std::move(from)] {
+      if (*alive) this->on_refused_push(from);
+    });
+  };
+  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica, is_resetting_, on_refused_push});
   messenger.handle(Verb::kSchemaPushReq,
                    [verbs](InboundMessage message) { return merge_pushed(verbs, std::move(message)); });
   messenger.handle(Verb::kSchemaPullReq, [verbs](InboundMessage message) { return send_schema(verbs, message.from); });

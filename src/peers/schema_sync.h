@@ -54,7 +54,7 @@ class SchemaSync {
 
   // SCHEMA_PUSH_REQ, SCHEMA_PULL_REQ, SCHEMA_VERSION_REQ. Called for each shard's messenger, on that shard, before it listens;
   // runtime and replica are that shard's.
-  virtual void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) const = 0;
+  virtual void handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) = 0;
   // A peer's version, as gossip told it. Peers that left the ring are not told of.
   virtual void on_version(const InetAddressAndPort& peer, const Uuid& version) = 0;
   virtual void on_gone(const InetAddressAndPort& peer) = 0;

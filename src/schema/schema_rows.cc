@@ -75,13 +75,13 @@ class KeyspaceReader {
       TRY(read_type(name, {}));
     }
     for (const std::string& name : names(scope.whole, scope.tables, "tables")) {
-      if (rows_of("tables", name).empty()) {
-        result->tables.erase(name);
-        continue;
-      }
       const TablePtr old = before == nullptr ? nullptr : before->table(name);
       ASSIGN_OR_RETURN(TablePtr table, read_table(name, old));
-      if (scope.whole || table != old) result->tables.set(name, std::move(table));
+      if (table == nullptr) {
+        result->tables.erase(name);
+      } else if (scope.whole || table != old) {
+        result->tables.set(name, std::move(table));
+      }
     }
     const bool same = before != nullptr && before->replication == result->replication &&
                       before->tables == result->tables && is_same_types(*before, *result);
@@ -176,16 +176,16 @@ class KeyspaceReader {
     return {};
   }
 
+  // nullptr: it is not there. A table without its id or its key is what an ALTER leaves that comes before the CREATE, or
+  // that another node made while the table was dropped. With the rest of the rows it is there, on all nodes alike.
   Result<TablePtr> read_table(const std::string& name, const TablePtr& old) {
-    const InternalRow& row = rows_of("tables", name)[0];
+    const auto& rows = rows_of("tables", name);
+    if (rows.empty()) return TablePtr();
+    const InternalRow& row = rows[0];
     std::vector<ColumnPtr> key, clustering, others;
     TRY(read_columns(name, old, &key, &clustering, &others));
     auto id = row.uuid("id");
-    if (!id || key.empty()) {
-      return Error(ErrorCode::kCorruption,
-                   "system_schema: table " + keyspace_ + "." + name +
-                       " has no id or no partition key column; if it was to be dropped, drop it again on another node");
-    }
+    if (!id || key.empty()) return TablePtr();
     auto table =
         std::make_shared<TableMetadata>(keyspace_, name, *id, std::move(key), std::move(clustering), std::move(others));
     auto flags = row.text_list("flags");
