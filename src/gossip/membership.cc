@@ -10,10 +10,6 @@ namespace {
 
 using state_values::StatusWord;
 
-void erase_tokens_of(std::map<Token, InetAddressAndPort>& tokens, const InetAddressAndPort& endpoint) {
-  std::erase_if(tokens, [&](const auto& entry) { return entry.second == endpoint; });
-}
-
 bool is_shown_to_drivers(ApplicationState state) {
   switch (state) {
     case ApplicationState::kReleaseVersion:
@@ -59,19 +55,18 @@ MembershipChanges Membership::take_changes() {
 
 void Membership::set_normal_tokens(const InetAddressAndPort& endpoint, const std::vector<Token>& tokens) {
   if (tokens.empty()) return;
-  erase_tokens_of(boot_tokens_, endpoint);
-  erase_tokens_of(tokens_, endpoint);
+  boot_tokens_.erase(endpoint);
+  tokens_.erase(endpoint);
   members_.insert(endpoint);
   leaving_.erase(endpoint);
   replacing_.erase(endpoint);
   moving_.erase(endpoint);
   for (Token token : tokens) {
-    auto [found, is_free] = tokens_.try_emplace(token, endpoint);
-    if (!is_free) {
-      LOG_WARN("Token {} changing ownership from {} to {}", token, found->second.to_string(), endpoint.to_string());
-      changes_.peers_updated.insert(found->second);
-      found->second = endpoint;
+    if (auto before = tokens_.owner(token); before && *before != endpoint) {
+      LOG_WARN("Token {} changing ownership from {} to {}", token, before->to_string(), endpoint.to_string());
+      changes_.peers_updated.insert(*before);
     }
+    tokens_.give(token, endpoint);
   }
   changes_.peers_updated.insert(endpoint);
   ring_is_stale_ = changes_.ring = true;
@@ -86,16 +81,16 @@ bool Membership::add_boot_tokens(const InetAddressAndPort& endpoint, const std::
   }
   for (Token token : tokens) {
     for (const auto* owners : {&boot_tokens_, &tokens_}) {
-      auto owner = owners->find(token);
-      if (owner == owners->end() || owner->second == endpoint) continue;
-      if (owners == &tokens_ && replaced != nullptr && owner->second == *replaced) continue;
-      LOG_ERROR("Bootstrap Token collision between {} and {} (token {}): ignored", owner->second.to_string(),
+      const auto owner = owners->owner(token);
+      if (!owner || *owner == endpoint) continue;
+      if (owners == &tokens_ && replaced != nullptr && *owner == *replaced) continue;
+      LOG_ERROR("Bootstrap Token collision between {} and {} (token {}): ignored", owner->to_string(),
                 endpoint.to_string(), token);
       return false;
     }
   }
-  erase_tokens_of(boot_tokens_, endpoint);
-  for (Token token : tokens) boot_tokens_[token] = endpoint;
+  boot_tokens_.erase(endpoint);
+  for (Token token : tokens) boot_tokens_.give(token, endpoint);
   ring_is_stale_ = changes_.ring = true;
   return true;
 }
@@ -124,8 +119,8 @@ bool Membership::set_host_id(const InetAddressAndPort& endpoint, const Uuid& hos
 }
 
 void Membership::erase(const InetAddressAndPort& endpoint) {
-  erase_tokens_of(boot_tokens_, endpoint);
-  erase_tokens_of(tokens_, endpoint);
+  boot_tokens_.erase(endpoint);
+  tokens_.erase(endpoint);
   members_.erase(endpoint);
   leaving_.erase(endpoint);
   replacing_.erase(endpoint);
@@ -144,10 +139,10 @@ bool Membership::maps_agree() const {
     const auto found = host_ids_.find(entry.second);
     return found != host_ids_.end() && found->second == entry.first;
   };
-  const auto is_of_member = [this](const auto& entry) { return is_member(entry.second); };
+  const auto is_of_member = [this](const auto& entry) { return is_member(entry.first); };
   const auto is_known_member = [this](const InetAddressAndPort& endpoint) { return is_member(endpoint); };
   return host_ids_.size() == endpoints_of_host_ids_.size() && std::ranges::all_of(endpoints_of_host_ids_, has_id) &&
-         std::ranges::all_of(tokens_, is_of_member) && std::ranges::all_of(leaving_, is_known_member);
+         std::ranges::all_of(tokens_.nodes(), is_of_member) && std::ranges::all_of(leaving_, is_known_member);
 }
 
 // --- Statuses
@@ -279,11 +274,11 @@ void Membership::claim_tokens(const InetAddressAndPort& endpoint, const std::vec
   std::vector<Token> won;
   std::map<InetAddressAndPort, std::vector<Token>> contested;  // by their owner
   for (Token token : wanted) {
-    auto owner = tokens_.find(token);
-    if (owner == tokens_.end() || owner->second == endpoint) {
+    const auto owner = tokens_.owner(token);
+    if (!owner || *owner == endpoint) {
       won.push_back(token);
     } else {
-      contested[owner->second].push_back(token);
+      contested[*owner].push_back(token);
     }
   }
   for (const auto& [current, both] : contested) {
@@ -300,7 +295,7 @@ void Membership::claim_tokens(const InetAddressAndPort& endpoint, const std::vec
     if (tokens(current).size() == 1) to_remove.insert(current);
   }
   set_normal_tokens(endpoint, won);
-  DCHECK(std::ranges::all_of(won, [&](Token token) { return tokens_.at(token) == endpoint; }));
+  DCHECK(std::ranges::all_of(won, [&](Token token) { return tokens_.owner(token) == endpoint; }));
   for (const InetAddressAndPort& gone : to_remove) {
     if (is_local(gone)) continue;
     remove_from_cluster(gone);

@@ -27,6 +27,7 @@
 #include "gossip/gossiper.h"
 #include "gossip/snitch.h"
 #include "gossip/state_values.h"
+#include "gossip/token_owners.h"
 #include "ring/topology.h"
 
 namespace cassandra_like {
@@ -78,7 +79,7 @@ class Membership : public GossipSubscriber {
   std::optional<PeerRow> peer_row(const InetAddressAndPort& endpoint) const;
 
   // Questions. Tokens are sorted.
-  std::vector<Token> tokens(const InetAddressAndPort& endpoint) const;
+  std::vector<Token> tokens(const InetAddressAndPort& endpoint) const { return tokens_.tokens(endpoint); }
   // The ones of its state TOKENS; none where that is malformed or missing.
   std::vector<Token> gossiped_tokens(const InetAddressAndPort& endpoint) const;
   std::optional<InetAddressAndPort> endpoint_of(const Uuid& host_id) const;
@@ -147,8 +148,8 @@ class Membership : public GossipSubscriber {
   MembershipChanges changes_;
 
   std::set<InetAddressAndPort> members_;
-  std::map<Token, InetAddressAndPort> tokens_;
-  std::map<Token, InetAddressAndPort> boot_tokens_;
+  TokenOwners tokens_;
+  TokenOwners boot_tokens_;
   std::map<InetAddressAndPort, Uuid> host_ids_;
   std::map<Uuid, InetAddressAndPort> endpoints_of_host_ids_;
   std::set<InetAddressAndPort> leaving_;

@@ -7,14 +7,6 @@
 
 namespace cassandra_like {
 
-std::vector<Token> Membership::tokens(const InetAddressAndPort& endpoint) const {
-  std::vector<Token> out;
-  for (const auto& [token, owner] : tokens_) {
-    if (owner == endpoint) out.push_back(token);
-  }
-  return out;
-}
-
 std::optional<InetAddressAndPort> Membership::endpoint_of(const Uuid& host_id) const {
   auto found = endpoints_of_host_ids_.find(host_id);
   if (found == endpoints_of_host_ids_.end()) return std::nullopt;
@@ -128,9 +120,7 @@ Endpoint Membership::make_endpoint(const InetAddressAndPort& endpoint) const {
                                           : EndpointStatus::kNormal;
     return out;
   }
-  for (const auto& [token, owner] : boot_tokens_) {
-    if (owner == endpoint) out.tokens.push_back(token);
-  }
+  out.tokens = boot_tokens_.tokens(endpoint);
   out.state = out.tokens.empty() ? EndpointStatus::kLeft : EndpointStatus::kJoining;
   return out;
 }
@@ -170,7 +160,7 @@ const TopologyPtr& Membership::topology() {
   if (!topology_ || ring_is_stale_) {
     std::set<InetAddressAndPort> all = members_;
     all.insert(config_.local);
-    for (const auto& [token, owner] : boot_tokens_) all.insert(owner);
+    for (const auto& [joining, tokens] : boot_tokens_.nodes()) all.insert(joining);
     snapshot_endpoints_.assign(all.begin(), all.end());
     // A ring gives a token that two endpoints have to the first: in the future that a replacement is placed in, it has
     // the tokens of the one that it replaces.
