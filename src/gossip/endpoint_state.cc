@@ -63,6 +63,12 @@ int32_t EndpointState::max_version() const {
   return max;
 }
 
+size_t EndpointState::bytes() const {
+  size_t bytes = 0;
+  for (const auto& [state, value] : states) bytes += sizeof(value) + value.value.size();
+  return bytes;
+}
+
 std::string_view EndpointState::status_text() const {
   return text(has(ApplicationState::kStatusWithPort) ? ApplicationState::kStatusWithPort : ApplicationState::kStatus);
 }

@@ -86,6 +86,8 @@ struct EndpointState {
 
   // The greatest version of heartbeat and values.
   int32_t max_version() const;
+  // The values take about so many in memory.
+  size_t bytes() const;
   // The first word of STATUS_WITH_PORT, or else of STATUS; empty when there is neither.
   std::string_view status() const;
   // The whole text that status() is the first word of.

@@ -27,6 +27,8 @@ std::vector<InetAddressAndPort> to_vector(const Keys& keys) {
 void Gossiper::tick(GossipTime now, Random& random, size_t backlog) {
   if (!is_enabled_) return;
   now_ = now;
+  count_bytes();
+  shadow_answers_.clear();
   find(config_.local)->heart_beat.version = next_version();
   const GossipDigestSyn syn{config_.cluster, config_.partitioner, make_digests()};
   const bool reached_seed = send_syn(syn, to_vector(live_), random);

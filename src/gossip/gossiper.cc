@@ -13,6 +13,8 @@ namespace cassandra_like {
 namespace {
 
 constexpr int64_t kMillisPerSecond = 1000;
+// In a message: endpoint, heartbeat and count of the values; number, length and version of each.
+constexpr size_t kEncodedState = kMaxEndpointSize + 12, kEncodedValue = 10;
 
 Status check_sizes(const LocalStates& states) {
   for (const auto& [state, value] : states) {
@@ -26,6 +28,24 @@ Status check_sizes(const LocalStates& states) {
 
 void add_state(EndpointState& to, ApplicationState state, std::string value, int32_t version) {
   to.states[state] = {std::move(value), version};
+}
+
+// The values that are newer than the version take about so many bytes in a message. 0: nothing is newer.
+size_t newer_bytes(const EndpointState& known, int32_t version) {
+  size_t bytes = 0;
+  for (const auto& [state, value] : known.states) {
+    if (value.version > version) bytes += kEncodedValue + value.value.size();
+  }
+  return bytes > 0 || known.heart_beat.version > version ? kEncodedState + bytes : 0;
+}
+
+EndpointState newer_part(const EndpointState& known, int32_t version) {
+  EndpointState out;
+  out.heart_beat = known.heart_beat;
+  for (const auto& [state, value] : known.states) {
+    if (value.version > version) out.states.emplace(state, value);
+  }
+  return out;
 }
 
 // Only nodes before 4.0 need STATUS, INTERNAL_IP and RPC_ADDRESS.
@@ -141,6 +161,15 @@ bool Gossiper::hears(const InetAddressAndPort& from) const {
   return (is_enabled_ || is_in_shadow_round_) && !is_local(from);
 }
 
+bool Gossiper::has_too_many(const InetAddressAndPort& from, const GossipDigests& digests) {
+  if (digests.size() <= config_.max_endpoints) return false;
+  if (auto suffix = refusals_.take(now_.nanos)) {
+    LOG_WARN("Ignoring gossip from {}: {} digests, {} at most{}", from.to_string(), digests.size(),
+             config_.max_endpoints, *suffix);
+  }
+  return true;
+}
+
 bool Gossiper::accepts(const InetAddressAndPort& from, const GossipDigestSyn& syn) {
   const bool same_cluster = syn.cluster == config_.cluster;
   if (same_cluster && syn.partitioner == config_.partitioner) return true;
@@ -156,7 +185,7 @@ bool Gossiper::accepts(const InetAddressAndPort& from, const GossipDigestSyn& sy
 void Gossiper::on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn, int64_t created_millis,
                       GossipTime now) {
   now_ = now;
-  if (!hears(from)) return;
+  if (!hears(from) || has_too_many(from, syn.digests)) return;
   if (!accepts(from, syn)) return;
   if (!is_enabled_) {
     // Both are in their shadow rounds: an empty answer says so. Only a node in a shadow round has no digests.
@@ -169,6 +198,13 @@ void Gossiper::on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn
   }
   GossipDigestAck answer;
   if (syn.digests.empty()) {
+    if (++shadow_answers_[from] > kMostShadowAnswers) {
+      if (auto suffix = refusals_.take(now_.nanos)) {
+        LOG_WARN("{} asks for all states more than {} times a second: it gets no answer{}", from.to_string(),
+                 kMostShadowAnswers, *suffix);
+      }
+      return;
+    }
     answer.states = examine_shadow_state();
   } else {
     examine(syn.digests, answer);
@@ -179,7 +215,7 @@ void Gossiper::on_syn(const InetAddressAndPort& from, const GossipDigestSyn& syn
 
 void Gossiper::on_ack(const InetAddressAndPort& from, GossipDigestAck ack, int64_t created_millis, GossipTime now) {
   now_ = now;
-  if (!hears(from)) return;
+  if (!hears(from) || has_too_many(from, ack.digests)) return;
   if (is_in_shadow_round_) {
     const bool is_empty = ack.digests.empty() && ack.states.empty();
     maybe_finish_shadow_round(from, is_empty, std::move(ack.states));
@@ -189,15 +225,13 @@ void Gossiper::on_ack(const InetAddressAndPort& from, GossipDigestAck ack, int64
     // An answer to the shadow round that comes late is none to a round of gossip.
     if (!has_sent_syn_) return;
     notify_failure_detector(ack.states);
-    apply(std::move(ack.states));
+    apply(from, std::move(ack.states));
   }
-  GossipDigestAck2 answer;
-  for (const GossipDigest& digest : ack.digests) {
+  for (GossipDigest& digest : ack.digests) {
     // Who asks about this node gets everything.
-    const int32_t version = is_local(digest.endpoint) ? HeartBeatState::kEmptyVersion : digest.max_version;
-    if (auto newer = newer_than(digest.endpoint, version)) answer.states[digest.endpoint] = std::move(*newer);
+    if (is_local(digest.endpoint)) digest.max_version = HeartBeatState::kEmptyVersion;
   }
-  send(from, std::move(answer));
+  send(from, GossipDigestAck2{newer_than(ack.digests)});
   last_message_millis_ = created_millis;
 }
 
@@ -205,7 +239,7 @@ void Gossiper::on_ack2(const InetAddressAndPort& from, GossipDigestAck2 ack2, in
   now_ = now;
   if (!is_enabled_ || !hears(from)) return;
   notify_failure_detector(ack2.states);
-  apply(std::move(ack2.states));
+  apply(from, std::move(ack2.states));
   last_message_millis_ = created_millis;
 }
 
@@ -243,9 +277,7 @@ void Gossiper::on_echo_failed(const InetAddressAndPort& from) { echoes_.erase(fr
 // --- Examination and exchange of states
 
 void Gossiper::examine(const GossipDigests& digests, GossipDigestAck& answer) {
-  auto send_newer = [&](const InetAddressAndPort& endpoint, int32_t version) {
-    if (auto newer = newer_than(endpoint, version)) answer.states[endpoint] = std::move(*newer);
-  };
+  GossipDigests behind;
   for (const GossipDigest& digest : digests) {
     StatePtr known = find(digest.endpoint);
     if (!known || digest.generation > known->heart_beat.generation) {
@@ -256,24 +288,35 @@ void Gossiper::examine(const GossipDigests& digests, GossipDigestAck& answer) {
     const bool same_generation = digest.generation == known->heart_beat.generation;
     if (same_generation && digest.max_version == version) continue;
     if (!same_generation || is_local(digest.endpoint)) {
-      send_newer(digest.endpoint, HeartBeatState::kEmptyVersion);
+      behind.push_back({digest.endpoint, digest.generation, HeartBeatState::kEmptyVersion});
     } else if (digest.max_version > version) {
       answer.digests.push_back({digest.endpoint, digest.generation, version});
     } else {
-      send_newer(digest.endpoint, digest.max_version);
+      behind.push_back(digest);
     }
   }
+  answer.states = newer_than(behind);
 }
 
-std::optional<EndpointState> Gossiper::newer_than(const InetAddressAndPort& endpoint, int32_t version) const {
-  StatePtr known = find(endpoint);
-  if (!known) return std::nullopt;
-  EndpointState out;
-  out.heart_beat = known->heart_beat;
-  for (const auto& [state, value] : known->states) {
-    if (value.version > version) out.states.emplace(state, value);
+// The states that are newer than these. When they are too much for one message, the small ones go first: no heartbeat waits for
+// somebody else's long values.
+EndpointStates Gossiper::newer_than(const GossipDigests& digests) const {
+  std::vector<std::pair<size_t, const GossipDigest*>> order;
+  size_t all = 0;
+  for (const GossipDigest& digest : digests) {
+    StatePtr known = find(digest.endpoint);
+    const size_t bytes = known ? newer_bytes(*known, digest.max_version) : 0;
+    if (bytes > 0) order.emplace_back(bytes, &digest);
+    all += bytes;
   }
-  if (out.states.empty() && known->heart_beat.version <= version) return std::nullopt;
+  if (all > config_.max_bytes_to_send) std::ranges::stable_sort(order, {}, [](const auto& e) { return e.first; });
+  EndpointStates out;
+  size_t sent = 0;
+  for (const auto& [bytes, digest] : order) {
+    sent += bytes;
+    if (!out.empty() && sent > config_.max_bytes_to_send) break;
+    out[digest->endpoint] = newer_part(*find(digest->endpoint), digest->max_version);
+  }
   return out;
 }
 
@@ -317,7 +360,39 @@ bool Gossiper::may_have_legacy_nodes() {
   return false;
 }
 
-void Gossiper::apply(EndpointStates states) {
+void Gossiper::count_bytes() {
+  bytes_ = bytes_of_strangers_ = 0;
+  for (const auto& [endpoint, known] : states_) {
+    const size_t bytes = known->bytes();
+    bytes_ += bytes;
+    if (!subscriber_.is_member(endpoint)) bytes_of_strangers_ += bytes;
+  }
+}
+
+// A node that says it is in the ring will be a member in a moment, if it tells the truth.
+bool Gossiper::has_room(const InetAddressAndPort& from, const InetAddressAndPort& endpoint, const EndpointState& told,
+                        size_t before, size_t after) {
+  const bool is_stranger = told.status() != state_values::kNormal && !subscriber_.is_member(endpoint);
+  const size_t grown = after > before ? after - before : 0;
+  const size_t all = bytes_ + grown, of_strangers = bytes_of_strangers_ + (is_stranger ? grown : 0);
+  const bool fits = after <= config_.max_bytes_of_one && all <= config_.max_bytes &&
+                    (!is_stranger || of_strangers <= config_.max_bytes_of_strangers);
+  if (grown == 0 || fits) {
+    bytes_ = all;
+    bytes_of_strangers_ = of_strangers;
+    return true;
+  }
+  if (auto suffix = refusals_.take(now_.nanos)) {
+    LOG_WARN(
+        "Ignoring gossip about {} from {}: its values would take {} bytes, {} at most; {} would be those of all, {} at "
+        "most; {} those of nodes outside the ring, {} at most{}",
+        endpoint.to_string(), from.to_string(), after, config_.max_bytes_of_one, all, config_.max_bytes, of_strangers,
+        config_.max_bytes_of_strangers, *suffix);
+  }
+  return false;
+}
+
+void Gossiper::apply(const InetAddressAndPort& from, EndpointStates states) {
   const bool keep_legacy = may_have_legacy_nodes();
   using Entry = EndpointStates::value_type;
   std::vector<Entry*> order;
@@ -331,11 +406,12 @@ void Gossiper::apply(EndpointStates states) {
     if (is_local(entry->first) || just_removed_.contains(entry->first)) continue;
     entry->second.updated_at = now_.nanos;
     if (!keep_legacy) entry->second.remove_legacy_states();
-    apply_one(entry->first, std::move(entry->second), keep_legacy);
+    apply_one(from, entry->first, std::move(entry->second), keep_legacy);
   }
 }
 
-void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remote, bool keep_legacy) {
+void Gossiper::apply_one(const InetAddressAndPort& from, const InetAddressAndPort& endpoint, EndpointState remote,
+                         bool keep_legacy) {
   StatePtr known = find(endpoint);
   const bool is_of_new_life = !known || remote.heart_beat.generation > known->heart_beat.generation;
   if (is_of_new_life && !is_whole(remote)) {
@@ -351,6 +427,7 @@ void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remot
       }
       return;
     }
+    if (!has_room(from, endpoint, remote, 0, remote.bytes())) return;
     detector_.report(endpoint, now_.nanos);
     handle_major_state_change(endpoint, std::make_shared<EndpointState>(std::move(remote)));
     return;
@@ -363,24 +440,31 @@ void Gossiper::apply_one(const InetAddressAndPort& endpoint, EndpointState remot
                endpoint.to_string(), now, generation, *suffix);
     }
   } else if (generation > known->heart_beat.generation) {
+    if (!has_room(from, endpoint, remote, known->bytes(), remote.bytes())) return;
     handle_major_state_change(endpoint, std::make_shared<EndpointState>(std::move(remote)));
   } else if (generation == known->heart_beat.generation) {
     if (remote.max_version() > known->max_version()) {
-      apply_newer_values(endpoint, known, std::move(remote), keep_legacy);
+      apply_newer_values(from, endpoint, known, remote, keep_legacy);
     }
     if (!known->is_alive && !is_dead_state(*known)) mark_alive(endpoint, known);
   }
 }
 
-void Gossiper::apply_newer_values(const InetAddressAndPort& endpoint, const StatePtr& local, EndpointState remote,
-                                  bool keep_legacy) {
+void Gossiper::apply_newer_values(const InetAddressAndPort& from, const InetAddressAndPort& endpoint,
+                                  const StatePtr& local, const EndpointState& remote, bool keep_legacy) {
   DCHECK(local->heart_beat.generation == remote.heart_beat.generation);
-  std::vector<std::pair<ApplicationState, VersionedValue>> newer;
-  for (auto& [state, value] : remote.states) {
+  const size_t before = local->bytes();
+  size_t after = before;
+  std::vector<std::pair<ApplicationState, const VersionedValue*>> newer;
+  for (const auto& [state, value] : remote.states) {
     const VersionedValue* known = local->find(state);
-    if (known == nullptr || known->version < value.version) newer.emplace_back(state, std::move(value));
+    if (known != nullptr && known->version >= value.version) continue;
+    newer.emplace_back(state, &value);
+    after += sizeof(value) + value.value.size();
+    if (known != nullptr) after -= sizeof(value) + known->value.size();
   }
-  for (const auto& [state, value] : newer) local->states[state] = value;
+  if (!has_room(from, endpoint, remote, before, after)) return;
+  for (const auto& [state, value] : newer) local->states[state] = *value;
   local->heart_beat = remote.heart_beat;
   local->updated_at = now_.nanos;
   if (!keep_legacy) local->remove_legacy_states();
@@ -398,7 +482,7 @@ void Gossiper::apply_newer_values(const InetAddressAndPort& endpoint, const Stat
   };
   for (bool statuses : {true, false}) {
     for (const auto& [state, value] : newer) {
-      if (is_status(state) == statuses && !is_superseded(state)) subscriber_.on_change(endpoint, state, value);
+      if (is_status(state) == statuses && !is_superseded(state)) subscriber_.on_change(endpoint, state, *value);
     }
   }
 }
@@ -492,6 +576,7 @@ void Gossiper::mark_as_shutdown(const InetAddressAndPort& endpoint, EndpointStat
     LOG_WARN("Ignoring a shutdown message from {} without the status of a shutdown", endpoint.to_string());
     return;
   }
+  if (!has_room(endpoint, endpoint, told, known->bytes(), told.bytes())) return;
   const VersionedValue value = *status;
   auto state = std::make_shared<EndpointState>(std::move(told));
   state->heart_beat.version = std::numeric_limits<int32_t>::max();

@@ -89,6 +89,12 @@ class Gossiper {
     int64_t quarantine_delay_ms = 60'000;
     int64_t very_long_time_ms = 259'200'000;  // until LEFT and removed nodes are forgotten
     size_t max_endpoints = 16'384;            // more are not believed
+    // EndpointState::bytes(): of one endpoint, of all that are no members of the ring, of all. A node tells 2 KB with 16
+    // tokens, 30 KB with 1536. What would be more is not believed.
+    size_t max_bytes_of_one = size_t{256} << 10;
+    size_t max_bytes_of_strangers = size_t{4} << 20;
+    size_t max_bytes = size_t{24} << 20;
+    size_t max_bytes_to_send = size_t{1} << 20;  // of states in an ACK or ACK2; a later round brings the rest
     FailureDetector::Config detector;
   };
   static constexpr int64_t kIntervalMillis = 1000;
@@ -212,20 +218,29 @@ class Gossiper {
 
   // Examination and exchange of states.
   bool hears(const InetAddressAndPort& from) const;
+  bool has_too_many(const InetAddressAndPort& from, const GossipDigests& digests);
   bool accepts(const InetAddressAndPort& from, const GossipDigestSyn& syn);
   void examine(const GossipDigests& digests, GossipDigestAck& answer);
   EndpointStates examine_shadow_state();
-  std::optional<EndpointState> newer_than(const InetAddressAndPort& endpoint, int32_t version) const;
+  EndpointStates newer_than(const GossipDigests& digests) const;
   void notify_failure_detector(const EndpointStates& states);
   bool may_have_legacy_nodes();
-  void apply(EndpointStates states);
-  void apply_one(const InetAddressAndPort& endpoint, EndpointState remote, bool keep_legacy);
-  void apply_newer_values(const InetAddressAndPort& endpoint, const StatePtr& local, EndpointState remote,
-                          bool keep_legacy);
+  void count_bytes();
+  // Whether what is known of an endpoint may grow so much; `told` is what makes it grow.
+  bool has_room(const InetAddressAndPort& from, const InetAddressAndPort& endpoint, const EndpointState& told,
+                size_t before, size_t after);
+  void apply(const InetAddressAndPort& from, EndpointStates states);
+  void apply_one(const InetAddressAndPort& from, const InetAddressAndPort& endpoint, EndpointState remote,
+                 bool keep_legacy);
+  void apply_newer_values(const InetAddressAndPort& from, const InetAddressAndPort& endpoint, const StatePtr& local,
+                          const EndpointState& remote, bool keep_legacy);
   void handle_major_state_change(const InetAddressAndPort& endpoint, StatePtr state);
   bool are_sufficient_for_startup(const EndpointStates& states) const;
   void maybe_finish_shadow_round(const InetAddressAndPort& from, bool is_in_shadow_round, EndpointStates states);
   void send_shadow_syns();
+
+  // A starting node asks for all states every five seconds, and one that is started over and over again somewhat more often.
+  static constexpr int kMostShadowAnswers = 4;  // to a peer, between two rounds
 
   // Liveness.
   void mark_alive(const InetAddressAndPort& endpoint, const StatePtr& state);
@@ -259,6 +274,9 @@ class Gossiper {
   std::map<InetAddressAndPort, StatePtr> echoes_;       // ECHO_REQs on their way
   std::map<InetAddressAndPort, int64_t> just_removed_;  // milliseconds since 1970
   std::map<InetAddressAndPort, int64_t> expire_times_;  // likewise
+  // Counted in the last round; they grow until the next one.
+  size_t bytes_ = 0, bytes_of_strangers_ = 0;
+  std::map<InetAddressAndPort, int> shadow_answers_;  // since the last round
 
   bool is_in_shadow_round_ = false;
   bool asks_peers_ = false;

@@ -1,5 +1,7 @@
 #include "gossip/modified_utf8.h"
 
+#include <utility>
+
 #include "base/result.h"
 
 namespace cassandra_like {
@@ -26,6 +28,26 @@ int32_t next_unit(Reader& in) {
     unit = unit << 6 | (next & 0x3F);
   }
   return in.failed() ? -1 : unit;
+}
+
+// So many bytes at the front are the same in UTF-8. The few characters of three bytes that may be surrogates or too long count
+// as others.
+size_t plain_prefix(BytesView bytes) {
+  auto continues = [&](size_t at) { return at < bytes.size() && static_cast<uint8_t>(bytes[at]) >> 6 == 0b10; };
+  size_t at = 0;
+  while (at < bytes.size()) {
+    const auto first = static_cast<uint8_t>(bytes[at]);
+    if (first < 0x80) {
+      ++at;
+    } else if (first >= 0xC2 && first < 0xE0 && continues(at + 1)) {
+      at += 2;
+    } else if (first > 0xE0 && first < 0xF0 && first != 0xED && continues(at + 1) && continues(at + 2)) {
+      at += 3;
+    } else {
+      break;
+    }
+  }
+  return at;
 }
 
 bool is_high(uint32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
@@ -81,8 +103,13 @@ void append_utf(Bytes& out, std::string_view text) {
 std::string read_utf(Reader& in) {
   Reader bytes(in.take(in.u16()));
   std::string out;
+  out.reserve(bytes.remaining());
   uint32_t high = 0;  // a high surrogate that waits for its partner
   while (!bytes.at_end()) {
+    const BytesView plain = bytes.take(plain_prefix(bytes.rest()));
+    if (high != 0 && !plain.empty()) append_three(out, std::exchange(high, 0));
+    out += plain;
+    if (bytes.at_end()) break;
     const int32_t read = next_unit(bytes);
     if (read < 0) {
       in.fail();
@@ -99,7 +126,8 @@ std::string read_utf(Reader& in) {
     if (high == 0) append_utf8(out, unit);
   }
   if (high != 0) append_three(out, high);
-  if (modified_utf8_size(out) > kMaxUtfBytes) {
+  // A character takes at most twice as many bytes there.
+  if (out.size() > kMaxUtfBytes / 2 && modified_utf8_size(out) > kMaxUtfBytes) {
     in.fail();
     return {};
   }

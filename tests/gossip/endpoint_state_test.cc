@@ -168,7 +168,8 @@ TEST(InetAddressAndPort, ParsesAddressesWithAndWithoutPorts) {
 TEST(ModifiedUtf8, ReadsBackWhatItWrites) {
   for (std::string_view text :
        {std::string_view("plain"), std::string_view("a\0b", 3), std::string_view("\u00fc\u20ac"),
-        std::string_view("\U0001F600"), std::string_view("\xED\xA0\x80x")}) {
+        std::string_view("\U0001F600"), std::string_view("\xED\xA0\x80x"),
+        std::string_view("sixteen letters and more\xED\xA0\x80x\u00fc\xED\xB0\x80\U0001F600 and more of them")}) {
     Bytes bytes;
     append_utf(bytes, text);
     EXPECT_EQ(bytes.size(), 2 + modified_utf8_size(text));
