@@ -148,5 +148,32 @@ TEST_F(MembershipServices, RowsOfPeersAreWrittenAlsoWhenTheClockWasSetBack) {
   EXPECT_EQ(saved_release(), "5.0.9");
 }
 
+// A stranger that asks without end has its answers. The next second others have theirs.
+TEST_F(MembershipServices, AFloodOfGossipIsAnsweredAsFarAsANodeWouldAsk) {
+  int answers = 0;
+  cluster.on(1, 0, [&] {
+    cluster.node(1).messengers[0]->handle(Verb::kGossipDigestAck, [&](InboundMessage) -> Task<VerbResult> {
+      ++answers;
+      return VerbResult::nothing();
+    });
+  });
+  auto flood = [&] {
+    const GossipDigestSyn syn{
+        "Test Cluster", "org.apache.cassandra.dht.Murmur3Partitioner", {{cluster.node(0).address(), 0, 0}}};
+    cluster.on(1, 0, [&] {
+      for (int i = 0; i < 1000; ++i) {
+        cluster.node(1).messengers[0]->send(cluster.node(0).address(), Verb::kGossipDigestSyn,
+                                            SharedBytes::copy_of(encode_syn(syn)));
+      }
+    });
+    cluster.world().run_for(std::chrono::milliseconds(1500));
+    return std::exchange(answers, 0);
+  };
+  cluster.world().run_for(std::chrono::milliseconds(1500));
+  answers = 0;
+  EXPECT_EQ(flood(), 64);
+  EXPECT_EQ(flood(), 64);
+}
+
 }  // namespace
 }  // namespace cassandra_like::test
