@@ -196,6 +196,7 @@ Result<MembershipOptions> membership_options(const Config& config, const LocalNo
   options.gossip.cluster = config.cluster_name;
   ASSIGN_OR_RETURN(options.gossip.seeds, seed_addresses(config));
   options.gossip.ring_delay_ms = config.ring_delay.count();
+  options.gossip.quarantine_delay_ms = 2 * options.gossip.ring_delay_ms;
   options.gossip.detector.phi_convict_threshold = config.phi_convict_threshold;
   options.membership.local = local;
   options.membership.local_native = native;

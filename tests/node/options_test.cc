@@ -36,6 +36,16 @@ TEST(OptionsTest, TheSnitchThatDescribeClusterNames) {
             "org.apache.cassandra.locator.SimpleSnitch");
 }
 
+TEST(OptionsTest, ANodeThatIsRemovedIsInQuarantineForTwiceTheRingDelay) {
+  auto quarantine = [](std::string_view text) {
+    auto options = membership_options(parsed(text), LocalNode(), Uuid());
+    EXPECT_TRUE(options.ok());
+    return options.ok() ? options->gossip.quarantine_delay_ms : 0;
+  };
+  EXPECT_EQ(quarantine(""), 60'000);
+  EXPECT_EQ(quarantine("ring_delay: 2000ms\n"), 4000);
+}
+
 TEST(OptionsTest, GuardrailsOnSSTables) {
   EXPECT_FALSE(engine_options(parsed("")).guardrails.any());
   const SSTableGuardrails guardrails =
