@@ -591,6 +591,19 @@ TEST(BadPeer, WhoseClockIsTenMinutesLateIsToldOf) {
   EXPECT_EQ(cluster.ask(c, b.endpoint(), Verb::kReadReq, "neighbour"), "neighbour");
 }
 
+TEST(BadPeer, WhoseClockIsTenMinutesAheadIsServedAndToldOf) {
+  Cluster cluster;
+  TestNode& a = cluster.add();
+  TestNode& b = cluster.add();
+  for (const Duration off : {Duration(seconds(4)), Duration(seconds(600))}) {
+    a.machine->shift_wall_clock(off);
+    CapturedLog log;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cluster.ask(a, b.endpoint(), Verb::kReadReq, "r"), "r");
+    EXPECT_EQ(log.count("->/10.0.0.2:7000-SMALL_MESSAGES: READ_REQ was made"), off == seconds(600) ? 1u : 0u)
+        << log.all();
+  }
+}
+
 // ---- back-pressure
 
 // Slow handlers: the connection is read only as far as there is room, and nothing is lost.

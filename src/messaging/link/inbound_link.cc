@@ -17,6 +17,7 @@ constexpr Duration kLargeInterval = std::chrono::seconds(1);
 constexpr int64_t kMillisecond = 1'000'000;
 // Milliseconds: the 15 minutes by which clocks may differ, and the longest timeouts.
 constexpr uint64_t kLongestExpiry = 20 * 60 * 1000;
+constexpr int64_t kClockAhead = 5 * 1000;
 constexpr size_t kSmallestStorage = 64;  // more than a string holds within itself
 
 }  // namespace
@@ -195,6 +196,7 @@ int64_t InboundLink::age_of(const MessageHeader& header) {
           name(), *more);
     }
   }
+  if (age < -kClockAhead) tell_of_future(header, -age);
   return age;
 }
 
@@ -207,12 +209,20 @@ int64_t InboundLink::deadline_of(const MessageHeader& header) {
 
 // Its sender's queue was long, or this node slow. When all messages of a peer are late it is the clock.
 void InboundLink::tell_of_expired(const MessageHeader& header) {
-  if (auto more = expired_log_.take(runtime_.clock.monotonic_nanos())) {
+  if (auto more = clock_log_.take(runtime_.clock.monotonic_nanos())) {
     LOG_WARN(
         "{}: {} was made {} ms before it was read, by its sender's clock, and had {} ms: it is dropped; compare the "
         "clocks{}",
         name(), verb_name(header.verb), age_of(header), header.expires_in_millis, *more);
   }
+}
+
+// Nothing else comes of it: its messages are wanted for longer.
+void InboundLink::tell_of_future(const MessageHeader& header, int64_t millis) {
+  auto more = clock_log_.take(runtime_.clock.monotonic_nanos());
+  if (!more || host_ == nullptr || !bad_peer_line()) return;
+  LOG_WARN("{}: {} was made {} ms after it was read, by its sender's clock; compare the clocks{}", name(),
+           verb_name(header.verb), millis, *more);
 }
 
 MessageSink::Admission InboundLink::admit(const MessageHeader& header, size_t size) {

@@ -111,6 +111,7 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   int64_t age_of(const MessageHeader& header);
   int64_t deadline_of(const MessageHeader& header);
   void tell_of_expired(const MessageHeader& header);
+  void tell_of_future(const MessageHeader& header, int64_t millis);
   std::optional<std::string> bad_peer_line();
   void watch_large();
   void cancel_timers();
@@ -136,7 +137,7 @@ class InboundLink final : public ConnectionHandler, MessageSink, public std::ena
   bool paused_ = false;
   int64_t admitted_deadline_ = 0;  // of the message that was admitted last
   Counters counters_;
-  LogQuota expired_log_{1};
+  LogQuota clock_log_{1};
 };
 
 }  // namespace cassandra_like
