@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "tests/gossip/gossiper_rig.h"
+#include "tests/support/sanitized.h"
 
 namespace cassandra_like {
 namespace {
@@ -458,6 +461,47 @@ TEST(MembershipSnitch, DecidesWhereANodeIs) {
   Gossiper gossiper({node(1), "c", "p", {}}, membership, at(0));
   membership.attach(gossiper);
   EXPECT_EQ(membership.location(node(7)), (NodeLocation{"7", "UNKNOWN_RACK"}));
+}
+
+// --- Large rings
+
+TEST(TokenOwners, ATokenHasOneNode) {
+  TokenOwners owners;
+  for (Token token : {5, -5, 7}) owners.give(token, node(1));
+  owners.give(5, node(2));
+  owners.give(7, node(1));
+  EXPECT_EQ(owners.owner(5), node(2));
+  EXPECT_EQ(owners.owner(6), std::nullopt);
+  EXPECT_THAT(owners.tokens(node(1)), ElementsAre(-5, 7));
+  owners.give(-5, node(2));
+  owners.erase(7);
+  EXPECT_THAT(owners.tokens(node(1)), IsEmpty());
+  EXPECT_THAT(owners.nodes(), ElementsAre(Pair(node(2), ElementsAre(-5, 5))));
+  owners.erase(node(2));
+  EXPECT_EQ(owners.owner(5), std::nullopt);
+  EXPECT_THAT(owners.nodes(), IsEmpty());
+}
+
+// A change takes milliseconds, with the snapshot that comes of it. It would take hundreds if each node looked for its tokens
+// among those of all.
+TEST_F(MembershipTest, AChangeOfALargeRingIsQuick) {
+  constexpr int kNodes = 1000, kChanges = 20;
+  start();
+  auto tell = [&](int n, int64_t life) {
+    std::vector<Token> tokens;
+    for (int i = 0; i < 16; ++i) tokens.push_back(static_cast<Token>(random.next()));
+    EndpointState told = state_of(generation_at(life), 1, with_host_id(normal_states(2, tokens), 1000 + n));
+    const auto who = InetAddressAndPort::parse(fmt::format("10.1.{}.{}", n / 250, n % 250));
+    gossiper.on_ack2(node(9), {{{*who, told}}}, at(1).millis, at(1));
+  };
+  for (int n = 0; n < kNodes; ++n) tell(n, 0);
+  const std::clock_t began = std::clock();
+  for (int n = 0; n < kChanges; ++n) {
+    tell(n, 1);
+    EXPECT_EQ(membership.topology()->ring()->entries().size(), size_t{kNodes} * 16 + 1);
+  }
+  const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  EXPECT_LT(seconds, kChanges * (test::kIsSanitized ? 5 : 0.1));
 }
 
 }  // namespace

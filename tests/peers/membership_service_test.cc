@@ -171,8 +171,8 @@ TEST_F(MembershipServices, AFloodOfGossipIsAnsweredAsFarAsANodeWouldAsk) {
   };
   cluster.world().run_for(std::chrono::milliseconds(1500));
   answers = 0;
-  EXPECT_EQ(flood(), 64);
-  EXPECT_EQ(flood(), 64);
+  EXPECT_EQ(flood(), 256);
+  EXPECT_EQ(flood(), 256);
 }
 
 }  // namespace

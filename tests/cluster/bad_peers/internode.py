@@ -27,6 +27,7 @@ CENTURIES = 1 << 43  # milliseconds
 
 SCHEMA, DC, RACK, RELEASE_VERSION = 2, 3, 4, 5
 NET_VERSION, HOST_ID, TOKENS, RPC_READY, INTERNAL_ADDRESS, NATIVE_ADDRESS, STATUS_WITH_PORT = 11, 12, 13, 14, 15, 16, 17
+X1 = 21  # an application state without a meaning
 
 
 def vint(value):

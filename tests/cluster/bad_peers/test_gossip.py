@@ -6,11 +6,11 @@ import uuid
 import pytest
 
 import wire
-from internode import (ACK, ACK2, FAILURE_RSP, HOST_ID, SCHEMA, SCHEMA_PULL_REQ, SCHEMA_PULL_RSP, SHUTDOWN, STATUS_WITH_PORT, SYN, URGENT, member, message,
+from internode import (ACK, ACK2, FAILURE_RSP, HOST_ID, SCHEMA, SCHEMA_PULL_REQ, SCHEMA_PULL_RSP, SHUTDOWN, STATUS_WITH_PORT, SYN, URGENT, X1, member, message,
                        parse_digests, parse_states, states, syn)
 from peers import OUTSIDE, ForgedNode, Stranger
 from node_ring import ONE, Clients, ring_seen_by, run, wait_until
-from world import FORGED, Cost
+from world import FORGED, SLACK, Cost
 
 YEAR = 365 * 86400
 LIAR = "127.0.0.97"
@@ -93,6 +93,19 @@ def test_an_older_node_with_the_tokens_of_another_gets_none(ring, beside):
     cost.wait_for_line("have the same token", f"Ignoring /{LIAR}:7000")
     assert up(ring) == ["UN"] * 3
     assert LIAR not in ring_seen_by(ring.nodes[0])
+
+
+def test_long_values_of_nodes_that_are_made_up(ring, beside):
+    costs = [Cost(node) for node in ring.nodes]
+    made_up = {f"127.1.{i // 250}.{i % 250 + 1}": (now(), 5, {HOST_ID: str(uuid.uuid4()), X1: "x" * 60_000}) for i in range(100)}
+    with Stranger(ring.nodes[0].address, kind=URGENT) as stranger:
+        stranger.send(message(ACK2, states(made_up)))
+        costs[0].wait_for_line("Ignoring gossip about /127.1.", f"from /{OUTSIDE}:7000")
+    end = time.monotonic() + 2  # they go to the other nodes, too
+    while time.monotonic() < end:
+        assert up(ring) == ["UN"] * 3
+    for cost in costs:
+        cost.check_memory(2 * SLACK)
 
 
 # --- what is believed, as Cassandra believes it, until the node speaks for itself
