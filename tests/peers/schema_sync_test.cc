@@ -77,16 +77,20 @@ TEST(SchemaSync, APushThatCannotBeReadYetComesAgainWithAPullAtOnce) {
   ASSERT_TRUE(cluster.change(0, add_type()).ok());
   cluster.part({});
   const std::string before = cluster.node(1).version();
+  const size_t rows = cluster.rows(1, "tables", "system_schema");
   LogLines lines;
   const TablePtr t = make_table("t");
-  std::vector<ColumnPtr> others{make_column("w", types::freeze(user_type()), ColumnKind::kRegular)};
+  auto column = std::make_shared<Column>(*make_table("d")->regular_columns[0]);
+  column->name = "w";
+  column->type = types::freeze(user_type());
+  std::vector<ColumnPtr> others{column};
   const auto typed = std::make_shared<TableMetadata>("ks", "typed", Uuid::random(1, 2), t->partition_key,
                                                      std::vector<ColumnPtr>{}, others);
   ASSERT_TRUE(cluster.change(0, add_table(typed)).ok());
   cluster.world().run_for(seconds(1));
   EXPECT_EQ(lines.count("SCHEMA_PUSH_REQ of /10.0.0.1:7000 is refused: system_schema: column ks.typed.w: "), 1u);
   EXPECT_EQ(cluster.node(1).version(), before);
-  EXPECT_EQ(cluster.rows(1, "tables", "system_schema"), 1u);
+  EXPECT_EQ(cluster.rows(1, "tables", "system_schema"), rows);
   EXPECT_TRUE(cluster.gossip_until([&] { return cluster.agree(); }, seconds(3)));
   EXPECT_NE(cluster.node(1).replica().schema().current()->table("ks", "typed"), nullptr);
 }
