@@ -550,12 +550,12 @@ Task<VerbResult> send_schema(std::shared_ptr<SchemaVerbs> verbs, InetAddressAndP
 }
 
 void SchemaSyncImpl::handle_verbs(Messenger& messenger, ShardRuntime& runtime, Replica& replica) {
-  auto on_refused_push = [this, alive = alive_](InetAddressAndPort from) {
-    runtime_.executor.post([this, alive, from = std::move(from)] {
-      if (*alive) this->on_refused_push(from);
+  auto refused = [this, alive = alive_](InetAddressAndPort from) {
+    runtime_.executor.post([this, alive, from] {
+      if (*alive) on_refused_push(from);
     });
   };
-  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica, is_resetting_, on_refused_push});
+  auto verbs = std::make_shared<SchemaVerbs>(SchemaVerbs{runtime, replica, is_resetting_, refused});
   messenger.handle(Verb::kSchemaPushReq,
                    [verbs](InboundMessage message) { return merge_pushed(verbs, std::move(message)); });
   messenger.handle(Verb::kSchemaPullReq, [verbs](InboundMessage message) { return send_schema(verbs, message.from); });
