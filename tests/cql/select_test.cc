@@ -189,6 +189,23 @@ TEST_F(SelectTest, GroupsByWhatKeepsTheirOrder) {
             "(frozen<tuple<float>>) -> frozen<tuple<float>> ");
 }
 
+TEST_F(SelectTest, GroupsByNoArithmetic) {
+  run("CREATE TABLE ks.g (p int, a int, b text, c int, v int, PRIMARY KEY (p, a, b, c))");
+  auto group_by = [&](const std::string& what) { return run("SELECT p FROM ks.g WHERE p = 1 GROUP BY p, " + what); };
+  const std::string kMonotonic = "Only monotonic functions are supported in the GROUP BY clause. Got: system.";
+  EXPECT_EQ(group_by("a + 1"), kMonotonic + R"("_add" : (int, int(constant)) -> int )");
+  EXPECT_EQ(group_by("2 * a"), kMonotonic + R"("_multiply" : (int(constant), int) -> int )");
+  EXPECT_EQ(group_by("-a"), kMonotonic + R"("_negate" : (int) -> int )");
+  EXPECT_EQ(group_by("a + b"), "the '+' operation is not supported between a and b");
+  EXPECT_EQ(group_by("a + c"), "GROUP BY functions accept only one clustering column as parameter, got: a,c");
+  EXPECT_EQ(group_by("v + 1"), "Group by functions are only supported on clustering columns, got v");
+  EXPECT_EQ(group_by("(int) 1 + 1"), "GROUP BY functions must have one clustering column name as parameter");
+  EXPECT_EQ(group_by("a + 1, b"), "Functions are only supported on the last element of the GROUP BY clause");
+  const std::string kAggregate = "Aggregate functions are not supported within the GROUP BY clause, got: system.";
+  EXPECT_EQ(group_by("count(*)"), kAggregate + "count_rows");
+  EXPECT_EQ(group_by("max(a)"), kAggregate + "max");
+}
+
 TEST_F(SelectTest, WhatIsNullOfAMapEntryIsNamed) {
   const Bytes one = encode_int(1);
   const std::string entry = "SELECT v FROM ks.s WHERE m[?] = ? ALLOW FILTERING";

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "cql/expressions/function.h"
 #include "cql/restrictions/restrictions.h"
 #include "cql/selection/selector.h"
+#include "model/values.h"
 
 namespace cassandra_like {
 namespace {
@@ -28,16 +30,44 @@ bool is_monotonic(const std::string& name, const std::vector<bool>& constant) {
   return false;
 }
 
-std::optional<Error> check_monotonic(const ast::Selectable& selectable, SelectorBuilder& builder) {
-  const auto* call = std::get_if<ast::FunctionSelectable>(&selectable.value);
-  if (call == nullptr || is_constant(selectable, builder)) return std::nullopt;
+// Arithmetic is a call, too, and never monotonic.
+bool is_call(const ast::Selectable& selectable) {
+  return std::holds_alternative<ast::FunctionSelectable>(selectable.value) ||
+         std::holds_alternative<ast::CountAllSelectable>(selectable.value) ||
+         std::holds_alternative<ast::ArithmeticSelectable>(selectable.value);
+}
+
+std::vector<const ast::Selectable*> arguments_of(const ast::Selectable& call) {
   std::vector<const ast::Selectable*> arguments;
-  std::vector<bool> constant;
-  for (const auto& argument : call->arguments) {
-    arguments.push_back(&argument);
-    constant.push_back(is_constant(argument, builder));
+  if (const auto* function = std::get_if<ast::FunctionSelectable>(&call.value)) {
+    for (const auto& argument : function->arguments) arguments.push_back(&argument);
   }
-  auto function = builder.resolve(call->function, arguments);
+  if (const auto* arithmetic = std::get_if<ast::ArithmeticSelectable>(&call.value)) {
+    arguments.push_back(&*arithmetic->left);
+    if (arithmetic->right) arguments.push_back(&**arithmetic->right);
+  }
+  return arguments;
+}
+
+Result<FunctionPtr> function_of(const ast::Selectable& call, const std::vector<const ast::Selectable*>& arguments,
+                                SelectorBuilder& builder) {
+  if (const auto* function = std::get_if<ast::FunctionSelectable>(&call.value)) {
+    return builder.resolve(function->function, arguments);
+  }
+  ASSIGN_OR_RETURN(auto operands, builder.call_arguments(arguments));
+  return resolve_arithmetic(std::get<ast::ArithmeticSelectable>(call.value).op, operands, nullptr, builder.context());
+}
+
+Error no_aggregates(const std::string& name) {
+  return invalid("Aggregate functions are not supported within the GROUP BY clause, got: " + name);
+}
+
+std::optional<Error> check_monotonic(const ast::Selectable& selectable, SelectorBuilder& builder) {
+  if (!is_call(selectable) || is_constant(selectable, builder)) return std::nullopt;
+  const std::vector<const ast::Selectable*> arguments = arguments_of(selectable);
+  std::vector<bool> constant;
+  for (const ast::Selectable* argument : arguments) constant.push_back(is_constant(*argument, builder));
+  auto function = function_of(selectable, arguments, builder);
   if (!function.ok()) return std::nullopt;
   if (!is_monotonic((*function)->name(), constant)) {
     auto given = builder.call_arguments(arguments);
@@ -49,9 +79,9 @@ std::optional<Error> check_monotonic(const ast::Selectable& selectable, Selector
       const TypePtr& type = own != nullptr && own->is_reversed() ? own : (*function)->arguments()[i];
       types += (i > 0 ? ", " : "") + argument_type_name(*type) + (constant[i] ? "(constant)" : "");
     }
-    return invalid(
-        "Only monotonic functions are supported in the GROUP BY clause. Got: " + (*function)->qualified_name() +
-        " : (" + types + ") -> " + (*function)->return_type()->cql_name() + " ");
+    return invalid("Only monotonic functions are supported in the GROUP BY clause. Got: system." +
+                   quote_identifier((*function)->name()) + " : (" + types + ") -> " +
+                   (*function)->return_type()->cql_name() + " ");
   }
   for (const ast::Selectable* argument : arguments) {
     if (auto refusal = check_monotonic(*argument, builder)) return refusal;
@@ -61,11 +91,9 @@ std::optional<Error> check_monotonic(const ast::Selectable& selectable, Selector
 
 // The clustering column that a function groups by, and the function.
 Result<const Column*> prepare_function(const ast::Selectable& selectable, SelectorBuilder& builder, Grouping& result) {
-  const auto& call = std::get<ast::FunctionSelectable>(selectable.value);
-  std::vector<const ast::Selectable*> arguments;
-  for (const auto& argument : call.arguments) arguments.push_back(&argument);
-  ASSIGN_OR_RETURN(FunctionPtr function, builder.resolve(call.function, arguments));
-  if (function->is_aggregate()) return invalid("Aggregate functions are not supported within the GROUP BY clause.");
+  if (std::holds_alternative<ast::CountAllSelectable>(selectable.value)) return no_aggregates("system.count_rows");
+  ASSIGN_OR_RETURN(FunctionPtr function, function_of(selectable, arguments_of(selectable), builder));
+  if (function->is_aggregate()) return no_aggregates(function->qualified_name());
   ASSIGN_OR_RETURN(result.function, builder.build(selectable, nullptr));
   const auto& used = builder.used();
   if (used.empty()) return invalid("GROUP BY functions must have one clustering column name as parameter");
@@ -93,7 +121,7 @@ Result<Grouping> prepare_grouping(const ast::Select& select, const TablePtr& tab
   for (const ast::Selectable& selectable : select.group_by) {
     SelectorBuilder builder(*table, context);
     const Column* column = nullptr;
-    if (std::holds_alternative<ast::FunctionSelectable>(selectable.value)) {
+    if (is_call(selectable)) {
       ASSIGN_OR_RETURN(column, prepare_function(selectable, builder, result));
     } else if (const auto* named = std::get_if<ast::ColumnSelectable>(&selectable.value)) {
       ASSIGN_OR_RETURN(column, builder.column(named->name));
