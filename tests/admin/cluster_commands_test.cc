@@ -114,7 +114,7 @@ class PlayedMembership : public MembershipService {
 
 class PlayedSchemaSync : public SchemaSync {
  public:
-  void handle_verbs(Messenger&, ShardRuntime&, Replica&) const override {}
+  void handle_verbs(Messenger&, ShardRuntime&, Replica&) override {}
   void hurry() override {}
   std::map<std::string, std::vector<InetAddressAndPort>> outstanding() const override { return {}; }
   Task<Status> reset(Duration) override {
