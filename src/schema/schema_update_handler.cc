@@ -485,7 +485,8 @@ Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keysp
   command.table = stores_[0]->current()->table("system_schema", schema_tables_in_digest_order()[table]);
   const DecoratedKey key = DecoratedKey::of(keyspace);
   command.keys.push_back(key);
-  command.now_seconds = runtime_.shard(0).clock.wall_micros() / 1000000;
+  // Tombstones that may be purged still hide what a late mutation brings: at this time none may be.
+  command.now_seconds = 0;
   DigestPart& part = digest->emplace_back(DigestPart{table, keyspace, names == nullptr, {}});
   if (names != nullptr) {
     for (const std::string& name : *names) {
@@ -508,7 +509,7 @@ Task<Status> SchemaUpdateHandler::read_partition(size_t table, std::string keysp
   if (sources.empty()) co_return Status();
   GroupingSink sink(command.table);
   MergedPartition merged(sources, false);
-  CO_TRY(co_await feed(&merged, command.now_seconds, &sink));
+  CO_TRY(co_await feed(&merged, runtime_.shard(0).clock.wall_seconds(), &sink));
   for (auto& [name, group] : sink.keyspaces[keyspace]) {
     part.names[name] = std::move(group.digest);
     (*rows)[command.table->name][name] = std::move(group.rows);

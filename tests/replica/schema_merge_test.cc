@@ -98,6 +98,23 @@ TEST(SchemaMerge, AnyOrderAndAnyRepetitionEndsTheSame) {
   }
 }
 
+// A node that was away for longer than gc_grace_seconds sends what it has.
+TEST(SchemaMerge, ADropThatMayBePurgedHoldsAsLongAsItIsStored) {
+  ReplicaNode node(2);
+  auto base = node.change(0, make_keyspace({make_table("t"), make_table("kv")}));
+  ASSERT_TRUE(base.ok());
+  ASSERT_TRUE(node.change(0, drop_table("t")).ok());
+  const std::string before = version(node);
+  node.machine().shift_wall_clock(std::chrono::hours(24 * 30));
+  ASSERT_TRUE(node.merge(0, base->mutations).ok());
+  EXPECT_EQ(tables(node), (Lines{"kv"}));
+  EXPECT_EQ(version(node), before);
+  node.kill();
+  node.boot(2);
+  EXPECT_EQ(tables(node), (Lines{"kv"}));
+  EXPECT_EQ(version(node), before);
+}
+
 TEST(SchemaMerge, ChangesMadeAtOnceConverge) {
   ReplicaNode a(2), b(1);
   auto base = a.change(0, make_keyspace({make_table("t"), make_table("kv")}));
