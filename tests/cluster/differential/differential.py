@@ -28,7 +28,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from cases import Case
-from explained import explanation
+from explained import Difference, explanation
 from node import LATEST_COMPACTION, Node, answers
 from ring import RingSession
 from session import Session, refused, shown
@@ -90,7 +90,7 @@ class Run:
 
     async def begin(self, number):
         case = Case(self.arguments.seed, number, self.arguments.case_size)
-        case.number, case.session, case.open, case.reads = number, self.session(self.addresses(), case.name, self.revive), True, 0
+        case.number, case.session, case.open, case.reads, case.explained = number, self.session(self.addresses(), case.name, self.revive), True, 0, []
         await case.session.create()
         for index, statement in enumerate(case.setup):
             await self.step(case, index - len(case.setup), statement)
@@ -110,12 +110,13 @@ class Run:
         for _ in range(2):
             difference = await case.session.run(statement)
             ours, theirs = case.session.answers
-            name = difference and (re.sub(r"'[^']*'", "'…'", ours.error[1]) if refused(ours) else explanation(statement, before, ours, theirs))
+            name = difference and (re.sub(r"'[^']*'", "'…'", ours.error[1]) if refused(ours) else explanation(Difference(statement, before, case.explained, ours, theirs)))
             # A read of Cassandra's may fail while other cases compact and change the schema.
             if not difference or name or ours.kind != "rows" or theirs.kind != "error" or theirs.error[0] not in READ_FAILURES:
                 break
         if name:
             self.skipped[name] += 1
+            case.explained.append((name, statement))
             if self.arguments.show_explained:
                 self.show("explained by " + name, case, index, statement)
             case.open = {ours.kind, theirs.kind} <= {"error", "rows", "prepared"}

@@ -11,14 +11,16 @@ import struct
 from frames import ONE
 from session import compared, shown
 
+TWO_VERSIONS = "reads of rows of two versions of a table"
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?")
 
 
 @dataclasses.dataclass
 class Difference:
-    """`before`: the statements of this case so far."""
+    """`before`: the statements of this case so far. `explained`: the names of its differences so far, each with its statement."""
     statement: object
     before: list
+    explained: list
     ours: object
     theirs: object
 
@@ -34,6 +36,10 @@ class Difference:
     def schema(self, pattern):
         """Schema statements on the tables of this statement that begin like this."""
         return [m for m in (re.match(pattern, s.text) for s in self.on_table(self.before) if s.kind == "schema") if m]
+
+    def was_explained(self, name):
+        """Whether an earlier difference on a table of this statement has that name."""
+        return bool(self.on_table([statement for explained, statement in self.explained if explained == name]))
 
     def asks(self, pattern):
         return any(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for text in self.texts)
@@ -89,6 +95,13 @@ def has_descending_columns(d):
 
 def has_two_versions(d):
     return d.schema(r"ALTER TABLE \S+ (ADD|DROP) ")
+
+
+def lacks_values_where_reads_fail(d):
+    """A replica that failed to read rows of two versions answers at other times without the columns that it stumbles over."""
+    if not (in_a_ring(d) and has_two_versions(d) and d.was_explained(TWO_VERSIONS) and d.both_rows and len(d.ours.rows) == len(d.theirs.rows)):
+        return False
+    return all(a == b or None in (a, b) for rows in zip(d.ours.rows, d.theirs.rows) for a, b in zip(*rows))
 
 
 def wrote_scale_without_digits(d):
@@ -425,8 +438,9 @@ RULES = [
     # Failures inside: an invalid request of the replica; a NumberFormatException ("Zero length BigInteger"); exceptions in TupleType.compareCustom; in Row.Merger,
     # Cell.Serializer and Columns.Serializer ("is not a subset of"); in RTBoundCloser ("has an open RT bound as its last item").
     Rule("floor of a time in GROUP BY", "", READ_FAILED, r"GROUP BY .*\bfloor\("),
-    Rule("reads of rows of two versions of a table", "", READ_FAILED, holds=has_two_versions),
-    Rule("reads of rows of two versions of a table", "", SERVER + r"java\.(lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn|io\.IOError: java\.io\.EOFException: EOF after)", holds=has_two_versions),
+    Rule(TWO_VERSIONS, "", READ_FAILED, holds=has_two_versions),
+    Rule(TWO_VERSIONS, "", SERVER + r"java\.(lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn|io\.IOError: java\.io\.EOFException: EOF after)", holds=has_two_versions),
+    Rule(TWO_VERSIONS, "^rows", "^rows", holds=lacks_values_where_reads_fail),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
@@ -459,10 +473,9 @@ RULES = [
 ]
 
 
-def explanation(statement, before, ours, theirs):
-    """The name of a difference that is explained, or None. `before`: the statements of this case so far."""
-    d = Difference(statement, before, ours, theirs)
-    said = shown(ours), shown(theirs)
+def explanation(d):
+    """The name of a difference that is explained, or None."""
+    said = shown(d.ours), shown(d.theirs)
     for rule in RULES:
         if re.search(rule.ours, said[0]) and re.search(rule.theirs, said[1]) and (not rule.asks or d.asks(rule.asks)) and rule.holds(d):
             return rule.name
