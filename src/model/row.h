@@ -4,6 +4,7 @@
 // a tombstone wins, then an expiring cell over one that is not and the later expiry, then the greater value.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <span>
 
@@ -92,11 +93,19 @@ struct Row {
   bool has_live_data(int64_t now_seconds) const;
 };
 
-// A row as most are, for those who only want its values: all are of one age and live until the same time, if not for
-// ever, nothing is deleted, and multi-cell columns have none. A table of counters has no such rows.
+// A row as most are: all of its values are of one age and live until the same time, if not for ever, nothing is deleted, and
+// multi-cell columns have none. A table of counters has no such rows.
 struct UniformRow {
-  ClusteringPrefix clustering;        // its comparable form may be missing
+  ClusteringPrefix clustering;        // its comparable form may be missing, see SliceSelection
   std::span<const BytesView> values;  // one for each of the table's regular columns; null: it has none
+  Liveness age;
+  bool has_liveness = true;  // the row's own is its age; false: only values have it
+  BytesView cells;           // the values as an SSTable has them, where they come from one and none is null
+
+  size_t count() const {
+    if (!cells.empty()) return values.size();
+    return values.size() - static_cast<size_t>(std::count_if(values.begin(), values.end(), is_null));
+  }
 };
 
 // An open range tombstone, a close, or both (a boundary). The unused side is live.

@@ -116,6 +116,8 @@ char* write_marker(char* p, const SerializationHeader& header, const RangeTombst
 // The form with sizes, as in SSTables. previous_size is that of the unfiltered before it, 0 for a partition's
 // first and for the static row. The static row is known by its clustering's kind.
 void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size);
+// The header's regular columns are those of the row's table.
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size);
 void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,
                            uint64_t previous_size);
 
@@ -175,9 +177,9 @@ class RowDecoder {
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
   // For an SSTable: a row that is all there and nothing but values of one age that live then (UniformRow). values: one for
-  // each regular column of the header, none of which is complex. False when it is another one, which read_body() reads
-  // from where this one began.
-  bool read_plain_body(Reader& in, int64_t now_seconds, BytesView* values);
+  // each regular column of the header, none of which is complex. cells: the bytes of them all. False when it is another
+  // one, which read_body() reads from where this one began.
+  bool read_plain_body(Reader& in, int64_t now_seconds, Liveness* age, BytesView* values, BytesView* cells);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
   // For an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops

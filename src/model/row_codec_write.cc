@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "base/result.h"
 #include "model/row_codec.h"
 #include "model/row_codec_format.h"
@@ -193,23 +194,20 @@ void put_cell(Out& out, const SerializationHeader& header, const HeaderColumn& c
 
 // A bitmap of the columns that are missing; from 64 columns on, whichever is shorter of the lists of those that are
 // missing and those that are there.
-template <class Out>
-void put_column_subset(Out& out, const RowShape& shape, const Row& row) {
-  size_t total = shape.columns.size();
-  HeaderCursor cursor(shape.columns);
-  ColumnDataIterator it(row);
-  ColumnData data;
+// next_present(&i): the next column that is there, false at the end.
+template <class Out, class NextPresent>
+void put_column_subset(Out& out, size_t total, size_t count, NextPresent next_present) {
+  size_t i = 0;
   if (total < 64) {
     uint64_t missing = (1ULL << total) - 1;
-    while (it.next(&data)) missing &= ~(1ULL << cursor.find(data.column));
+    while (next_present(&i)) missing &= ~(1ULL << i);
     out.vint(missing);
     return;
   }
-  out.vint(total - shape.count);
-  bool lists_present = shape.count < total / 2;
+  out.vint(total - count);
+  bool lists_present = count < total / 2;
   size_t next = 0;
-  while (it.next(&data)) {
-    size_t i = cursor.find(data.column);
+  while (next_present(&i)) {
     if (lists_present) {
       out.vint(i);
       continue;
@@ -219,6 +217,26 @@ void put_column_subset(Out& out, const RowShape& shape, const Row& row) {
   }
   if (lists_present) return;
   while (next < total) out.vint(next++);
+}
+
+template <class Out>
+void put_column_subset(Out& out, const RowShape& shape, const Row& row) {
+  HeaderCursor cursor(shape.columns);
+  ColumnDataIterator it(row);
+  put_column_subset(out, shape.columns.size(), shape.count, [&](size_t* i) {
+    ColumnData data;
+    if (!it.next(&data)) return false;
+    *i = cursor.find(data.column);
+    return true;
+  });
+}
+
+template <class Out>
+void put_liveness(Out& out, const SerializationHeader& header, const Liveness& liveness) {
+  if (!liveness.is_empty()) put_timestamp(out, header, liveness.timestamp);
+  if (!liveness.is_expiring()) return;
+  put_ttl(out, header, liveness.ttl);
+  put_local_deletion_time(out, header, liveness.local_expiration_time);
 }
 
 template <class Out>
@@ -233,11 +251,7 @@ void put_row_head(Out& out, const SerializationHeader& header, const Row& row, c
 
 template <class Out>
 void put_row_body(Out& out, const SerializationHeader& header, const Row& row, const RowShape& shape) {
-  if (!row.liveness.is_empty()) put_timestamp(out, header, row.liveness.timestamp);
-  if (row.liveness.is_expiring()) {
-    put_ttl(out, header, row.liveness.ttl);
-    put_local_deletion_time(out, header, row.liveness.local_expiration_time);
-  }
+  put_liveness(out, header, row.liveness);
   if (!row.deletion.is_live()) put_deletion(out, header, row.deletion);
   if ((shape.flags & RowFlag::kHasAllColumns) == 0) put_column_subset(out, shape, row);
   HeaderCursor cursor(shape.columns);
@@ -255,6 +269,45 @@ void put_row_body(Out& out, const SerializationHeader& header, const Row& row, c
       out.vint(data.cells.size());
     }
     for (const Cell& cell : data.cells) put_cell(out, header, column, cell, row.liveness);
+  }
+}
+
+template <class Out>
+void put_row_head(Out& out, const SerializationHeader& header, const UniformRow& row, size_t count) {
+  uint8_t flags = row.has_liveness ? RowFlag::kHasTimestamp : 0;
+  if (row.has_liveness && row.age.is_expiring()) flags |= RowFlag::kHasTtl;
+  if (count == row.values.size()) flags |= RowFlag::kHasAllColumns;
+  out.u8(flags);
+  put_clustering_values(out, header, row.clustering.values);
+}
+
+template <class Out>
+void put_row_body(Out& out, const SerializationHeader& header, const UniformRow& row, size_t count) {
+  if (row.has_liveness) put_liveness(out, header, row.age);
+  if (count < row.values.size()) {
+    size_t next = 0;
+    put_column_subset(out, row.values.size(), count, [&](size_t* i) {
+      while (next < row.values.size() && is_null(row.values[next])) ++next;
+      *i = next++;
+      return *i < row.values.size();
+    });
+  }
+  // They tell their age by that of the row, so they are the same bytes in each SSTable.
+  if (!row.cells.empty()) return out.bytes(row.cells);
+  uint8_t flags = row.has_liveness ? CellFlag::kUseRowTimestamp : 0;
+  if (row.age.is_expiring()) flags |= CellFlag::kExpiring | (row.has_liveness ? CellFlag::kUseRowTtl : 0);
+  for (size_t i = 0; i < row.values.size(); ++i) {
+    const BytesView value = row.values[i];
+    if (is_null(value)) continue;
+    out.u8(value.empty() ? flags | CellFlag::kHasEmptyValue : flags);
+    if (!row.has_liveness) {
+      put_timestamp(out, header, row.age.timestamp);
+      if (row.age.is_expiring()) {
+        put_local_deletion_time(out, header, row.age.local_expiration_time);
+        put_ttl(out, header, row.age.ttl);
+      }
+    }
+    if (!value.empty()) put_value(out, header.regular_columns[i].fixed_length, value);
   }
 }
 
@@ -324,6 +377,14 @@ void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row
   append_with_sizes(
       out, previous_size, [&](auto& to) { put_row_head(to, header, row, shape); },
       [&](auto& to) { put_row_body(to, header, row, shape); });
+}
+
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size) {
+  DCHECK(row.values.size() == header.regular_columns.size());
+  const size_t count = row.count();
+  append_with_sizes(
+      out, previous_size, [&](auto& to) { put_row_head(to, header, row, count); },
+      [&](auto& to) { put_row_body(to, header, row, count); });
 }
 
 void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,

@@ -17,7 +17,8 @@ namespace cassandra_like {
 struct SliceSelection {
   std::span<const Slice> slices;  // sorted, disjoint; empty: the whole partition
   bool reversed = false;
-  bool wants_rows = true;  // false: only the static row and the partition's deletion
+  bool wants_rows = true;         // false: only the static row and the partition's deletion
+  bool wants_comparable = false;  // of uniform rows; other unfiltereds always have the comparable form of their place
 };
 
 class PartitionReader {
@@ -29,7 +30,7 @@ class PartitionReader {
   const Row& static_row() const { return static_row_; }  // is_empty() when there is none
   // nullptr at the end. The result and all it points to are valid until the next call.
   virtual Result<const Unfiltered*> next() = 0;
-  // In place of next(), which is to be asked when there is none: a plain row that lives then, if that is what comes next
+  // In place of next(), which is to be asked when there is none: a uniform row that lives then, if that is what comes next
   // and it is at hand.
   virtual const UniformRow* next_uniform(int64_t /*now_seconds*/) { return nullptr; }
 

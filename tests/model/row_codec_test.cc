@@ -43,6 +43,54 @@ TEST(RowCodecTest, WritesRowsWithTheirSizes) {
   }
 }
 
+// A row of an SSTable is written to another one, whose header begins to count elsewhere.
+TEST(RowCodecTest, UniformRowsAreWrittenAsOtherRows) {
+  RowBuilder forever = insert_row(kTs), expiring(plain_table());
+  expiring.live(kTs, 60, kNow + 60);
+  for (const ColumnPtr& c : plain_table()->regular_columns) expiring.cell(c->name, kTs, 60, kNow + 60, c->name);
+  const TableHeader read(plain_table(), kStats), other(plain_table(), {kTs - 70'000, kNow - 300, 1});
+  for (RowBuilder* builder : {&forever, &expiring}) {
+    const Row row = builder->build();
+    Bytes from, expected, written;
+    append_sstable_row(from, read.get(), row, 300);
+    append_sstable_row(expected, other.get(), row, 17);
+
+    Arena arena;
+    RowDecoder decoder(read.get(), RowForm::kSstable, arena);
+    Reader in(from);
+    std::vector<BytesView> values(plain_table()->regular_columns.size());
+    UniformRow uniform;
+    ASSERT_TRUE(decoder.next(in));
+    ASSERT_TRUE(decoder.read_plain_body(in, kNow, &uniform.age, values.data(), &uniform.cells));
+    uniform.clustering = decoder.position();
+    uniform.values = values;
+    append_sstable_row(written, other.get(), uniform, 17);
+    EXPECT_EQ(to_hex(written), to_hex(expected));
+    uniform.cells = {};
+    written.clear();
+    append_sstable_row(written, other.get(), uniform, 17);
+    EXPECT_EQ(to_hex(written), to_hex(expected));
+  }
+}
+
+TEST(RowCodecTest, UniformRowsMayMissManyColumns) {
+  const TableHeader header(many_table(), kStats);
+  for (auto has : {+[](int i) { return i % 30 == 1; }, +[](int i) { return i % 7 != 3; }, +[](int) { return true; }}) {
+    RowBuilder builder = many_row(has);
+    const Row row = builder.build();
+    std::vector<BytesView> values;
+    for (auto cell = row.cells.begin(); const ColumnPtr& column : many_table()->regular_columns) {
+      const bool has_it = cell != row.cells.end() && cell->column == column.get();
+      values.push_back(has_it ? (cell++)->value : kNull);
+    }
+    Bytes expected, written;
+    append_sstable_row(expected, header.get(), row, 17);
+    append_sstable_row(written, header.get(),
+                       UniformRow{row.clustering, values, {kTs, kNoTtl, kNoDeletionTime}, false, {}}, 17);
+    EXPECT_EQ(to_hex(written), to_hex(expected));
+  }
+}
+
 TEST(RowCodecTest, ListsTheShorterOfPresentAndMissingColumns) {
   RowBuilder few = many_row([](int i) { return i % 30 == 1; });
   RowBuilder most = many_row([](int i) { return i % 7 != 3; });

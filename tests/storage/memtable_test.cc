@@ -10,6 +10,15 @@ class MemtableTest : public testing::Test {
   Node node;
 };
 
+// The bytes of a row, in either form.
+template <class AnyRow>
+Bytes in_sstable(const TablePtr& table, const AnyRow& row) {
+  const TableHeader header(table, {0, kNow - 100, 0});
+  Bytes out;
+  append_sstable_row(out, header.get(), row, 17);
+  return out;
+}
+
 TEST_F(MemtableTest, RowsComeInClusteringOrderAndPartitionsInRingOrder) {
   for (int c : {3, -1, 2}) ASSERT_TRUE(node.apply(Update(node.table("t"), "a").row(c).cell("v", "x")).ok());
   ASSERT_TRUE(node.apply(Update(node.table("t"), "b").row(1).cell("v", "y")).ok());
@@ -220,8 +229,9 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
       ASSERT_EQ(to_line(*table, row), to_line(*table, merge_rows(rows, {}, arena)));
       if (!found.is_packed()) continue;
       std::vector<BytesView> views;
-      const UniformRow plain = found.plain(views);
+      const UniformRow plain = found.uniform(views);
       EXPECT_EQ(plain.clustering.comparable, row.clustering.comparable);
+      EXPECT_EQ(in_sstable(table, plain), in_sstable(table, row));
       size_t cell = 0;
       for (size_t c = 0; c < table->regular_columns.size(); ++c) {
         const bool has_it = cell < row.cells.size() && row.cells[cell].column == table->regular_columns[c].get();

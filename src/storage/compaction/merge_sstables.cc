@@ -57,6 +57,13 @@ class SSTableMerger {
   bool keeps(const DecoratedKey& key, const Unfiltered& at) const {
     return !merge_.keeps || !at.is_row || merge_.keeps(key, &at.row);
   }
+  // A row that stays as it is. Null: next() has what follows.
+  const UniformRow* next_uniform(PartitionReader* partition, const Purger* purger) const {
+    const bool all_stay = purger != nullptr && !merge_.keeps;
+    return all_stay ? partition->next_uniform(merge_.purge.now_seconds) : nullptr;
+  }
+  // Null: nothing of it stays.
+  const Unfiltered* purged(const DecoratedKey& key, const Unfiltered* at, Purger* purger);
   uint64_t bytes_written() const { return finished_bytes_ + (writer_ == nullptr ? 0 : writer_->bytes_written()); }
 
   ShardRuntime& runtime_;
@@ -146,6 +153,15 @@ Task<Status> SSTableMerger::write_without_shadowed(MergedPartition* partition, P
   co_return co_await write_partition(&left, purger);
 }
 
+const Unfiltered* SSTableMerger::purged(const DecoratedKey& key, const Unfiltered* at, Purger* purger) {
+  if (at == MergedPartition::paused() || !keeps(key, *at)) return nullptr;
+  if (purger == nullptr) return at;
+  purged_ = *at;
+  row_arena_.reset();
+  const bool stays = purged_.is_row ? purger->purge(purged_.row, row_arena_) : purger->purge(purged_.marker);
+  return stays ? &purged_ : nullptr;
+}
+
 // The reader may be paused. Without a purger everything stays.
 Task<Status> SSTableMerger::write_partition(PartitionReader* partition, Purger* purger) {
   DeletionTime deletion = partition->partition_deletion();
@@ -162,21 +178,20 @@ Task<Status> SSTableMerger::write_partition(PartitionReader* partition, Purger* 
     if (!status.ok()) co_return status;
   }
   while (true) {
-    CO_ASSIGN_OR_RETURN(const Unfiltered* at, partition->next());
-    if (at == nullptr) break;
-    bool stays = at != MergedPartition::paused() && keeps(partition->key(), *at);
-    if (stays && purger != nullptr) {
-      purged_ = *at;
-      at = &purged_;
-      row_arena_.reset();
-      stays = purged_.is_row ? purger->purge(purged_.row, row_arena_) : purger->purge(purged_.marker);
+    const UniformRow* row = next_uniform(partition, purger);
+    const Unfiltered* other = nullptr;
+    if (row == nullptr) {
+      CO_ASSIGN_OR_RETURN(other, partition->next());
+      if (other == nullptr) break;
+      other = purged(partition->key(), other, purger);
     }
-    if (stays && !begun) {
+    if ((row != nullptr || other != nullptr) && !begun) {
       begun = true;
       Status status = co_await begin_partition(partition, deletion, &static_row);
       if (!status.ok()) co_return status;
     }
-    if (stays) CO_TRY(writer_->append(*at));
+    if (row != nullptr) CO_TRY(writer_->append(*row));
+    if (other != nullptr) CO_TRY(writer_->append(*other));
     Status paused = co_await pause_if_due();
     if (!paused.ok()) co_return paused;
   }
@@ -221,9 +236,11 @@ Task<Status> SSTableMerger::keep_last() {
 }
 
 Task<Status> SSTableMerger::run() {
+  SliceSelection everything;
+  everything.wants_comparable = true;
   std::vector<std::unique_ptr<PartitionScanner>> scanners;
   for (const SSTablePtr& input : merge_.inputs) {
-    CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge_.table, KeyRange(), SliceSelection()));
+    CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge_.table, KeyRange(), everything));
     scanners.push_back(std::move(scanner));
   }
   MergedScanner merged(std::move(scanners), false);

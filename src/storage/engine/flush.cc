@@ -318,7 +318,10 @@ Task<Status> Engine::write_partitions(Memtable* memtable, SSTableWriter* writer,
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   Unfiltered unfiltered;
   Arena arena(1024);  // of one row
+  std::vector<BytesView> values;
+  const TableMetadata* uniform_table = writer->takes_uniform_rows() ? memtable->table().get() : nullptr;
   auto append = [&](const MemtableRow& row) {
+    if (row.is_packed() && row.table() == uniform_table) return writer->append(row.uniform(values));
     arena.reset();
     unfiltered.row = row.row(arena);
     return writer->append(unfiltered);

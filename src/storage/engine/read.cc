@@ -348,7 +348,7 @@ class MemtableFeed {
 
   Result<ReadPipeline::Step> row(const MemtableRow& row) {
     if (plain_of_ != nullptr && row.table() == plain_of_ && row.is_live(now_seconds_)) {
-      return feed_.uniform_row(row.plain(views_));
+      return feed_.uniform_row(row.uniform(views_));
     }
     arena_.reset();
     return feed_.row(row.row(arena_));

@@ -55,9 +55,9 @@ class MemtablePartitionReader final : public PartitionReader {
         markers_.peek() != nullptr) {
       return nullptr;
     }
-    plain_row_ = row->plain(views_);
+    uniform_row_ = row->uniform(views_);
     advance_row();
-    return &plain_row_;
+    return &uniform_row_;
   }
 
  private:
@@ -114,8 +114,8 @@ class MemtablePartitionReader final : public PartitionReader {
   std::vector<RangeTombstone> ranges_;
   MarkerCursor markers_;
   Unfiltered result_;
-  UniformRow plain_row_;
-  std::vector<BytesView> views_;  // of plain_row_
+  UniformRow uniform_row_;
+  std::vector<BytesView> views_;  // of uniform_row_
 };
 
 class MemtableScanner final : public PartitionScanner {

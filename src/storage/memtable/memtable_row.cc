@@ -170,7 +170,12 @@ void MemtableRow::write(const Row& row) {
   }
 }
 
-UniformRow MemtableRow::plain(std::vector<BytesView>& views) const {
+Liveness MemtableRow::age() const {
+  if (!expires_) return {timestamp_, kNoTtl, kNoDeletionTime};
+  return {timestamp_, end().ttl, end().expiration};
+}
+
+UniformRow MemtableRow::uniform(std::vector<BytesView>& views) const {
   const size_t clustering = table_->clustering.size(), n = clustering + table_->regular_columns.size();
   views.resize(n);
   const char* at = values();
@@ -185,7 +190,10 @@ UniformRow MemtableRow::plain(std::vector<BytesView>& views) const {
     }
   }
   std::span<const BytesView> all(views);
-  return {{ClusteringKind::kClustering, all.first(clustering), comparable()}, all.subspan(clustering)};
+  return {{ClusteringKind::kClustering, all.first(clustering), comparable()},
+          all.subspan(clustering),
+          age(),
+          has_liveness_ != 0};
 }
 
 Row MemtableRow::row(Arena& arena) const {
@@ -196,12 +204,8 @@ Row MemtableRow::row(Arena& arena) const {
   auto* cells = static_cast<Cell*>(arena.allocate(columns.size() * sizeof(Cell), alignof(Cell)));
   const char* at = values();
   for (size_t i = 0; i < clustering; at += prefix[i++].size()) prefix[i] = {at, size_at(i)};
-  Liveness age{timestamp_, kNoTtl, kNoDeletionTime};
-  if (expires_) {
-    age.ttl = end().ttl;
-    age.local_expiration_time = end().expiration;
-    at += sizeof(End);
-  }
+  const Liveness age = this->age();
+  if (expires_) at += sizeof(End);
   size_t n = 0;
   for (size_t i = 0; i < columns.size(); ++i) {
     const uint32_t size = size_at(clustering + i);

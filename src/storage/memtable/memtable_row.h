@@ -46,8 +46,8 @@ class MemtableRow {
   Row row(Arena& arena) const;
   // For a packed row: whether all of it lives then.
   bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
-  // For a packed row that lives. The vector holds the views that the result refers to.
-  UniformRow plain(std::vector<BytesView>& views) const;
+  // For a packed row, also one that no longer lives. The vector holds the views that the result refers to.
+  UniformRow uniform(std::vector<BytesView>& views) const;
 
   // For a packed row: the row in its place after a merge with another of the same clustering. Null if that is
   // not one of the two; then nothing has changed.
@@ -79,6 +79,7 @@ class MemtableRow {
   uint32_t size_at(size_t i) const;
   void put_size(size_t i, uint32_t size);
   size_t clustering_bytes() const;
+  Liveness age() const;
   End end() const;                           // of a row that has one
   static size_t needed_for(const Row& row);  // of the capacity
   void write(const Row& row);

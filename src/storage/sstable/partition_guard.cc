@@ -65,6 +65,12 @@ void PartitionGuard::add(BytesView key, const Row& row) {
   if (looks_at_collections_) look_at_collections(key, row);
 }
 
+void PartitionGuard::add(const UniformRow& row) {
+  if (row.age.is_live(guardrails_.now_seconds)) return;
+  tombstones_ += row.has_liveness ? 1 : 0;
+  for (BytesView value : row.values) tombstones_ += is_null(value) ? 0 : 1;
+}
+
 void PartitionGuard::add(const RangeTombstoneMarker& marker) {
   tombstones_ += marker.open.is_live() ? 0 : 1;
   tombstones_ += marker.close.is_live() ? 0 : 1;

@@ -21,6 +21,7 @@ class PartitionGuard {
   void begin_partition(const DeletionTime& deletion);
   // The static row, too.
   void add(BytesView key, const Row& row);
+  void add(const UniformRow& row);
   void add(const RangeTombstoneMarker& marker);
   void end_partition(BytesView key, uint64_t bytes);
 

@@ -29,13 +29,18 @@ struct IndexPosition {
 
 class PartitionIndexWriter {
  public:
-  explicit PartitionIndexWriter(FileWriter& out) : out_(out), trie_(out) {}
+  explicit PartitionIndexWriter(FileWriter& out) : out_(out), trie_(out) {
+    // So that a swap need not copy them.
+    comparable_.reserve(kOnTheHeap);
+    last_comparable_.reserve(kOnTheHeap);
+  }
   void add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position);
   void finish();
   const Bytes& first_key() const { return first_key_; }
   const Bytes& last_key() const { return last_key_; }
 
  private:
+  static constexpr size_t kOnTheHeap = 64;  // bytes
   void write_last(size_t prefix);
 
   FileWriter& out_;

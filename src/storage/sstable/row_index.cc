@@ -12,6 +12,7 @@ constexpr uint8_t kOpenDeletion = 8;
 }  // namespace
 
 void RowIndexWriter::reset() {
+  if (blocks_ == 0) return;
   trie_.reset();
   previous_last_.clear();
   previous_separator_.clear();

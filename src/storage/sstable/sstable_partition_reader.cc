@@ -166,6 +166,11 @@ Status SSTablePartitionReader::read_static_row() {
   }
 }
 
+void SSTablePartitionReader::end_partition(const Reader& behind) {
+  state_->cursor.advance_to(behind.position());
+  at_end_ = true;
+}
+
 Result<bool> SSTablePartitionReader::read_head() {
   DataCursor& cursor = state_->cursor;
   // The bytes before the size: clustering values of at most 64 KiB.
@@ -184,8 +189,7 @@ Result<bool> SSTablePartitionReader::read_head() {
         return true;
       }
     } else if (!body_.failed()) {
-      cursor.advance_to(body_.position());
-      at_end_ = true;
+      end_partition(body_);
       return false;
     } else if (available > head_limit) {
       return corrupt("a malformed clustering");
@@ -217,7 +221,6 @@ Status SSTablePartitionReader::skip_unfiltered() {
 
 // Goes as far as the rows lie in the cursor's window, which is most of the way.
 void SSTablePartitionReader::skip_rows_to_slice() {
-  if (slice().start.empty()) return;
   Reader in = state_->cursor.reader();
   decoder_.skip_rows(in, slice().start);
   state_->cursor.advance_to(in.position());
@@ -274,8 +277,8 @@ Result<const Unfiltered*> SSTablePartitionReader::next() {
 Status SSTablePartitionReader::enter_slice() {
   DataCursor& cursor = state_->cursor;
   const Bytes& start = slice().start;
-  bool positioned = rows_start_ != 0;
-  if (blocks_ != nullptr && !at_end_ && (!positioned || !start.empty())) {
+  const bool positioned = rows_start_ != 0;
+  if (blocks_ != nullptr && !at_end_ && !is_at_slice()) {
     blocks_->seek_floor(start);
     ASSIGN_OR_RETURN(bool found, blocks_->previous(&block_));
     if (!found) return blocks_->corrupt();
@@ -288,13 +291,13 @@ Status SSTablePartitionReader::enter_slice() {
       have_head_ = false;
     }
   }
-  while (!at_end_) {
+  while (!at_end_ && !start.empty()) {
     if (!have_head_) {
       skip_rows_to_slice();
       ASSIGN_OR_RETURN(bool found, read_head());
       if (!found) break;
     }
-    if (start.empty() || decoder_.position().comparable > start) break;
+    if (decoder_.position().comparable > start) break;
     TRY(skip_unfiltered());
   }
   step_ = Step::kInSlice;
@@ -330,22 +333,29 @@ Result<const Unfiltered*> SSTablePartitionReader::next_forwards() {
 
 // Forwards, and of rows that lie whole in the cursor's window; next() does the rest.
 const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
-  const bool may_follow = step_ == Step::kInSlice && !have_head_ && !at_end_ && !selection_.reversed;
-  if (!may_follow || !header_->has_plain_rows) return nullptr;
+  if (!header_->has_plain_rows || selection_.reversed || have_head_ || at_end_) return nullptr;
+  if (step_ == Step::kEnterSlice && is_at_slice()) step_ = Step::kInSlice;
+  if (step_ != Step::kInSlice) return nullptr;
   Reader in = state_->cursor.reader();
   const Bytes& end = slice().end;
-  if (!end.empty() || !decoder_.next_uniform(in)) {
+  if (selection_.wants_comparable || !end.empty() || !decoder_.next_uniform(in)) {
     in = state_->cursor.reader();
-    const bool is_in_slice =
-        decoder_.next(in) && decoder_.is_row() && (end.empty() || decoder_.position().comparable < end);
+    if (!decoder_.next(in)) {
+      if (!in.failed()) end_partition(in);
+      return nullptr;
+    }
+    const bool is_in_slice = decoder_.is_row() && (end.empty() || decoder_.position().comparable < end);
     if (!is_in_slice) return nullptr;
   }
   state_->values.resize(header_->regular_columns.size());
-  if (!decoder_.read_plain_body(in, now_seconds, state_->values.data())) return nullptr;
+  const bool is_uniform =
+      decoder_.read_plain_body(in, now_seconds, &uniform_row_.age, state_->values.data(), &uniform_row_.cells);
+  if (!is_uniform) return nullptr;
   returned_ = state_->cursor.position();
   state_->cursor.advance_to(in.position());
-  plain_row_ = {decoder_.position(), state_->values};
-  return &plain_row_;
+  uniform_row_.clustering = decoder_.position();
+  uniform_row_.values = state_->values;
+  return &uniform_row_;
 }
 
 // Learns where the unfiltereds of block_ begin that are in the slice and before `stop`.

@@ -61,7 +61,8 @@ class SSTablePartitionReader final : public PartitionReader {
   Result<const Unfiltered*> next() override;
   const UniformRow* next_uniform(int64_t now_seconds) override;
   uint64_t start_position() const { return partition_start_; }
-  // Where the next partition begins, after next() returned nullptr and when nothing was left out.
+  // Whether it read up to the partition's end, and where the next partition begins then.
+  bool is_at_end() const { return at_end_; }
   uint64_t end_position() const { return state_->cursor.position(); }
 
  private:
@@ -75,11 +76,14 @@ class SSTablePartitionReader final : public PartitionReader {
   Status read_static_row();
   // False at the partition's end.
   Result<bool> read_head();
+  void end_partition(const Reader& behind);
   Status skip_unfiltered();        // also of markers, whose deletions it remembers
   Result<bool> read_unfiltered();  // false: it has nothing that the table still has
   Error corrupt(std::string_view what) const { return files_.data->corrupt(state_->cursor.position(), what); }
 
   const Slice& slice() const { return slices_[slice_]; }
+  // Forwards: it is not entered yet, and begins where the cursor is.
+  bool is_at_slice() const { return rows_start_ != 0 && slice().start.empty(); }
   bool has_more_slices() const { return selection_.reversed ? slice_ > 0 : slice_ + 1 < slices_.size(); }
   void leave_slice();
   Result<const Unfiltered*> marker_at_start(const DeletionTime& open, const DeletionTime& close);
@@ -101,7 +105,7 @@ class SSTablePartitionReader final : public PartitionReader {
   std::unique_ptr<ReadState> state_;
   RowDecoder decoder_;
   Unfiltered unfiltered_;
-  UniformRow plain_row_;
+  UniformRow uniform_row_;
 
   uint64_t partition_start_ = 0;
   uint64_t rows_start_ = 0;      // 0: not known, ask the row index

@@ -215,7 +215,8 @@ Result<std::unique_ptr<PartitionReader>> SSTable::read(const TablePtr& table, co
 
 namespace {
 
-// Follows the partition index, so that what a reader leaves out of a partition need not be read.
+// A partition that was read to its end is followed by the next one. The partition index knows where the next one is when a
+// reader leaves out something.
 class SSTableScanner final : public PartitionScanner {
  public:
   SSTableScanner(std::shared_ptr<const SSTable> sstable, std::shared_ptr<const ResolvedHeader> header,
@@ -224,14 +225,13 @@ class SSTableScanner final : public PartitionScanner {
         range_(range),
         lookup_(*sstable_->files(false).lookup),
         reader_(sstable_->files(false, cold), std::move(header), selection),
+        follows_data_(selection.slices.empty() && selection.wants_rows && !selection.reversed),
         walk_(lookup_.walk(range_.start)) {}
 
   Result<PartitionReader*> next() override {
-    PartitionPlace place;
     while (!done_) {
-      ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
+      ASSIGN_OR_RETURN(const bool found, begin_next());
       if (!found) break;
-      TRY(reader_.begin(place, nullptr));
       if (partitions_++ > 0 && reader_.key().token < last_) return lookup_.corrupt();
       last_ = reader_.key().token;
       if (range_.contains(reader_.key())) return &reader_;
@@ -247,11 +247,30 @@ class SSTableScanner final : public PartitionScanner {
   SSTablePartitionReader& reader() { return reader_; }
 
  private:
+  Result<bool> begin_next() {
+    PartitionPlace place;
+    if (follows_data_ && partitions_ > 0 && reader_.is_at_end()) {
+      walk_ = nullptr;
+      place.data_position = reader_.end_position();
+      if (place.data_position == sstable_->info().uncompressed_bytes) return false;
+    } else {
+      const bool begins = walk_ == nullptr;
+      if (begins) walk_ = lookup_.walk(RingPosition::at(reader_.key()));
+      do {
+        ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
+        if (!found) return false;
+      } while (begins && place.data_position <= reader_.start_position());
+    }
+    TRY(reader_.begin(place, nullptr));
+    return true;
+  }
+
   std::shared_ptr<const SSTable> sstable_;
   KeyRange range_;
   const PartitionLookup& lookup_;
   SSTablePartitionReader reader_;
-  std::unique_ptr<PartitionWalk> walk_;
+  const bool follows_data_;              // where it can
+  std::unique_ptr<PartitionWalk> walk_;  // none while the data is followed
   uint64_t partitions_ = 0;
   Token last_ = kMinimumToken;
   bool done_ = false;

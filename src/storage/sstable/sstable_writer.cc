@@ -5,10 +5,12 @@
 #include "storage/sstable/sstable_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/checksum.h"
+#include "base/dcheck.h"
 #include "runtime/gather.h"
 #include "storage/sstable/checksums.h"
 #include "storage/sstable/data_writer.h"
@@ -33,6 +35,9 @@ SSTableWriter::SSTableWriter(Disk& disk, SSTableDescriptor descriptor, const SST
   auto before = [](const HeaderColumn& a, const HeaderColumn& b) { return compare_columns(a.column, b.column) < 0; };
   std::sort(static_columns_.begin(), static_columns_.end(), before);
   std::sort(regular_columns_.begin(), regular_columns_.end(), before);
+  takes_uniform_rows_ = std::equal(
+      regular_columns_.begin(), regular_columns_.end(), table_->regular_columns.begin(), table_->regular_columns.end(),
+      [](const HeaderColumn& written, const ColumnPtr& c) { return written.column == c.get(); });
   const int64_t max = version_.max_deletion_time();
   options_.stats.min_local_deletion_time = std::min(options_.stats.min_local_deletion_time, max);
   header_ = {options_.stats, table_->clustering_types(), static_columns_, regular_columns_, max};
@@ -124,12 +129,11 @@ Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTim
   return {};
 }
 
-Status SSTableWriter::append(const Unfiltered& unfiltered) {
+Result<uint64_t> SSTableWriter::begin_unfiltered(const ClusteringPrefix& position, bool is_row) {
   uint64_t start = partition_offset();
-  const ClusteringPrefix& position = unfiltered.position();
   if (previous_start_ != 0) {
     const int order = position.comparable.compare(block_last_.comparable);
-    if (order < 0 || (order == 0 && unfiltered.is_row)) return out_of_order("rows");
+    if (order < 0 || (order == 0 && is_row)) return out_of_order("rows");
   }
   if (!in_block_) {
     in_block_ = true;
@@ -137,9 +141,11 @@ Status SSTableWriter::append(const Unfiltered& unfiltered) {
     block_first_.assign(position);
   }
   block_last_.assign(position);
-  // A partition's first unfiltered has the size of the partition's header before it.
-  uint64_t previous_size = start - previous_start_;
-  previous_start_ = start;
+  return start - std::exchange(previous_start_, start);
+}
+
+Status SSTableWriter::append(const Unfiltered& unfiltered) {
+  ASSIGN_OR_RETURN(const uint64_t previous_size, begin_unfiltered(unfiltered.position(), unfiltered.is_row));
   if (unfiltered.is_row) {
     append_sstable_row(data_->buffer(), header_, unfiltered.row, previous_size);
     statistics_.add(unfiltered.row);
@@ -150,6 +156,19 @@ Status SSTableWriter::append(const Unfiltered& unfiltered) {
     if (guard_) guard_->add(unfiltered.marker);
     open_deletion_ = unfiltered.marker.open;
   }
+  return end_unfiltered();
+}
+
+Status SSTableWriter::append(const UniformRow& row) {
+  DCHECK(takes_uniform_rows_);
+  ASSIGN_OR_RETURN(const uint64_t previous_size, begin_unfiltered(row.clustering, true));
+  append_sstable_row(data_->buffer(), header_, row, previous_size);
+  statistics_.add(row);
+  if (guard_) guard_->add(row);
+  return end_unfiltered();
+}
+
+Status SSTableWriter::end_unfiltered() {
   const bool is_full = partition_offset() - block_.offset >= options_.row_index_granularity;
   // The index would have to say what is open between two blocks.
   if (is_full && !open_deletion_.is_before_1970()) end_block();

@@ -45,6 +45,10 @@ class SSTableWriter {
   // Keys in ring order; unfiltereds in clustering order.
   Status begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row);
   Status append(const Unfiltered& unfiltered);
+  // Only when it takes them. The clustering has its comparable form.
+  Status append(const UniformRow& row);
+  // Whether the SSTable has all regular columns of the table, and no others.
+  bool takes_uniform_rows() const { return takes_uniform_rows_; }
   Status end_partition();
   // In place of the option's.
   void set_repaired_at(int64_t repaired_at) { options_.repaired_at = repaired_at; }
@@ -59,6 +63,9 @@ class SSTableWriter {
   Error out_of_order(std::string_view what) const;
   uint64_t partition_offset() const;
   Status mark_unfinished();
+  // Its result is the size of the unfiltered before it, or of the partition's header before the first one.
+  Result<uint64_t> begin_unfiltered(const ClusteringPrefix& position, bool is_row);
+  Status end_unfiltered();
   void end_block();
   void add_hashes();
   Statistics gather_statistics();
@@ -72,6 +79,7 @@ class SSTableWriter {
   TablePtr table_;
   SSTableWriterOptions options_;
   std::vector<HeaderColumn> static_columns_, regular_columns_;
+  bool takes_uniform_rows_ = false;
   SerializationHeader header_;
   std::vector<std::string_view> created_;
 

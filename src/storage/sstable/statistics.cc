@@ -143,7 +143,13 @@ EstimatedHistogram::EstimatedHistogram(size_t offsets) : offsets_(offsets), coun
 }
 
 void EstimatedHistogram::add(uint64_t value) {
-  ++counts_[static_cast<size_t>(std::lower_bound(offsets_.begin(), offsets_.end(), value) - offsets_.begin())];
+  // A value is often like the one before.
+  const bool is_alike =
+      last_ < offsets_.size() && value <= offsets_[last_] && (last_ == 0 || value > offsets_[last_ - 1]);
+  if (!is_alike) {
+    last_ = static_cast<size_t>(std::lower_bound(offsets_.begin(), offsets_.end(), value) - offsets_.begin());
+  }
+  ++counts_[last_];
 }
 
 Bytes EstimatedHistogram::serialize() const {

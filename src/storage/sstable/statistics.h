@@ -43,6 +43,7 @@ class EstimatedHistogram {
  private:
   std::vector<uint64_t> offsets_;
   std::vector<uint64_t> counts_;
+  size_t last_ = 0;  // the bucket of the last value
 };
 
 // When tombstones were or will be written off: seconds, rounded up to minutes, to their number. At most 100 points, the

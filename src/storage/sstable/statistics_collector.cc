@@ -73,6 +73,19 @@ void StatisticsCollector::add(const Row& row) {
   ++rows_;
 }
 
+void StatisticsCollector::add(const UniformRow& row) {
+  update_covered(row.clustering);
+  const uint64_t values = row.count();
+  partition_cells_ += values;
+  cells_ += values;
+  ++rows_;
+  // Each end counts in the histogram.
+  const uint64_t ages = values + (row.has_liveness ? 1 : 0);
+  const uint64_t updates = row.age.is_expiring() ? ages : std::min<uint64_t>(ages, 1);
+  for (uint64_t i = 0; i < updates; ++i) update(row.age.timestamp, row.age.local_expiration_time);
+  if (ages > 0) update_ttl(row.age.ttl);
+}
+
 void StatisticsCollector::add(const RangeTombstoneMarker& marker) {
   if (!is_boundary(marker.bound.kind)) update_covered(marker.bound);
   update(marker.close);

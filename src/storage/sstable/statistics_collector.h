@@ -13,6 +13,7 @@ class StatisticsCollector {
   void begin_partition(BytesView key, const DeletionTime& deletion);
   // The static row is added, too, unless it is empty.
   void add(const Row& row);
+  void add(const UniformRow& row);
   void add(const RangeTombstoneMarker& marker);
   void end_partition(uint64_t bytes);
   uint64_t partitions() const { return partitions_; }

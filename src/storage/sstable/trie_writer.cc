@@ -19,11 +19,12 @@ int sized_int_size(int64_t value) {
   return (64 - std::countl_zero(magnitude) + 1 + 7) / 8;
 }
 
-void append_sized_int(Bytes& out, int64_t value, int size) {
-  for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
-}
-
 namespace {
+
+char* write_sized_int(char* p, int64_t value, int size) {
+  for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) *p++ = static_cast<char>(value >> shift);
+  return p;
+}
 
 enum NodeType : uint8_t {
   kPayloadOnly,
@@ -81,30 +82,44 @@ int size_of(NodeType type, int children, int first, int last) {
 // Writes pointers of 12 or of whole bytes' bits one after the other.
 class PointerPacker {
  public:
-  PointerPacker(Bytes& out, int bits) : out_(out), bits_(bits) {}
+  PointerPacker(char* p, int bits) : p_(p), bits_(bits) {}
   void add(uint64_t distance) {
-    if (bits_ != 12) return append_sized_int(out_, static_cast<int64_t>(distance), bits_ / 8);
+    if (bits_ != 12) {
+      p_ = write_sized_int(p_, static_cast<int64_t>(distance), bits_ / 8);
+      return;
+    }
     if (odd_) {
-      out_.push_back(static_cast<char>(carry_ | distance >> 8));
-      out_.push_back(static_cast<char>(distance));
+      *p_++ = static_cast<char>(carry_ | distance >> 8);
+      *p_++ = static_cast<char>(distance);
     } else {
-      out_.push_back(static_cast<char>(distance >> 4));
+      *p_++ = static_cast<char>(distance >> 4);
       carry_ = static_cast<uint8_t>(distance << 4);
     }
     odd_ = !odd_;
   }
-  void finish() {
-    if (odd_) out_.push_back(static_cast<char>(carry_));
+  // Behind the last one.
+  char* finish() {
+    if (odd_) *p_++ = static_cast<char>(carry_);
+    return p_;
   }
 
  private:
-  Bytes& out_;
+  char* p_;
   int bits_;
   bool odd_ = false;
   uint8_t carry_ = 0;
 };
 
+// A node with all children has pointers of at most 64 bits.
+constexpr size_t kMaxNodeBytes = 3 + 256 * sizeof(uint64_t) + TrieWriter::kMaxPayload;
+
 }  // namespace
+
+void append_sized_int(Bytes& out, int64_t value, int size) {
+  char bytes[sizeof(value)];
+  write_sized_int(bytes, value, size);
+  out.append(bytes, static_cast<size_t>(size));
+}
 
 int TrieWriter::type_for(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
   if (children.empty()) return kPayloadOnly;
@@ -123,8 +138,8 @@ int TrieWriter::type_for(std::span<const Branch> children, const Payload& payloa
 }
 
 uint16_t TrieWriter::size_of_node(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
-  const int first = children.empty() ? 0 : children.front().transition;
-  const int last = children.empty() ? 0 : children.back().transition;
+  if (children.empty()) return static_cast<uint16_t>(1 + payload.size);
+  const int first = children.front().transition, last = children.back().transition;
   const auto type = static_cast<NodeType>(type_for(children, payload, furthest));
   return static_cast<uint16_t>(size_of(type, static_cast<int>(children.size()), first, last) + payload.size);
 }
@@ -134,50 +149,48 @@ void TrieWriter::append_node(Bytes& out, std::span<const Branch> children, const
   const int type = type_for(children, payload, furthest);
   auto distance = [&](const Branch& child) { return position - child.at; };
   int bits = kTypes[type].pointer_bits;
-  auto header = static_cast<char>(type << 4 | payload.bits);
+  std::array<char, kMaxNodeBytes> node;
+  char* p = node.data();
+  *p++ = static_cast<char>(type << 4 | payload.bits);
   switch (kTypes[type].shape) {
     case Shape::kLeaf:
-      out.push_back(header);
       break;
     case Shape::kSingle: {
       uint64_t d = distance(children.front());
       if (bits == 4) {
-        out.push_back(static_cast<char>(type << 4 | d));
+        node[0] = static_cast<char>(type << 4 | d);
       } else if (bits == 12) {
-        out.push_back(static_cast<char>(type << 4 | d >> 8));
-        out.push_back(static_cast<char>(d));
-      } else {
-        out.push_back(header);
+        node[0] = static_cast<char>(type << 4 | d >> 8);
+        *p++ = static_cast<char>(d);
       }
-      out.push_back(static_cast<char>(children.front().transition));
-      if (bits == 8 || bits == 16) append_sized_int(out, static_cast<int64_t>(d), bits / 8);
+      *p++ = static_cast<char>(children.front().transition);
+      if (bits == 8 || bits == 16) p = write_sized_int(p, static_cast<int64_t>(d), bits / 8);
       break;
     }
     case Shape::kSparse: {
-      out.push_back(header);
-      out.push_back(static_cast<char>(children.size()));
-      for (const Branch& child : children) out.push_back(static_cast<char>(child.transition));
-      PointerPacker pointers(out, bits);
+      *p++ = static_cast<char>(children.size());
+      for (const Branch& child : children) *p++ = static_cast<char>(child.transition);
+      PointerPacker pointers(p, bits);
       for (const Branch& child : children) pointers.add(distance(child));
-      pointers.finish();
+      p = pointers.finish();
       break;
     }
     case Shape::kDense: {
       int next = children.front().transition;
-      out.push_back(header);
-      out.push_back(static_cast<char>(next));
-      out.push_back(static_cast<char>(children.back().transition - next));
-      PointerPacker pointers(out, bits);
+      *p++ = static_cast<char>(next);
+      *p++ = static_cast<char>(children.back().transition - next);
+      PointerPacker pointers(p, bits);
       for (const Branch& child : children) {
         for (; next < child.transition; ++next) pointers.add(0);
         pointers.add(distance(child));
         ++next;
       }
-      pointers.finish();
+      p = pointers.finish();
       break;
     }
   }
-  out.append(payload.data.data(), payload.size);
+  p = std::copy_n(payload.data.begin(), payload.size, p);
+  out.append(node.data(), static_cast<size_t>(p - node.data()));
 }
 
 void TrieWriter::open_node(uint8_t transition) { path_.push_back({transition, {}, branches_.size(), bytes_.size()}); }
@@ -233,8 +246,7 @@ uint64_t TrieWriter::complete() {
 }
 
 void TrieWriter::complete_last() {
-  const OpenNode open = path_.back();
-  path_.pop_back();
+  const OpenNode& open = path_.back();
   std::span<const Branch> children(branches_.data() + open.first_child, branches_.size() - open.first_child);
   Branch branch;
   branch.transition = open.transition;
@@ -257,6 +269,7 @@ void TrieWriter::complete_last() {
   }
   branches_.resize(open.first_child);
   branches_.push_back(branch);
+  path_.pop_back();
 }
 
 // The children that are not placed yet, smallest branch first; equals by their byte.
