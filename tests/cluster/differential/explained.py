@@ -221,8 +221,8 @@ def same_tuples_of_a_key(d):
         return data
     found = cells(d)
     keys = [m[0] for m in d.schema(r"CREATE TABLE .*PRIMARY KEY")]
-    in_key = any(is_key(d, m[1]) for text in keys for m in re.finditer(r'("[^"]+"|\w+) (?:frozen<)?tuple<', text))
-    return found and in_key and all(type.startswith("tuple<") and trimmed(a) == trimmed(b) for type, a, b in found)
+    in_key = any(is_key(d, m[1]) for text in keys for m in re.finditer(r'("[^"]+"|\w+) (?:frozen<)?(?:tuple<|u\d\b)', text))
+    return found and in_key and all(re.match(r"tuple<|\w+\.u\d\{", type) and trimmed(a) == trimmed(b) for type, a, b in found)
 
 
 def same_number(a, b):
