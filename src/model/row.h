@@ -98,6 +98,7 @@ struct Row {
 struct UniformRow {
   ClusteringPrefix clustering;        // its comparable form may be missing, see SliceSelection
   std::span<const BytesView> values;  // one for each of the table's regular columns; null: it has none
+  // For those who copy the row (SliceSelection).
   Liveness age;
   bool has_liveness = true;  // the row's own is its age; false: only values have it
   BytesView cells;           // the values as an SSTable has them, where they come from one and none is null

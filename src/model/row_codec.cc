@@ -306,16 +306,24 @@ void RowDecoder::read_body(Reader& in, Unfiltered* out) {
   }
 }
 
-bool RowDecoder::read_plain_body(Reader& in, int64_t now_seconds, Liveness* age, BytesView* values, BytesView* cells) {
+bool RowDecoder::read_plain_body(Reader& in, int64_t now_seconds, BytesView* values, UniformRow* copied) {
   using row_codec::CellFlag;
   if (!is_plain(flags_)) return false;
   Reader row(in.take(read_vint64(in)));
   skip_vint(row);  // the size of the one before
-  read_liveness(row, age);
-  if (!age->is_live(now_seconds)) return false;
   uint8_t cell_flags = CellFlag::kUseRowTimestamp;
-  if (age->is_expiring()) cell_flags |= CellFlag::kExpiring | CellFlag::kUseRowTtl;
-  *cells = row.rest();
+  if ((flags_ & RowFlag::kHasTtl) == 0 && copied == nullptr) {
+    skip_vint(row);  // the timestamp
+  } else {
+    Liveness age;
+    read_liveness(row, &age);
+    if (!age.is_live(now_seconds)) return false;
+    if (age.is_expiring()) cell_flags |= CellFlag::kExpiring | CellFlag::kUseRowTtl;
+    if (copied != nullptr) {
+      copied->age = age;
+      copied->cells = row.rest();
+    }
+  }
   for (const HeaderColumn& column : header_.regular_columns) {
     if (row.u8() != cell_flags) return false;
     *values++ = row.take(column.fixed_length >= 0 ? static_cast<size_t>(column.fixed_length) : read_vint64(row));

@@ -177,9 +177,9 @@ class RowDecoder {
   // A row of nothing but dropped columns comes out empty: Row::is_empty().
   void read_body(Reader& in, Unfiltered* out);
   // For an SSTable: a row that is all there and nothing but values of one age that live then (UniformRow). values: one for
-  // each regular column of the header, none of which is complex. cells: the bytes of them all. False when it is another
-  // one, which read_body() reads from where this one began.
-  bool read_plain_body(Reader& in, int64_t now_seconds, Liveness* age, BytesView* values, BytesView* cells);
+  // each regular column of the header, none of which is complex. copied: gets the age and the cells, unless it is null. False
+  // when it is another row, which read_body() reads from where this one began.
+  bool read_plain_body(Reader& in, int64_t now_seconds, BytesView* values, UniformRow* copied);
   // SSTables: by the size, without a look at the cells. Messages: by decoding.
   void skip_body(Reader& in);
   // For an SSTable: passes over the rows that lie whole in the input and not after `bound`, a comparable form. Stops

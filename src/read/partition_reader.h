@@ -17,8 +17,8 @@ namespace cassandra_like {
 struct SliceSelection {
   std::span<const Slice> slices;  // sorted, disjoint; empty: the whole partition
   bool reversed = false;
-  bool wants_rows = true;         // false: only the static row and the partition's deletion
-  bool wants_comparable = false;  // of uniform rows; other unfiltereds always have the comparable form of their place
+  bool wants_rows = true;    // false: only the static row and the partition's deletion
+  bool copies_rows = false;  // uniform rows have their comparable form, their age and their cells
 };
 
 class PartitionReader {

@@ -61,7 +61,7 @@ TEST(RowCodecTest, UniformRowsAreWrittenAsOtherRows) {
     std::vector<BytesView> values(plain_table()->regular_columns.size());
     UniformRow uniform;
     ASSERT_TRUE(decoder.next(in));
-    ASSERT_TRUE(decoder.read_plain_body(in, kNow, &uniform.age, values.data(), &uniform.cells));
+    ASSERT_TRUE(decoder.read_plain_body(in, kNow, values.data(), &uniform));
     uniform.clustering = decoder.position();
     uniform.values = values;
     append_sstable_row(written, other.get(), uniform, 17);

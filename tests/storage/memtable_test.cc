@@ -229,7 +229,7 @@ TEST_F(MemtableTest, WhatARowBecomesIsAllThatWasWrittenMerged) {
       ASSERT_EQ(to_line(*table, row), to_line(*table, merge_rows(rows, {}, arena)));
       if (!found.is_packed()) continue;
       std::vector<BytesView> views;
-      const UniformRow plain = found.uniform(views);
+      const UniformRow plain = found.uniform_with_age(views);
       EXPECT_EQ(plain.clustering.comparable, row.clustering.comparable);
       EXPECT_EQ(in_sstable(table, plain), in_sstable(table, row));
       size_t cell = 0;

@@ -237,7 +237,7 @@ Task<Status> SSTableMerger::keep_last() {
 
 Task<Status> SSTableMerger::run() {
   SliceSelection everything;
-  everything.wants_comparable = true;
+  everything.copies_rows = true;
   std::vector<std::unique_ptr<PartitionScanner>> scanners;
   for (const SSTablePtr& input : merge_.inputs) {
     CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge_.table, KeyRange(), everything));

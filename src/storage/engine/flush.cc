@@ -321,7 +321,7 @@ Task<Status> Engine::write_partitions(Memtable* memtable, SSTableWriter* writer,
   std::vector<BytesView> values;
   const TableMetadata* uniform_table = writer->takes_uniform_rows() ? memtable->table().get() : nullptr;
   auto append = [&](const MemtableRow& row) {
-    if (row.is_packed() && row.table() == uniform_table) return writer->append(row.uniform(values));
+    if (row.is_packed() && row.table() == uniform_table) return writer->append(row.uniform_with_age(values));
     arena.reset();
     unfiltered.row = row.row(arena);
     return writer->append(unfiltered);

@@ -190,10 +190,14 @@ UniformRow MemtableRow::uniform(std::vector<BytesView>& views) const {
     }
   }
   std::span<const BytesView> all(views);
-  return {{ClusteringKind::kClustering, all.first(clustering), comparable()},
-          all.subspan(clustering),
-          age(),
-          has_liveness_ != 0};
+  return {{ClusteringKind::kClustering, all.first(clustering), comparable()}, all.subspan(clustering)};
+}
+
+UniformRow MemtableRow::uniform_with_age(std::vector<BytesView>& views) const {
+  UniformRow row = uniform(views);
+  row.age = age();
+  row.has_liveness = has_liveness_ != 0;
+  return row;
 }
 
 Row MemtableRow::row(Arena& arena) const {

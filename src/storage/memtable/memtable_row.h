@@ -48,6 +48,7 @@ class MemtableRow {
   bool is_live(int64_t now_seconds) const { return !expires_ || now_seconds < end().expiration; }
   // For a packed row, also one that no longer lives. The vector holds the views that the result refers to.
   UniformRow uniform(std::vector<BytesView>& views) const;
+  UniformRow uniform_with_age(std::vector<BytesView>& views) const;
 
   // For a packed row: the row in its place after a merge with another of the same clustering. Null if that is
   // not one of the two; then nothing has changed.

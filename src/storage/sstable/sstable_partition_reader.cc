@@ -338,7 +338,7 @@ const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
   if (step_ != Step::kInSlice) return nullptr;
   Reader in = state_->cursor.reader();
   const Bytes& end = slice().end;
-  if (selection_.wants_comparable || !end.empty() || !decoder_.next_uniform(in)) {
+  if (selection_.copies_rows || !end.empty() || !decoder_.next_uniform(in)) {
     in = state_->cursor.reader();
     if (!decoder_.next(in)) {
       if (!in.failed()) end_partition(in);
@@ -348,9 +348,8 @@ const UniformRow* SSTablePartitionReader::next_uniform(int64_t now_seconds) {
     if (!is_in_slice) return nullptr;
   }
   state_->values.resize(header_->regular_columns.size());
-  const bool is_uniform =
-      decoder_.read_plain_body(in, now_seconds, &uniform_row_.age, state_->values.data(), &uniform_row_.cells);
-  if (!is_uniform) return nullptr;
+  UniformRow* copied = selection_.copies_rows ? &uniform_row_ : nullptr;
+  if (!decoder_.read_plain_body(in, now_seconds, state_->values.data(), copied)) return nullptr;
   returned_ = state_->cursor.position();
   state_->cursor.advance_to(in.position());
   uniform_row_.clustering = decoder_.position();
