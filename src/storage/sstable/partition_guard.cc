@@ -66,9 +66,8 @@ void PartitionGuard::add(BytesView key, const Row& row) {
 }
 
 void PartitionGuard::add(const UniformRow& row) {
-  if (row.age.is_live(guardrails_.now_seconds)) return;
-  tombstones_ += row.has_liveness ? 1 : 0;
-  for (BytesView value : row.values) tombstones_ += is_null(value) ? 0 : 1;
+  if (!row.age.is_expiring() || row.age.is_live(guardrails_.now_seconds)) return;
+  tombstones_ += row.count() + (row.has_liveness ? 1 : 0);
 }
 
 void PartitionGuard::add(const RangeTombstoneMarker& marker) {
