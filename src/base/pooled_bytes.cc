@@ -7,7 +7,6 @@ namespace cassandra_like {
 
 namespace {
 constexpr size_t kMostKept = 8;
-constexpr size_t kSmallest = 64;  // below it there is nothing worth keeping
 constexpr size_t kLargest = 256 * 1024;
 
 thread_local std::vector<Bytes> pool;
@@ -21,7 +20,7 @@ Bytes PooledBytes::take() {
 }
 
 void PooledBytes::give_back(Bytes&& bytes) {
-  if (bytes.capacity() < kSmallest || bytes.capacity() > kLargest || pool.size() >= kMostKept) return;
+  if (bytes.capacity() > kLargest || pool.size() >= kMostKept) return;
   bytes.clear();
   pool.push_back(std::move(bytes));
 }

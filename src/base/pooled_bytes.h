@@ -19,9 +19,13 @@ class PooledBytes : public Bytes {
     Bytes::operator=(std::move(content));
     return *this;
   }
-  ~PooledBytes() { give_back(std::move(*this)); }
+  ~PooledBytes() {
+    if (capacity() >= kSmallest) give_back(std::move(*this));
+  }
 
  private:
+  static constexpr size_t kSmallest = 64;  // below it there is nothing worth keeping
+
   static Bytes take();
   static void give_back(Bytes&& bytes);
 };

@@ -105,7 +105,8 @@ class QueryProcessorImpl : public QueryProcessor {
   Status begin(RunningRequest& request, const QueryOptions& options, ClientState& client, TraceSession* trace);
   Task<Result<QueryResult>> start(RunningRequest* request, const QueryOptions& options, const QueryState& context,
                                   std::string warning);
-  Task<Result<QueryResult>> run(RunningRequest* request, Task<Result<QueryResult>> task);
+  template <class Execute>
+  Task<Result<QueryResult>> run(RunningRequest* request, Execute execute);
   Task<Result<QueryResult>> finish_later(RunningRequest* request, Task<Result<QueryResult>> task);
   void finish(RunningRequest* request, Result<QueryResult>& result);
   int64_t next_timestamp() override;
@@ -220,9 +221,15 @@ Task<Result<QueryResult>> QueryProcessorImpl::finish_later(RunningRequest* reque
   co_return std::move(result);
 }
 
-Task<Result<QueryResult>> QueryProcessorImpl::run(RunningRequest* request, Task<Result<QueryResult>> task) {
-  if (!task.ready()) return finish_later(request, std::move(task));
-  finish(request, task.value());
+// One return: so the result of a task that is ready is not moved.
+template <class Execute>
+Task<Result<QueryResult>> QueryProcessorImpl::run(RunningRequest* request, Execute execute) {
+  Task<Result<QueryResult>> task = execute();
+  if (task.ready()) {
+    finish(request, task.value());
+  } else {
+    task = finish_later(request, std::move(task));
+  }
   return task;
 }
 
@@ -304,7 +311,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::start(RunningRequest* request, con
   }
   if (!warning.empty()) request->context->warnings.push_back(std::move(warning));
   request->options.values = *values;
-  return run(request, request->statement->execute(*request->context));
+  return run(request, [request] { return request->statement->execute(*request->context); });
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const QueryOptions& options,
@@ -432,7 +439,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
     release(request);
     return Result<QueryResult>(std::move(status.error()));
   }
-  return run(request, execute_batch(type, request->items, *request->context));
+  return run(request, [request, type] { return execute_batch(type, request->items, *request->context); });
 }
 
 Task<Result<QueryResult>> QueryProcessorImpl::execute_internal(std::string text, std::vector<Bytes> values,

@@ -1,4 +1,4 @@
-// Coroutine frames and the parts of Task and Gate that need no template.
+// Coroutine frames, and the parts of Task and Gate that need no template.
 //
 // A frame is rounded up to 64 bytes and freed into a list of its size on the thread that frees it. A list keeps at
 // most kMaxListBytes; what is larger than kMaxPooled goes to the heap. Under AddressSanitizer nothing is pooled, so
@@ -28,7 +28,7 @@ namespace task_internal {
 namespace {
 
 constexpr size_t kStep = 64;
-constexpr size_t kMaxPooled = 2048;
+constexpr size_t kMaxPooled = 4096;
 constexpr size_t kMaxListBytes = 128 * 1024;
 #ifdef CASSANDRA_LIKE_ASAN
 constexpr bool kPooling = false;

@@ -21,13 +21,20 @@ namespace cassandra_like {
 namespace task_internal {
 void* allocate_frame(size_t size);
 void free_frame(void* p, size_t size) noexcept;
+}  // namespace task_internal
 
-struct PromiseBase {
+// The memory of what is made for one request and dies with it: from the free lists of frames. For classes that are final, or
+// deleted through a virtual destructor, so that their size is known then.
+struct FramePooled {
+  static void* operator new(size_t size) { return task_internal::allocate_frame(size); }
+  static void operator delete(void* p, size_t size) noexcept { task_internal::free_frame(p, size); }
+};
+
+namespace task_internal {
+struct PromiseBase : FramePooled {
   std::coroutine_handle<> continuation = std::noop_coroutine();
   bool is_spawned = false;  // frees itself at its end
 
-  static void* operator new(size_t size) { return allocate_frame(size); }
-  static void operator delete(void* p, size_t size) { free_frame(p, size); }
   std::suspend_always initial_suspend() noexcept { return {}; }
   struct FinalAwaiter {
     bool await_ready() noexcept { return false; }

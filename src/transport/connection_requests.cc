@@ -463,6 +463,7 @@ RowsMetadata ServerConnection::rows_metadata(const Request& request, const Query
   }
   if (version_ >= 5) return RowsMetadata::kChanged;
   if (!skip) return RowsMetadata::kFull;
+  if (rows->is_as_prepared) return RowsMetadata::kSkip;
   const StatementPtr statement = core_->processor.prepared(request.id);
   const ResultMetadataPtr prepared = statement ? statement->result_metadata() : nullptr;
   return prepared && prepared->id == rows->metadata->id ? RowsMetadata::kSkip : RowsMetadata::kFull;

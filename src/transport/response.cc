@@ -78,12 +78,6 @@ TypeOption option_of(TypeKind kind) {
   }
 }
 
-bool in_one_table(const std::vector<ColumnSpec>& columns) {
-  return !columns.empty() && std::all_of(columns.begin() + 1, columns.end(), [&](const ColumnSpec& c) {
-    return c.table == columns[0].table && c.keyspace == columns[0].keyspace;
-  });
-}
-
 void append_columns(Bytes& out, int version, const std::vector<ColumnSpec>& columns, bool global) {
   if (global) {
     append_string(out, columns[0].keyspace);
@@ -101,7 +95,7 @@ void append_columns(Bytes& out, int version, const std::vector<ColumnSpec>& colu
 
 void append_rows(Bytes& out, int version, const RowsResult& rows, RowsMetadata mode) {
   const std::vector<ColumnSpec>& columns = rows.metadata->columns;
-  const bool global = in_one_table(columns);
+  const bool global = rows.metadata->in_one_table;
   int32_t flags = global ? kGlobalTable : 0;
   if (!rows.paging_state.empty()) flags |= kHasMorePages;
   if (mode == RowsMetadata::kSkip) flags |= kNoMetadata;
@@ -142,7 +136,7 @@ void append_prepared(Bytes& out, int version, const PreparedResult& prepared) {
     return;
   }
   const std::vector<ColumnSpec>& columns = prepared.metadata->columns;
-  const bool result_global = in_one_table(columns);
+  const bool result_global = prepared.metadata->in_one_table;
   append_be(out, result_global ? int32_t{kGlobalTable} : int32_t{0});
   append_be(out, static_cast<int32_t>(columns.size()));
   append_columns(out, version, columns, result_global);

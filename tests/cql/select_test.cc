@@ -93,6 +93,27 @@ TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
 }
 
+TEST_F(SelectTest, AKeyIsOfTheValuesThatItsColumnsEqual) {
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = ?", {kNull}), "Invalid null value in condition for column p");
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = ?", {kUnset}), "Invalid unset value for column p");
+  run("CREATE TABLE ks.two (a int, b text, PRIMARY KEY ((a, b)))");
+  for (const char* key : {"1, 'x'", "1, 'y'", "2, 'x'"}) {
+    EXPECT_EQ(run("INSERT INTO ks.two (a, b) VALUES (" + std::string(key) + ")"), "");
+  }
+  const std::string one = encode_int(1);
+  auto rows = [&](const std::string& where, const std::vector<BytesView>& values) {
+    auto result = query("SELECT * FROM ks.two WHERE " + where, values);
+    return result.ok() ? std::get<RowsResult>(result->value).row_count : -1;
+  };
+  EXPECT_EQ(rows("b = ? AND a = ?", {"y", one}), 1);
+  EXPECT_EQ(rows("a = ? AND b = ?", {one, "z"}), 0);
+  EXPECT_EQ(rows("a = ? AND b IN ('x', 'y', 'z')", {one}), 2);
+  EXPECT_EQ(rows("a = ? AND b = 'x' AND token(a, b) >= token(1, 'x')", {one}), 1);
+  EXPECT_EQ(rows("a = ? AND b = 'x' AND token(a, b) > token(1, 'x')", {one}), 0);
+  EXPECT_EQ(run("SELECT a FROM ks.two WHERE a = ? AND b = ?", {one, kNull}),
+            "Invalid null value in condition for column b");
+}
+
 // The decimals 1.0 and 1 are one key: the one that is named first.
 TEST_F(SelectTest, EqualKeysOfAnInAreOne) {
   run("CREATE TABLE ks.n (p decimal PRIMARY KEY, v int)");

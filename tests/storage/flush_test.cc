@@ -143,27 +143,42 @@ TEST_F(FlushTest, APointReadStopsAtTheNewestCompleteRow) {
   EXPECT_EQ(statistics->sstables, 1u);
 }
 
-// The values of table d's rows, which it takes as plain ones or not.
+// The values of a table's rows, which it takes as plain ones or not.
 class ValueSink : public RowSink {
  public:
-  explicit ValueSink(bool takes_uniform_rows) : takes_plain_rows_(takes_uniform_rows) {}
-  Next begin_partition(const DecoratedKey&, const Row&) override { return Next::kContinue; }
-  Next row(const Row& row) override { return add(row.clustering, row.cells.empty() ? kNull : row.cells[0].value); }
+  ValueSink(const TablePtr& table, bool takes_uniform_rows) : table_(table), takes_plain_rows_(takes_uniform_rows) {}
+  Next begin_partition(const DecoratedKey& key, const Row&) override {
+    key_ = std::string(key.key);
+    return Next::kContinue;
+  }
+  Next row(const Row& row) override {
+    std::vector<BytesView> values;
+    for (const ColumnPtr& column : table_->regular_columns) {
+      auto of_column = [&](const Cell& cell) { return cell.column->name == column->name; };
+      auto cell = std::find_if(row.cells.begin(), row.cells.end(), of_column);
+      values.push_back(cell == row.cells.end() ? kNull : cell->value);
+    }
+    return add(row.clustering, values);
+  }
   bool takes_uniform_rows() const override { return takes_plain_rows_; }
   Next uniform_row(const UniformRow& row) override {
     ++plain_rows;
-    return add(row.clustering, row.values[0]);
+    return add(row.clustering, row.values);
   }
   Lines lines;
   size_t plain_rows = 0;
 
  private:
-  Next add(const ClusteringPrefix& clustering, BytesView value) {
-    lines.push_back(to_hex(clustering.values[0]) + " " + to_hex(clustering.values[1]) +
-                    (is_null(value) ? " null" : " " + std::string(value)));
+  Next add(const ClusteringPrefix& clustering, std::span<const BytesView> values) {
+    std::string line = key_;
+    for (BytesView value : clustering.values) line += " " + to_hex(value);
+    for (BytesView value : values) line += is_null(value) ? " null" : " " + std::string(value);
+    lines.push_back(std::move(line));
     return Next::kContinue;
   }
-  bool takes_plain_rows_;
+  const TablePtr table_;
+  const bool takes_plain_rows_;
+  std::string key_;
 };
 
 TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
@@ -191,7 +206,7 @@ TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
     command.keys = {DecoratedKey::of("k")};
     command.slices = std::move(slices);
     command.limits.rows = limit;
-    ValueSink sink(plain);
+    ValueSink sink(d, plain);
     const Result<ReadStatistics> read = node.run(node.engine().read(command, sink));
     EXPECT_TRUE(read.ok()) << read.error().message();
     return sink;
@@ -218,6 +233,70 @@ TEST_F(FlushTest, PlainRowsAreWhatAllRowsAreForThoseWhoWantValues) {
   for (int a = 10; a < 15; ++a) newer.at(30).row({a, 2}).live().cell("v", "newer");
   ASSERT_TRUE(node.apply(newer).ok());
   expect_the_same(1000);
+}
+
+// Each state of a row in an older SSTable, beside each in a newer one or a memtable.
+TEST_F(FlushTest, APointReadFindsTheSameRowAsAPlainOne) {
+  auto kv = node.table("kv");
+  using Write = std::function<void(Update&)>;
+  auto fill = [](Update& update, int columns, int32_t ttl = 0, int64_t expires = kNoDeletionTime) {
+    for (int i = 1; i <= columns; ++i) update.cell("v" + std::to_string(i), "x" + std::to_string(i), ttl, expires);
+  };
+  const std::vector<Write> states{
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}).live(), 5); },
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}), 5); },
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}).live(), 2); },
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}).live(100, kNow + 50), 5, 100, kNow + 50); },
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}).live(100, kNow - 50), 5, 100, kNow - 50); },
+      [&](Update& u) { fill(u.row(std::vector<int32_t>{}).live().tombstone("v5"), 4); },
+      [&](Update& u) { u.row(std::vector<int32_t>{}).delete_row(); },
+      [&](Update& u) { u.delete_partition(); },
+  };
+  std::vector<std::string> keys;
+  auto write = [&](bool newer, int64_t timestamp) {
+    for (size_t older = 0; older <= states.size(); ++older) {
+      for (size_t newest = 0; newest <= states.size(); ++newest) {
+        const std::string key =
+            std::to_string(older) + "+" + std::to_string(newest) + "@" + std::to_string(timestamp % 2);
+        const size_t state = newer ? newest : older;
+        if (newer) keys.push_back(key);
+        if (state == states.size()) continue;  // it has nothing of this partition
+        Update update(kv, key);
+        update.at(timestamp);
+        states[state](update);
+        ASSERT_TRUE(node.apply(update).ok());
+      }
+    }
+  };
+  auto read = [&](const std::string& key, bool plain) {
+    ReadCommand command = node.command("kv");
+    command.keys = {DecoratedKey::of(key)};
+    ValueSink sink(kv, plain);
+    const Result<ReadStatistics> read = node.run(node.engine().read(command, sink));
+    EXPECT_TRUE(read.ok()) << read.error().message();
+    return sink;
+  };
+  auto expect_the_same = [&](size_t plain_rows) {
+    size_t seen = 0;
+    for (const std::string& key : keys) {
+      ValueSink plain = read(key, true);
+      EXPECT_EQ(plain.lines, read(key, false).lines) << key;
+      seen += plain.plain_rows;
+    }
+    EXPECT_EQ(seen, plain_rows);
+  };
+  // In the second round of writes the first ones are newer.
+  write(false, 10);
+  write(false, 31);
+  node.flush();
+  write(true, 20);
+  write(true, 21);
+  // Plain is a row that one source alone has, whole, for ever or with a TTL. A memtable has more of them: without a value, or
+  // without the row's own liveness.
+  constexpr size_t kRounds = 2, kInSSTable = 2, kInMemtable = 4;
+  expect_the_same(kRounds * (kInSSTable + kInMemtable));
+  node.flush();
+  expect_the_same(kRounds * (kInSSTable + kInSSTable));
 }
 
 TEST_F(FlushTest, TruncatedTablesAreEmptyAlsoAfterReplay) {

@@ -20,10 +20,12 @@ struct ColumnSpec {
 // Shared by all results of a prepared statement.
 struct ResultMetadata {
   std::vector<ColumnSpec> columns;
+  bool in_one_table = false;
   // MD5 over names and types as Cassandra's ResultSet.ResultMetadata.ResultMetadata id; v5 only.
   Bytes id;
 };
 using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
+bool in_one_table(const std::vector<ColumnSpec>& columns);
 ResultMetadataPtr make_result_metadata(std::vector<ColumnSpec> columns);
 
 // Rows already encoded as in the RESULT frame: for each row and column an int length (-1: null) and the bytes.
@@ -31,7 +33,8 @@ struct RowsResult {
   ResultMetadataPtr metadata;
   int32_t row_count = 0;
   PooledBytes rows;
-  Bytes paging_state;  // empty: no more pages
+  Bytes paging_state;           // empty: no more pages
+  bool is_as_prepared = false;  // the metadata is what PREPARE told of the statement
 };
 struct VoidResult {};
 struct SetKeyspaceResult {

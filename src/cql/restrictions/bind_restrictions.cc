@@ -112,7 +112,18 @@ Result<std::span<BytesView>> Restrictions::keep_tokens(ExecutionContext& context
   return keys.first(static_cast<size_t>(kept - keys.begin()));
 }
 
+// The values of = lie where the request has them, and need no product.
+Result<std::span<const BytesView>> Restrictions::only_partition_key(ExecutionContext& context) const {
+  const auto components = context.arena.make_span<BytesView>(key_.size());
+  for (size_t i = 0; i < key_.size(); ++i) {
+    ASSIGN_OR_RETURN(components[i], key_[i]->bind_value(context));
+  }
+  if (components.size() > 1) components[0] = context.arena.copy(serialize_partition_key(components));
+  return std::span<const BytesView>(components.first(1));
+}
+
 Result<std::span<const BytesView>> Restrictions::partition_keys(ExecutionContext& context) const {
+  if (has_only_partition_key_) return only_partition_key(context);
   Tuples keys(1);
   for (const auto& restriction : key_) {
     ASSIGN_OR_RETURN(auto tuples, restriction->bind_tuples(context));

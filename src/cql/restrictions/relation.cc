@@ -301,12 +301,17 @@ Status check_filter_value(const Column* column, BytesView value, const std::stri
   return {};
 }
 
+constexpr char kNullInCondition[] = "Invalid null value in condition for column ";
+
+Status check_value(const Column* column, BytesView value, const char* null = kNullInCondition) {
+  if (is_null(value)) return invalid(null + column->name);
+  if (is_unset(value)) return invalid("Invalid unset value for column " + column->name);
+  return {};
+}
+
 Status check_values(const std::vector<const Column*>& columns, const Values& values,
-                    const char* null = "Invalid null value in condition for column ") {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (is_null(values[i])) return invalid(null + columns[i]->name);
-    if (is_unset(values[i])) return invalid("Invalid unset value for column " + columns[i]->name);
-  }
+                    const char* null = kNullInCondition) {
+  for (size_t i = 0; i < values.size(); ++i) TRY(check_value(columns[i], values[i], null));
   return {};
 }
 
@@ -322,6 +327,12 @@ Status Restriction::check_tuple(const Values& values, Nulls nulls) const {
     return invalid("Invalid null value in condition for columns: [" + names + "]");
   }
   return check_values(columns, values);
+}
+
+Result<BytesView> Restriction::bind_value(ExecutionContext& context) const {
+  ASSIGN_OR_RETURN(BytesView value, eq.elements[0]->bind(context));
+  TRY(check_value(columns[0], value));
+  return value;
 }
 
 Result<Tuples> Restriction::bind_tuples(ExecutionContext& context, Nulls nulls) const {

@@ -56,6 +56,9 @@ struct Restriction {
   // caller's business.
   enum class Nulls { kRefuse, kPass };
   Result<Tuples> bind_tuples(ExecutionContext& context, Nulls nulls = Nulls::kRefuse) const;
+  // For kEq on one column: its value, checked as bind_tuples() does.
+  Result<BytesView> bind_value(ExecutionContext& context) const;
+  bool is_one_value() const { return kind == Kind::kEq && !is_multi_column; }
   Status check_tuple(const Values& values, Nulls nulls) const;
   Result<Values> bind_bound(const Bound& bound, ExecutionContext& context) const;
   // The relation as conditions on rows.

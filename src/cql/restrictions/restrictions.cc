@@ -200,9 +200,10 @@ class RestrictionsBuilder {
 
   Status process_partition_key() {
     std::vector<std::string> missing;
-    bool any = false, slice = false, contains = false;
+    bool any = false, slice = false, contains = false, is_one_key = true;
     for (size_t i = 0; i < result_->key_.size(); ++i) {
       const auto& restriction = result_->key_[i];
+      is_one_key = is_one_key && restriction && restriction->is_one_value();
       if (!restriction) {
         missing.push_back(table_.partition_key[i]->name);
         continue;
@@ -211,6 +212,7 @@ class RestrictionsBuilder {
       slice = slice || restriction->is_slice();
       contains = contains || restriction->kind == Restriction::Kind::kContains;
     }
+    result_->has_only_partition_key_ = is_one_key && result_->token_.empty();
     const char* use = use_name(options_.use);
     if (!is_select()) {
       if (!result_->token_.empty()) {

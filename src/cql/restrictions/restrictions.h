@@ -94,6 +94,7 @@ class Restrictions {
     return r.kind == Restriction::Kind::kContains || static_cast<size_t>(r.first()->position) != position;
   }
   bool clustering_needs_filtering() const;
+  Result<std::span<const BytesView>> only_partition_key(ExecutionContext& context) const;
   Result<std::span<BytesView>> keep_tokens(ExecutionContext& context, std::span<BytesView> keys) const;
   Result<Tuples> clustering_prefixes(ExecutionContext& context, const Restriction** slice) const;
   Result<BoundPairs> slice_bounds(ExecutionContext& context, const Values& prefix, const Restriction& slice) const;
@@ -105,6 +106,7 @@ class Restrictions {
   std::list<Restriction> others_;      // in order of first mention
   Use use_ = Use::kSelect;
   bool is_key_range_ = false;
+  bool has_only_partition_key_ = false;  // each of its columns is restricted by =, and no token
   bool needs_filtering_ = false;
   bool lacks_allow_filtering_ = false;
   bool key_in_filter_ = false;  // of a key range with some key columns restricted

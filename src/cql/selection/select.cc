@@ -53,6 +53,7 @@ class SelectStatement : public Statement {
   Status start_page(Execution& execution, const std::optional<PagingState>& state) const;
   Status check_timeout(const Execution& execution) const;
   Result<QueryResult> finish(Execution& execution) const;
+  Result<QueryResult> answer(Execution& execution) const;
   void order_rows(Execution& execution) const;
 
   TablePtr table_;
@@ -70,7 +71,7 @@ class SelectStatement : public Statement {
 };
 
 // One run of the statement: what is asked, what has come.
-struct SelectStatement::Execution {
+struct SelectStatement::Execution final : FramePooled {
   Execution(const SelectStatement& statement, ExecutionContext& c, AskedLimits l, bool static_rows)
       : context(c), limits(l), sink(*statement.table_, statement.selection_, c, statement.distinct_, static_rows) {}
 
@@ -441,27 +442,29 @@ Result<QueryResult> SelectStatement::finish(Execution& e) const {
   TRY(check_timeout(e));
   TRY(e.sink.take_status());
   TRY(e.sink.finish());
-  RowsResult result;
-  result.metadata = selection_.metadata();
+  return answer(e);
+}
+
+Result<QueryResult> SelectStatement::answer(Execution& e) const {
   uint64_t count = e.sink.row_count();
   if (orders_afterwards_) {
     order_rows(e);
     count = std::min(count, e.limits.rows);
   }
-  result.row_count = static_cast<int32_t>(count);
+  Result<QueryResult> result{QueryResult()};
+  auto& rows =
+      result->value.emplace<RowsResult>(selection_.metadata(), static_cast<int32_t>(count), e.sink.take_rows());
+  rows.is_as_prepared = true;
   if (auto next = e.next_page()) {
-    result.paging_state = serialize_paging_state(*next, e.context.options.protocol_version);
+    rows.paging_state = serialize_paging_state(*next, e.context.options.protocol_version);
   }
-  result.rows = e.sink.take_rows();
-  QueryResult answer;
-  answer.value = std::move(result);
   const bool has_many_tombstones = e.tombstones > e.context.config.tombstone_warn_threshold;
   if (has_many_tombstones && !e.context.config.read_thresholds_enabled && !is_system_keyspace(table_->keyspace)) {
-    answer.warnings.push_back("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
-                              " tombstone cells for query on " + table_->qualified_name() +
-                              " (see tombstone_warn_threshold)");
+    result->warnings.push_back("Read " + std::to_string(count) + " live rows and " + std::to_string(e.tombstones) +
+                               " tombstone cells for query on " + table_->qualified_name() +
+                               " (see tombstone_warn_threshold)");
   }
-  return answer;
+  return result;
 }
 
 // --- Preparing ---

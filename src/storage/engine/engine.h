@@ -312,8 +312,8 @@ class Engine final : private Maintenance {
   Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, ReadPipeline& feed,
                   ReadStatistics& statistics);
   Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed);
-  Status read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
-                      const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics);
+  Status read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources, const ReadCommand& command,
+                      ReadPipeline& feed, ReadStatistics& statistics);
   Status read_range(const TableStore& store, const ReadCommand& command, ReadPipeline& feed,
                     ReadStatistics& statistics);
   Status read_index(TableStore& store, const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics);

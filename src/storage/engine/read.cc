@@ -282,6 +282,9 @@ Status feed_partition(PartitionReader& partition, int64_t now_seconds, ReadPipel
   return {};
 }
 
+// Even SELECT DISTINCT has to know whether any row lives.
+SliceSelection selection_of(const ReadCommand& command) { return {command.slices, command.reversed, true}; }
+
 // Whether the selection can only hold one row, of a table without static columns.
 bool is_one_row(const TableMetadata& table, const SliceSelection& selection, Arena& arena) {
   if (table.has_static_columns() || !selection.wants_rows) return false;
@@ -320,12 +323,11 @@ Status Engine::read_key(const TableStore& store, const ReadCommand& command, con
       return read_from_memtable(*partition, command, feed);
     }
   }
-  // Even SELECT DISTINCT has to know whether any row lives.
-  SliceSelection selection{command.slices, command.reversed, true};
+  const SliceSelection selection = selection_of(command);
   row_arena_.reset();
   // Not of counters, whose parts are merged when it is known what of them is deleted.
   if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection, row_arena_)) {
-    return read_one_row(store, key, sources, selection, feed, statistics);
+    return read_one_row(store, key, sources, command, feed, statistics);
   }
   statistics.sstables += sources.sstables.size();
   ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
@@ -405,8 +407,21 @@ Status Engine::read_from_memtable(const MemtablePartition& partition, const Read
   return {};
 }
 
+namespace {
+
+// The only row of a partition, which only one source has.
+Status feed_row(const DecoratedKey& key, const UniformRow& row, ReadPipeline& feed) {
+  TRY(feed.begin(key, Row()));
+  feed.uniform_row(row);
+  feed.end();
+  return {};
+}
+
+}  // namespace
+
 Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
-                            const SliceSelection& selection, ReadPipeline& feed, ReadStatistics& statistics) {
+                            const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics) {
+  const SliceSelection selection = selection_of(command);
   Row row;
   DeletionTime deletion;
   auto take = [&](PartitionReader& reader) -> Status {
@@ -429,7 +444,12 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
     if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
     ++statistics.sstables;
     ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection, cold_));
-    if (reader) TRY(take(*reader));
+    if (!reader) continue;
+    const bool is_alone = row.clustering.comparable.empty() && deletion.is_live() && sstable == sources.sstables.back();
+    if (is_alone && reader->partition_deletion().is_live() && feed.takes_uniform_rows()) {
+      if (const UniformRow* plain = reader->next_uniform(command.now_seconds)) return feed_row(key, *plain, feed);
+    }
+    TRY(take(*reader));
   }
   if (row.clustering.comparable.empty()) return {};
   const Row* only = &row;

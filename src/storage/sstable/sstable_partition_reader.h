@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/task.h"
 #include "storage/sstable/data_reader.h"
 #include "storage/sstable/partition_lookup.h"
 #include "storage/sstable/sstable.h"
@@ -47,7 +48,7 @@ struct SSTableFiles {
   ColdReads* cold = nullptr;  // null: the reader may wait for the disk
 };
 
-class SSTablePartitionReader final : public PartitionReader {
+class SSTablePartitionReader final : public PartitionReader, public FramePooled {
  public:
   SSTablePartitionReader(SSTableFiles files, std::shared_ptr<const ResolvedHeader> header,
                          const SliceSelection& selection);
