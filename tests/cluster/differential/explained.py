@@ -409,7 +409,7 @@ RULES = [
     Rule("null as the bound of the elements that are selected", INVALID + "Invalid null value for slice selection", SERVER + r"java\.lang\.NullPointerException", r"\[.*\bnull\b.*\]"),
     Rule("columns that a map or user type literal selects", "", ONLY_STATIC, r"^SELECT\s.*\{.*:"),
     Rule("columns that a map or user type literal selects", ONLY_STATIC, "", r"^SELECT\s.*\{.*:"),
-    Rule("columns that a map or user type literal selects", INVALID, INVALID + "Cannot infer type for term", r"^SELECT\s.*\{.*:"),
+    Rule("columns that a map or user type literal selects", INVALID, INVALID + "(Cannot infer type for term|Cannot assign value )", r"^SELECT\s.*\{.*:"),
     Rule("names of fields that are none", INVALID + ".* is not a valid field identifier of type", INVALID + r"org\.apache\.cassandra\.cql3\.selection\.Selectable.*Raw@\w+ is not a valid field identifier of type"),
     Rule("arrays for what is no list", INVALID + "Unsupported target type: ", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: "),
     Rule("GROUP BY of a literal", INVALID + "Only column names and functions can be in the GROUP BY clause", SERVER + r"java\.lang\.ClassCastException: class .*Selectable\$WithTerm"),
