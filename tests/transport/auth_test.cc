@@ -25,7 +25,7 @@ class Login : public testing::Test {
       if (text.starts_with("SELECT role, ")) return grants_of(values[0]);
       EXPECT_EQ(text, "SELECT salted_hash, can_login, is_superuser FROM system_auth.roles WHERE role = ?");
       RowsResult rows;
-      rows.metadata = std::make_shared<ResultMetadata>();
+      rows.metadata = make_result_metadata({});
       if (auto role = roles.find(values[0]); role != roles.end()) {
         rows.row_count = 1;
         append_element(rows.rows, role->second.salted_hash);
@@ -38,11 +38,11 @@ class Login : public testing::Test {
 
   Task<Result<QueryResult>> grants_of(const std::string& name) {
     RowsResult rows;
-    auto metadata = std::make_shared<ResultMetadata>();
+    std::vector<ColumnSpec> columns;
     for (const TypePtr& type : {types::text(), types::boolean(), types::boolean(), types::set(types::text(), true)}) {
-      metadata->columns.push_back({"system_auth", "roles", "", type});
+      columns.push_back({"system_auth", "roles", "", type});
     }
-    rows.metadata = metadata;
+    rows.metadata = make_result_metadata(std::move(columns));
     if (auto role = roles.find(name); role != roles.end()) {
       rows.row_count = 1;
       append_element(rows.rows, name);

@@ -112,17 +112,12 @@ class Replay {
  private:
   RowsResult rows_of(const ClientRows& rows) {
     RowsResult out;
-    auto metadata = std::make_shared<ResultMetadata>();
     // A skipped metadata is that of the statement executed before.
-    if ((rows.flags & 4) != 0) {
-      metadata->columns = last_prepared_->columns;
-      metadata->id = last_prepared_->id;
-    } else {
-      metadata->columns = to_columns(rows.columns);
-      metadata->id = last_prepared_ ? last_prepared_->id : "";
-    }
-    if (!rows.metadata_id.empty()) metadata->id = rows.metadata_id;
-    out.metadata = metadata;
+    Bytes id = last_prepared_ ? last_prepared_->id : "";
+    if (!rows.metadata_id.empty()) id = rows.metadata_id;
+    const bool is_skipped = (rows.flags & 4) != 0;
+    out.metadata =
+        std::make_shared<ResultMetadata>(is_skipped ? last_prepared_->columns : to_columns(rows.columns), id);
     out.row_count = static_cast<int32_t>(rows.rows.size());
     for (const auto& row : rows.rows) {
       for (const auto& cell : row) append_element(out.rows, cell ? BytesView(*cell) : kNull);
@@ -137,9 +132,7 @@ class Replay {
     out.bind_variables = to_columns(prepared.variables);
     out.partition_key_indexes = prepared.partition_key_indexes;
     if (prepared.columns.empty()) return out;
-    auto metadata = std::make_shared<ResultMetadata>();
-    metadata->columns = to_columns(prepared.columns);
-    metadata->id = prepared.result_metadata_id;
+    auto metadata = std::make_shared<ResultMetadata>(to_columns(prepared.columns), prepared.result_metadata_id);
     auto statement = std::make_shared<PreparedStatement>();
     statement->metadata = metadata;
     processor_.statements[out.id] = statement;

@@ -118,9 +118,7 @@ TEST(LargeMessages, SpanSegments) {
     test.processor.on_request = [&](const std::string& asked) {
       EXPECT_EQ(asked.size(), std::string("query INSERT () 1").size() + 2 * value.size());
       RowsResult rows;
-      auto metadata = std::make_shared<ResultMetadata>();
-      metadata->columns = {{"k", "t", "c", types::blob()}};
-      rows.metadata = metadata;
+      rows.metadata = make_result_metadata({{"k", "t", "c", types::blob()}});
       rows.row_count = 1;
       append_element(rows.rows, value);
       return Task<Result<QueryResult>>(Result<QueryResult>(QueryResult{.value = std::move(rows)}));

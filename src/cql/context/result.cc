@@ -12,18 +12,18 @@ bool in_one_table(const std::vector<ColumnSpec>& columns) {
   });
 }
 
+ResultMetadata::ResultMetadata(std::vector<ColumnSpec> c, Bytes i)
+    : columns(std::move(c)), in_one_table(cassandra_like::in_one_table(columns)), id(std::move(i)) {}
+
 ResultMetadataPtr make_result_metadata(std::vector<ColumnSpec> columns) {
   Bytes text;
   for (const ColumnSpec& column : columns) {
     text.append(column.name).push_back('\0');
     text.append(column.type->class_name()).append(2, '\0');
   }
-  auto digest = md5(text);
-  auto metadata = std::make_shared<ResultMetadata>();
-  metadata->columns = std::move(columns);
-  metadata->in_one_table = in_one_table(metadata->columns);
-  metadata->id.assign(reinterpret_cast<const char*>(digest.data()), digest.size());
-  return metadata;
+  const auto digest = md5(text);
+  Bytes id(reinterpret_cast<const char*>(digest.data()), digest.size());
+  return std::make_shared<ResultMetadata>(std::move(columns), std::move(id));
 }
 
 }  // namespace cassandra_like

@@ -19,10 +19,11 @@ struct ColumnSpec {
 
 // Shared by all results of a prepared statement.
 struct ResultMetadata {
-  std::vector<ColumnSpec> columns;
-  bool in_one_table = false;
+  ResultMetadata(std::vector<ColumnSpec> columns, Bytes id);
+  const std::vector<ColumnSpec> columns;
+  const bool in_one_table;
   // MD5 over names and types as Cassandra's ResultSet.ResultMetadata.ResultMetadata id; v5 only.
-  Bytes id;
+  const Bytes id;
 };
 using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
 bool in_one_table(const std::vector<ColumnSpec>& columns);
