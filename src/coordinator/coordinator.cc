@@ -1,6 +1,5 @@
 #include "coordinator/coordinator.h"
 
-#include <array>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/dcheck.h"
@@ -28,22 +27,6 @@ Task<Status> without_result(Task<Result<SerializedMutation>> write) {
   co_return to_status(std::move(written));
 }
 
-// How many replicas live, and where.
-struct LiveReplicas {
-  int all = 0;
-  std::map<std::string_view, int> by_datacenter;  // of the replicas' data centers
-};
-
-LiveReplicas count_live(const Topology& topology, std::span<const EndpointIndex> replicas) {
-  LiveReplicas live;
-  for (EndpointIndex endpoint : replicas) {
-    if (!topology.is_alive(endpoint)) continue;
-    ++live.all;
-    ++live.by_datacenter[topology.ring()->endpoint(endpoint).datacenter];
-  }
-  return live;
-}
-
 // A serial read of a partition fetches at a quorum, and says so when there is none.
 Consistency consistency_to_fetch(const ReadCommand& command, Consistency consistency) {
   if (command.range || !is_serial(consistency)) return consistency;
@@ -67,19 +50,29 @@ BatchlogOptions batchlog_options(const CoordinatorOptions& options) {
   return {2 * options.write_timeout, options.batchlog_replay_bytes_per_second};
 }
 
-// A consistency level where all tokens have the same replicas: how many must live, and whether they do.
-struct LevelState {
-  int required = 1;
-  bool is_available = false;
+// One replica is enough, and the nearest is this node if it is one. Dynamic snitches aside.
+bool is_served_by_one(Consistency consistency) {
+  return consistency == Consistency::kOne || consistency == Consistency::kLocalOne ||
+         consistency == Consistency::kNodeLocal;
+}
+
+// Facts of the tokens that have the same replicas.
+struct GroupState {
+  bool is_known = false;
+  bool has_local = false;         // this node is one of the replicas
+  bool is_local = false;          // it is the only one
+  uint16_t available_levels = 0;  // a bit for each consistency level: enough of the replicas live
+
+  bool is_available(Consistency level) const { return ((available_levels >> static_cast<int>(level)) & 1) != 0; }
 };
+static_assert(kConsistencyLevels <= 16);
 
 // Facts of a table while its schema and the topology are current.
 struct TableState {
   std::shared_ptr<const KeyspaceReplicas> replicas;  // nullptr: the keyspace is gone
   TableRequests* requests = nullptr;
-  bool is_local = true;  // no other node has keys of it
-  // Nothing: tokens differ in their replicas.
-  std::optional<std::array<LevelState, kConsistencyLevels>> levels;
+  bool is_local = true;            // no other node has keys of it
+  std::vector<GroupState> groups;  // of ReplicaMap; each is filled when it is first asked for
 };
 
 class CoordinatorImpl : public Coordinator, public DenylistReader {
@@ -148,21 +141,21 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
                                         const TracePtr& trace);
   Task<Result<ReadStatistics>> read_permitted(const ReadCommand& command, Consistency consistency, RowSink& sink,
                                               const TracePtr& trace, std::vector<std::string>* warnings);
-  const TableState& state(const TableMetadata& table);  // valid until the next call
+  TableState& state(const TableMetadata& table);  // valid until the next call
   TableState make_state(const TableMetadata& table);
-  bool is_uniformly_local(const KeyspaceReplicas& replicas);
-  bool is_local(const TableMetadata& table, Token token);
-  bool is_local(const ReadCommand& command, Consistency consistency);
+  bool is_local(const KeyspaceReplicas& replicas);
+  const GroupState& group_state(TableState& known, size_t group);
+  bool is_local(const Mutation& mutation);
   bool is_alone() { return context_.messenger == nullptr || topology().ring()->endpoints().size() == 1; }
   void follow_schema(const SchemaDiff& diff);
   void forget_tables();
   const Topology& topology() { return *replica_.topology().current(); }
   const std::string& local_datacenter() { return topology().local().datacenter; }
   int required(const TableMetadata& table, Consistency consistency);
-  Status check_replicas(const KeyspaceReplicas* replicas, Token token, Consistency consistency, bool is_write);
-  Status check_available(const TableMetadata& table, Token token, Consistency consistency, bool is_write);
+  Status unavailable(const KeyspaceReplicas* replicas, size_t group, Consistency consistency);
+  Status check_live(const KeyspaceReplicas& replicas, size_t group, Consistency consistency);
   Status check_writable(std::span<const Mutation> mutations, Consistency consistency);
-  Status check_readable(const ReadCommand& command, Consistency consistency);
+  std::optional<Status> check_local_read(const ReadCommand& command, Consistency consistency);
   Task<Status> finish_writes(Writes writes, std::span<const Mutation> mutations, Consistency consistency,
                              WriteType type, int64_t began);
   Task<Status> finish_later(Task<std::optional<Status>> pending, std::span<const Mutation> mutations,
@@ -202,12 +195,12 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   absl::flat_hash_map<const TableMetadata*, TableState> tables_;
   // The last answer of state(): a request asks for the same table several times.
   const TableMetadata* last_table_ = nullptr;
-  const TableState* last_state_ = nullptr;
+  TableState* last_state_ = nullptr;
 };
 
 // ---- Replicas
 
-const TableState& CoordinatorImpl::state(const TableMetadata& table) {
+TableState& CoordinatorImpl::state(const TableMetadata& table) {
   if (last_table_ != &table) {
     auto it = tables_.find(&table);
     last_state_ = it != tables_.end() ? &it->second : &tables_.emplace(&table, make_state(table)).first->second;
@@ -219,18 +212,8 @@ const TableState& CoordinatorImpl::state(const TableMetadata& table) {
 TableState CoordinatorImpl::make_state(const TableMetadata& table) {
   TableState state;
   state.replicas = context_.replicas_of(table.keyspace);
-  const KeyspaceReplicas* replicas = state.replicas.get();
-  state.is_local = table.is_virtual || replicas == nullptr || is_uniformly_local(*replicas);
-  if (replicas == nullptr || (replicas->natural.is_uniform() && replicas->pending.empty())) {
-    state.levels.emplace();
-    for (size_t level = 0; level < kConsistencyLevels; ++level) {
-      const auto consistency = static_cast<Consistency>(level);
-      if (replicas != nullptr) {
-        (*state.levels)[level].required = block_for(consistency, replicas->strategy, local_datacenter());
-      }
-      (*state.levels)[level].is_available = check_replicas(replicas, kMinimumToken, consistency, false).ok();
-    }
-  }
+  state.is_local = table.is_virtual || state.replicas == nullptr || is_local(*state.replicas);
+  if (state.replicas != nullptr) state.groups.resize(state.replicas->natural.groups().size());
   state.requests = context_.requests_of(table.id).get();
   return state;
 }
@@ -240,41 +223,35 @@ void CoordinatorImpl::forget_tables() {
   last_table_ = nullptr;
 }
 
-bool CoordinatorImpl::is_uniformly_local(const KeyspaceReplicas& replicas) {
-  if (context_.messenger == nullptr) return true;
-  if (!replicas.natural.is_uniform() || !replicas.pending.empty()) return false;
-  std::span<const EndpointIndex> all = replicas.natural.replicas(kMinimumToken);
-  return all.size() == 1 && all[0] == topology().ring()->local();
-}
-
-// This node is the only replica of the token.
-bool CoordinatorImpl::is_local(const TableMetadata& table, Token token) {
-  const TableState& known = state(table);
-  if (known.is_local) return true;
-  std::span<const EndpointIndex> natural = known.replicas->natural.replicas(token);
-  return natural.size() == 1 && natural[0] == topology().ring()->local() && known.replicas->pending.of(token).empty();
-}
-
-// The read needs no other node: nobody else has the keys, or one replica is enough and this node is one. Dynamic snitches
-// aside, this node is its own nearest replica.
-bool CoordinatorImpl::is_local(const ReadCommand& command, Consistency consistency) {
+bool CoordinatorImpl::is_local(const KeyspaceReplicas& replicas) {
   if (is_alone()) return true;
-  const TableState& known = state(*command.table);
-  if (known.is_local) return true;
-  const bool one_is_enough = consistency == Consistency::kOne || consistency == Consistency::kLocalOne ||
-                             consistency == Consistency::kNodeLocal;
-  const ReplicaMap& natural = known.replicas->natural;
+  const auto groups = replicas.natural.groups();
+  return groups.size() == 1 && groups[0].size() == 1 && groups[0][0] == topology().ring()->local() &&
+         replicas.pending.empty();
+}
+
+const GroupState& CoordinatorImpl::group_state(TableState& known, size_t group) {
+  GroupState& state = known.groups[group];
+  if (state.is_known) return state;
+  const std::vector<EndpointIndex>& replicas = known.replicas->natural.groups()[group];
   const EndpointIndex local = topology().ring()->local();
-  auto has = [&](Token token) {
-    std::span<const EndpointIndex> replicas = natural.replicas(token);
-    return std::find(replicas.begin(), replicas.end(), local) != replicas.end();
-  };
-  if (command.range) return one_is_enough && natural.is_uniform() && has(kMinimumToken);
-  for (const DecoratedKey& key : command.keys) {
-    if (is_local(*command.table, key.token)) continue;
-    if (!one_is_enough || !has(key.token)) return false;
+  state.is_known = true;
+  state.has_local = std::find(replicas.begin(), replicas.end(), local) != replicas.end();
+  state.is_local = state.has_local && replicas.size() == 1;
+  for (size_t level = 0; level < kConsistencyLevels; ++level) {
+    const bool is_available = check_live(*known.replicas, group, static_cast<Consistency>(level)).ok();
+    state.available_levels |= static_cast<uint16_t>(is_available ? 1 << level : 0);
   }
-  return true;
+  return state;
+}
+
+// This node is the only replica, and no other one will be.
+bool CoordinatorImpl::is_local(const Mutation& mutation) {
+  TableState& known = state(*mutation.updates[0].table);
+  if (known.is_local) return true;
+  const Token token = mutation.key.token;
+  return group_state(known, known.replicas->natural.group_of(token)).is_local &&
+         known.replicas->pending.of(token).empty();
 }
 
 void CoordinatorImpl::follow_schema(const SchemaDiff& diff) {
@@ -285,57 +262,33 @@ void CoordinatorImpl::follow_schema(const SchemaDiff& diff) {
 }
 
 int CoordinatorImpl::required(const TableMetadata& table, Consistency consistency) {
-  const TableState& known = state(table);
-  if (known.levels) return (*known.levels)[static_cast<size_t>(consistency)].required;
-  return block_for(consistency, known.replicas->strategy, local_datacenter());
+  const KeyspaceReplicas* replicas = state(table).replicas.get();
+  return replicas == nullptr ? 1 : block_for(consistency, replicas->strategy, local_datacenter());
 }
 
-// Enough of a token's replicas live (ReplicaPlans.assureSufficientLiveReplicas). Writes also wait for those to come.
-Status CoordinatorImpl::check_replicas(const KeyspaceReplicas* replicas, Token token, Consistency consistency,
-                                       bool is_write) {
-  if (replicas == nullptr) return unavailable_error(consistency, 1, 0);
-  const ReplicationStrategy& strategy = replicas->strategy;
-  LiveReplicas live = count_live(topology(), replicas->natural.replicas(token));
-  if (consistency == Consistency::kEachQuorum && strategy.is_network_topology()) {
-    for (const auto& [datacenter, factor] : strategy.datacenters()) {
-      const int quorum = factor / 2 + 1;
-      // Cassandra counts no replica as alive here.
-      if (live.by_datacenter[datacenter] < quorum) {
-        return unavailable_error(consistency, quorum, 0, datacenter);
-      }
-    }
-    return {};
+Status CoordinatorImpl::check_live(const KeyspaceReplicas& replicas, size_t group, Consistency consistency) {
+  EndpointList live;
+  for (EndpointIndex endpoint : replicas.natural.groups()[group]) {
+    if (topology().is_alive(endpoint)) live.push_back(endpoint);
   }
-  const bool is_local = is_datacenter_local(consistency);
-  int needed = block_for(consistency, strategy, local_datacenter());
-  if (is_write) {
-    for (EndpointIndex endpoint : replicas->pending.of(token)) {
-      const bool counts = !is_local || topology().ring()->endpoint(endpoint).datacenter == local_datacenter();
-      needed += counts;
-      if (!topology().is_alive(endpoint)) continue;
-      ++live.all;
-      ++live.by_datacenter[topology().ring()->endpoint(endpoint).datacenter];
-    }
-  }
-  DCHECK(live.all <= static_cast<int>(replicas->natural.replicas(token).size() + replicas->pending.of(token).size()));
-  const int counted = is_local ? live.by_datacenter[local_datacenter()] : live.all;
-  if (counted >= needed) return {};
-  return unavailable_error(consistency, needed, counted);
+  return check_readable({topology(), replicas}, consistency, {live.data(), live.size()});
 }
 
-Status CoordinatorImpl::check_available(const TableMetadata& table, Token token, Consistency consistency,
-                                        bool is_write) {
-  if (table.is_virtual) return {};
-  const TableState& known = state(table);
-  if (known.levels && (*known.levels)[static_cast<size_t>(consistency)].is_available) return {};
-  Status status = check_replicas(known.replicas.get(), token, consistency, is_write);
-  if (!status.ok()) ++statistics_.unavailables;
-  return status;
+Status CoordinatorImpl::unavailable(const KeyspaceReplicas* replicas, size_t group, Consistency consistency) {
+  ++statistics_.unavailables;
+  return replicas == nullptr ? unavailable_error(consistency, 1, 0) : check_live(*replicas, group, consistency);
 }
 
 Status CoordinatorImpl::check_writable(std::span<const Mutation> mutations, Consistency consistency) {
   for (const Mutation& mutation : mutations) {
-    TRY(check_available(*mutation.updates[0].table, mutation.key.token, consistency, true));
+    const TableMetadata& table = *mutation.updates[0].table;
+    if (table.is_virtual) continue;
+    TableState& known = state(table);
+    if (known.replicas == nullptr) return unavailable(nullptr, 0, consistency);
+    const size_t group = known.replicas->natural.group_of(mutation.key.token);
+    if (!group_state(known, group).is_available(consistency)) {
+      return unavailable(known.replicas.get(), group, consistency);
+    }
   }
   return {};
 }
@@ -356,9 +309,7 @@ void CoordinatorImpl::count_write(const Status& status, std::span<const Mutation
 bool CoordinatorImpl::is_local(std::span<const Mutation> mutations, WriteType type) {
   if (is_alone()) return true;
   if (type == WriteType::kBatch && mutations.size() > 1) return false;
-  return std::all_of(mutations.begin(), mutations.end(), [this](const Mutation& mutation) {
-    return is_local(*mutation.updates[0].table, mutation.key.token);
-  });
+  return std::all_of(mutations.begin(), mutations.end(), [this](const Mutation& m) { return is_local(m); });
 }
 
 void CoordinatorImpl::count_partitions(size_t partitions, WriteType type) {
@@ -534,25 +485,35 @@ Task<void> CoordinatorImpl::stop() {
 
 // ---- Reads
 
-Status CoordinatorImpl::check_readable(const ReadCommand& command, Consistency consistency) {
-  const TableMetadata& table = *command.table;
-  if (table.is_virtual) return {};
-  if (state(table).levels) return check_available(table, kMinimumToken, consistency, false);
-  for (const DecoratedKey& key : command.keys) TRY(check_available(table, key.token, consistency, false));
-  if (!command.range) return {};
-  for (const TokenRing::Entry& entry : topology().ring()->entries()) {
-    TRY(check_available(table, entry.token, consistency, false));
+// Nothing: the read needs other nodes. Else this node serves it, unless the level is not reached.
+std::optional<Status> CoordinatorImpl::check_local_read(const ReadCommand& command, Consistency consistency) {
+  if (command.table->is_virtual) return Status();
+  TableState& known = state(*command.table);
+  if (known.replicas == nullptr) return unavailable(nullptr, 0, consistency);
+  std::optional<size_t> not_available;
+  auto serves_here = [&](size_t group) {
+    const GroupState& facts = group_state(known, group);
+    if (!facts.is_available(consistency)) not_available = group;
+    return known.is_local || facts.is_local || (facts.has_local && is_served_by_one(consistency));
+  };
+  if (command.range) {
+    for (size_t group = 0; group < known.groups.size(); ++group) {
+      if (!serves_here(group)) return std::nullopt;
+    }
   }
-  return {};
+  for (const DecoratedKey& key : command.keys) {
+    if (!serves_here(known.replicas->natural.group_of(key.token))) return std::nullopt;
+  }
+  if (!not_available) return Status();
+  return unavailable(known.replicas.get(), *not_available, consistency);
 }
 
 bool CoordinatorImpl::can_read_all(const TableMetadata& table, Consistency consistency) {
-  const KeyspaceReplicas* replicas = state(table).replicas.get();
-  const auto& entries = topology().ring()->entries();
-  if (entries.empty()) return check_replicas(replicas, kMinimumToken, consistency, false).ok();
-  return std::all_of(entries.begin(), entries.end(), [&](const TokenRing::Entry& entry) {
-    return check_replicas(replicas, entry.token, consistency, false).ok();
-  });
+  TableState& known = state(table);
+  for (size_t group = 0; group < known.groups.size(); ++group) {
+    if (!group_state(known, group).is_available(consistency)) return false;
+  }
+  return known.replicas != nullptr;
 }
 
 Task<Result<ReadStatistics>> CoordinatorImpl::read(const ReadCommand& command, Consistency consistency, RowSink& sink,
@@ -576,12 +537,11 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& 
                                                              std::vector<std::string>* warnings) {
   int64_t began = now();
   consistency = consistency_to_fetch(command, consistency);
-  if (!is_local(command, consistency)) {
+  std::optional<Status> local = check_local_read(command, consistency);
+  if (!local) {
     return finish_replicated(replicated_reads_.read(command, consistency, sink, trace, warnings), &command, began);
   }
-  if (Status status = check_readable(command, consistency); !status.ok()) {
-    return Result<ReadStatistics>(std::move(status.error()));
-  }
+  if (!local->ok()) return Result<ReadStatistics>(std::move(local->error()));
   const int64_t deadline = began + (command.range ? options_.range_timeout : options_.read_timeout).count();
   if (trace != nullptr) trace_read(*trace, command);
   Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);

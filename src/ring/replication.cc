@@ -198,19 +198,17 @@ std::vector<EndpointIndex> ReplicationStrategy::network_topology_replicas(const 
 
 ReplicaMap::ReplicaMap(std::shared_ptr<const TokenRing> ring, const ReplicationStrategy& strategy)
     : ring_(std::move(ring)) {
-  if (strategy.is_local()) {
-    by_entry_.push_back({ring_->local()});
-  } else {
-    for (const TokenRing::Entry& e : ring_->entries()) by_entry_.push_back(strategy.replicas(*ring_, e.token));
+  if (strategy.is_local() || ring_->entries().empty()) {
+    groups_.push_back(strategy.replicas(*ring_, kMinimumToken));
+    return;
   }
-  is_uniform_ = std::all_of(by_entry_.begin(), by_entry_.end(),
-                            [this](const auto& replicas) { return replicas == by_entry_.front(); });
-  if (is_uniform_ && by_entry_.size() > 1) by_entry_.resize(1);
-}
-
-std::span<const EndpointIndex> ReplicaMap::replicas(Token token) const {
-  if (by_entry_.empty()) return {};
-  return by_entry_[is_uniform_ ? 0 : ring_->entry_of(token)];
+  std::map<std::vector<EndpointIndex>, uint32_t> known;
+  for (const TokenRing::Entry& entry : ring_->entries()) {
+    const auto next = static_cast<uint32_t>(groups_.size());
+    auto [group, is_first] = known.try_emplace(strategy.replicas(*ring_, entry.token), next);
+    if (is_first) groups_.push_back(group->first);
+    group_of_entry_.push_back(group->second);
+  }
 }
 
 Result<StringPairs> prepare_replication(const ReplicationRequest& request) {

@@ -42,18 +42,23 @@ class ReplicationStrategy {
 };
 
 // The replicas of every range of a ring, computed once, so that a request only looks them up.
+//
+// Tokens with the same replicas in the same order are a group. A ring of one node has one group, a ring without tokens
+// has one without replicas.
 class ReplicaMap {
  public:
   ReplicaMap(std::shared_ptr<const TokenRing> ring, const ReplicationStrategy& strategy);
   const TokenRing& ring() const { return *ring_; }
-  std::span<const EndpointIndex> replicas(Token token) const;
-  // All tokens have the same replicas, as in a ring of one node.
-  bool is_uniform() const { return is_uniform_; }
+  std::span<const EndpointIndex> replicas(Token token) const { return groups_[group_of(token)]; }
+  // Each group's replicas; never empty.
+  std::span<const std::vector<EndpointIndex>> groups() const { return groups_; }
+  // Into groups().
+  size_t group_of(Token token) const { return groups_.size() == 1 ? 0 : group_of_entry_[ring_->entry_of(token)]; }
 
  private:
   std::shared_ptr<const TokenRing> ring_;
-  std::vector<std::vector<EndpointIndex>> by_entry_;  // one for all tokens when they have the same
-  bool is_uniform_ = false;
+  std::vector<std::vector<EndpointIndex>> groups_;
+  std::vector<uint32_t> group_of_entry_;  // by the ring's entries
 };
 
 // The stored form of a statement's replication options: the class gets its full name, replication_factor of

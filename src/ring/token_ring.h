@@ -81,6 +81,9 @@ class TokenRing {
   std::vector<Endpoint> endpoints_;
   EndpointIndex local_;
   std::vector<Entry> entries_;
+  // The first entry of each slice: where the tokens whose leading bits are its number begin. One more at the end.
+  std::vector<uint32_t> slices_;
+  int slice_shift_ = 0;
   std::map<std::string, Datacenter> datacenters_;
 };
 

@@ -1,9 +1,9 @@
 // Coroutine frames, and the parts of Task and Gate that need no template.
 //
-// A frame is rounded up to 64 bytes and freed into a list of its size on the thread that frees it. A list keeps at
-// most kMaxListBytes; what is larger than kMaxPooled goes to the heap. Under AddressSanitizer nothing is pooled, so
-// that it sees every use after free; and frames are not reported as leaks, because what is suspended when a runtime
-// stops or a simulated machine crashes is abandoned: its callbacks are gone, and unwinding it would run code of the dead.
+// Memory is rounded up to 64 bytes and freed into a list of its size on the thread that frees it. A list keeps at most
+// kMaxListBytes; what is larger than kMaxPooled goes to the heap. Under AddressSanitizer nothing is pooled, so that it
+// sees every use after free; and frames are not reported as leaks, because what is suspended when a runtime stops or a
+// simulated machine crashes is abandoned: its callbacks are gone, and unwinding it would run code of the dead.
 #include "runtime/task.h"
 
 #include <array>
@@ -36,14 +36,6 @@ constexpr bool kPooling = false;
 constexpr bool kPooling = true;
 #endif
 
-void* allocate_from_heap(size_t size) {
-  void* p = ::operator new(size);
-#ifdef CASSANDRA_LIKE_ASAN
-  __lsan_ignore_object(p);
-#endif
-  return p;
-}
-
 struct FreeFrame {
   FreeFrame* next;
 };
@@ -74,8 +66,8 @@ size_t list_index(size_t size) { return (size - 1) / kStep; }
 
 }  // namespace
 
-void* allocate_frame(size_t size) {
-  if (!kPooling || size > kMaxPooled) return allocate_from_heap(size);
+void* allocate_pooled(size_t size) {
+  if (!kPooling || size > kMaxPooled) return ::operator new(size);
   FreeList& list = free_lists.of_size[list_index(size)];
   size_t rounded = (list_index(size) + 1) * kStep;
   if (list.head != nullptr) {
@@ -83,10 +75,18 @@ void* allocate_frame(size_t size) {
     return std::exchange(list.head, list.head->next);
   }
   reaper.touch();
-  return allocate_from_heap(rounded);
+  return ::operator new(rounded);
 }
 
-void free_frame(void* p, size_t size) noexcept {
+void* allocate_frame(size_t size) {
+  void* p = allocate_pooled(size);
+#ifdef CASSANDRA_LIKE_ASAN
+  __lsan_ignore_object(p);
+#endif
+  return p;
+}
+
+void free_pooled(void* p, size_t size) noexcept {
   if (!kPooling || size > kMaxPooled || free_lists.thread_ended) return ::operator delete(p);
   FreeList& list = free_lists.of_size[list_index(size)];
   size_t rounded = (list_index(size) + 1) * kStep;

@@ -19,19 +19,23 @@
 namespace cassandra_like {
 
 namespace task_internal {
+void* allocate_pooled(size_t size);
+void free_pooled(void* p, size_t size) noexcept;
+// allocate_pooled() for a coroutine frame, which may be abandoned.
 void* allocate_frame(size_t size);
-void free_frame(void* p, size_t size) noexcept;
 }  // namespace task_internal
 
 // The memory of what is made for one request and dies with it: from the free lists of frames. For classes that are final, or
 // deleted through a virtual destructor, so that their size is known then.
 struct FramePooled {
-  static void* operator new(size_t size) { return task_internal::allocate_frame(size); }
-  static void operator delete(void* p, size_t size) noexcept { task_internal::free_frame(p, size); }
+  static void* operator new(size_t size) { return task_internal::allocate_pooled(size); }
+  static void operator delete(void* p, size_t size) noexcept { task_internal::free_pooled(p, size); }
 };
 
 namespace task_internal {
 struct PromiseBase : FramePooled {
+  static void* operator new(size_t size) { return allocate_frame(size); }
+
   std::coroutine_handle<> continuation = std::noop_coroutine();
   bool is_spawned = false;  // frees itself at its end
 

@@ -25,6 +25,17 @@ TEST(TokenRingTest, TokensBelongToTheNextOneOnTheRing) {
   EXPECT_EQ(owner(kHighest), 0u);
 }
 
+TEST(TokenRingTest, TheEntryOfATokenIsTheOneWhoseRangeHasIt) {
+  const std::vector<Token> tokens = {kLowest, kLowest + 1, -7, -6, -5, 0, 1, int64_t{1} << 62, kHighest - 1, kHighest};
+  TokenRing ring({endpoint("r1", tokens)}, 0);
+  for (Token near : tokens) {
+    for (int64_t away : {-2, -1, 0, 1, 2, 1000}) {
+      const Token token = static_cast<Token>(static_cast<uint64_t>(near) + static_cast<uint64_t>(away));
+      EXPECT_TRUE(ring.range_of(ring.entry_of(token)).contains(token)) << token;
+    }
+  }
+}
+
 TEST(TokenRingTest, PrimaryRangesEndAtTheTokensOfAnEndpoint) {
   TokenRing ring({endpoint("r1", {-100, 200}), endpoint("r2", {0, 300})}, 0);
   EXPECT_THAT(ring.primary_ranges(0), testing::ElementsAre(TokenRange{300, -100}, TokenRange{0, 200}));

@@ -88,12 +88,12 @@ TEST(OwnershipTest, IsTheReplicasShareOfTheRing) {
   EXPECT_EQ(ownership(ReplicaMap(single, strategy("3")), 0), 1);
 }
 
-TEST(ReplicaMapTest, IsUniformWhereAllTokensHaveTheSameReplicas) {
+TEST(ReplicaMapTest, TokensWithTheSameReplicasAreOneGroup) {
   auto one = std::make_shared<TokenRing>(std::vector<Endpoint>{endpoint({0, 5, 9})}, 0);
   auto two = std::make_shared<TokenRing>(std::vector<Endpoint>{endpoint({0}), endpoint({5})}, 0);
-  EXPECT_TRUE(ReplicaMap(one, strategy("3")).is_uniform());
+  EXPECT_THAT(ReplicaMap(one, strategy("3")).groups(), ElementsAre(ElementsAre(0)));
   EXPECT_THAT(list(ReplicaMap(one, strategy("3")).replicas(7)), ElementsAre(0));
-  EXPECT_FALSE(ReplicaMap(two, strategy("1")).is_uniform());
+  EXPECT_THAT(ReplicaMap(two, strategy("1")).groups(), ElementsAre(ElementsAre(0), ElementsAre(1)));
 }
 
 TEST(ReplicaMapsTest, KeyspacesThatAreReplicatedAlikeShareOne) {

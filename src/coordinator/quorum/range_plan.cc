@@ -71,7 +71,7 @@ std::optional<RangePlan> RangePlans::join(const RangePlan& left, const RangePlan
   for (EndpointIndex endpoint : left.replicas.candidates) {
     if (std::find(others.begin(), others.end(), endpoint) != others.end()) shared.push_back(endpoint);
   }
-  if (!suffices_for_read(placement_, consistency_, {shared.data(), shared.size()})) return std::nullopt;
+  if (!check_readable(placement_, consistency_, {shared.data(), shared.size()}).ok()) return std::nullopt;
   Result<ReadPlan> replicas = plan_read_of(placement_, consistency_, std::move(shared), false);
   if (!replicas.ok()) return std::nullopt;
   // Two questions within the datacenter are asked sooner than one to another datacenter.

@@ -181,9 +181,9 @@ Result<ReadPlan> plan_read_of(const Placement& placement, Consistency consistenc
   return plan;
 }
 
-bool suffices_for_read(const Placement& placement, Consistency consistency, std::span<const EndpointIndex> live) {
+Status check_readable(const Placement& placement, Consistency consistency, std::span<const EndpointIndex> live) {
   const int needed = block_for(consistency, placement.replicas.strategy, placement.topology.local().datacenter);
-  return check_sufficient(placement, consistency, needed, live).ok();
+  return check_sufficient(placement, consistency, needed, live);
 }
 
 // ---- Read repair

@@ -88,8 +88,8 @@ Result<ReadPlan> plan_read(const Placement& placement, Token token, Consistency 
 // The plan for candidates that are known, the nearest first.
 Result<ReadPlan> plan_read_of(const Placement& placement, Consistency consistency, EndpointList candidates,
                               bool always_speculates);
-// Whether the live replicas reach the level (ReplicaPlans.isSufficientLiveReplicasForRead).
-bool suffices_for_read(const Placement& placement, Consistency consistency, std::span<const EndpointIndex> live);
+// kUnavailable when the live replicas do not reach the level (ReplicaPlans.assureSufficientLiveReplicasForRead).
+Status check_readable(const Placement& placement, Consistency consistency, std::span<const EndpointIndex> live);
 
 // ---- Read repair
 
