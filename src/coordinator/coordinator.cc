@@ -1,6 +1,5 @@
 #include "coordinator/coordinator.h"
 
-
 #include "absl/container/flat_hash_map.h"
 #include "base/dcheck.h"
 #include "base/log.h"
@@ -165,7 +164,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   Task<Result<ReadStatistics>> read_later(Task<Result<ReadStatistics>> pending, const ReadCommand* command,
                                           Consistency consistency, int64_t began);
   Result<ReadStatistics> finish_read(Result<ReadStatistics> result, const ReadCommand& command, Consistency consistency,
-                                     int64_t began);
+                                     int64_t began, int64_t ended);
   Task<Result<ReadStatistics>> warned(Task<Result<ReadStatistics>> read, const ReadCommand* command,
                                       Consistency consistency, std::vector<std::string>* warnings);
   bool is_local(std::span<const Mutation> mutations, WriteType type);
@@ -175,7 +174,7 @@ class CoordinatorImpl : public Coordinator, public DenylistReader {
   Task<Result<ReadStatistics>> finish_replicated(Task<Result<ReadStatistics>> read, const ReadCommand* command,
                                                  int64_t began);
   bool was_abandoned(const Result<ReadStatistics>& result, const ReadCommand& command);
-  void count_read(const ReadCommand& command, int64_t began);
+  void count_read(const ReadCommand& command, int64_t began, int64_t ended);
   void count_write(const Status& status, std::span<const Mutation> mutations, int64_t began);
   int64_t now() const { return runtime_.clock.monotonic_nanos(); }
   uint64_t micros_since(int64_t began) const { return static_cast<uint64_t>(now() - began) / 1000; }
@@ -544,14 +543,16 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_permitted(const ReadCommand& 
   if (!local->ok()) return Result<ReadStatistics>(std::move(local->error()));
   const int64_t deadline = began + (command.range ? options_.range_timeout : options_.read_timeout).count();
   if (trace != nullptr) trace_read(*trace, command);
-  Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline);
+  Task<Result<ReadStatistics>> task = local_.read(command, sink, deadline, began);
   if (trace != nullptr) task = traced(std::move(task), trace);
   if (options_.tracks_warnings) {
     task = read_later(std::move(task), &command, consistency, began);
     return warned(std::move(task), &command, consistency, warnings);
   }
   if (!task.ready()) return read_later(std::move(task), &command, consistency, began);
-  return finish_read(task.take(), command, consistency, began);
+  Result<ReadStatistics> result = task.take();
+  const int64_t ended = result.ok() && result->ended != 0 ? result->ended : now();
+  return finish_read(std::move(result), command, consistency, began, ended);
 }
 
 // This node is the only replica that warns.
@@ -587,7 +588,7 @@ Task<Result<ReadStatistics>> CoordinatorImpl::finish_replicated(Task<Result<Read
     ++statistics_.unavailables;
     co_return result;
   }
-  count_read(*command, began);
+  count_read(*command, began, now());
   if (!result.ok()) ++(result.error().code() == ErrorCode::kReadTimeout ? statistics_.timeouts : statistics_.failures);
   co_return result;
 }
@@ -598,9 +599,9 @@ bool CoordinatorImpl::was_abandoned(const Result<ReadStatistics>& result, const 
   return true;
 }
 
-void CoordinatorImpl::count_read(const ReadCommand& command, int64_t began) {
+void CoordinatorImpl::count_read(const ReadCommand& command, int64_t began, int64_t ended) {
   const bool is_range = command.range.has_value();
-  const uint64_t micros = micros_since(began);
+  const uint64_t micros = static_cast<uint64_t>(ended - began) / 1000;
   (is_range ? statistics_.range_micros : statistics_.read_micros).record(micros);
   TableRequests& of_table = *state(*command.table).requests;
   (is_range ? of_table.range_micros : of_table.read_micros).record(micros);
@@ -610,14 +611,14 @@ Task<Result<ReadStatistics>> CoordinatorImpl::read_later(Task<Result<ReadStatist
                                                          const ReadCommand* command, Consistency consistency,
                                                          int64_t began) {
   Result<ReadStatistics> result = co_await pending;
-  result = finish_read(std::move(result), *command, consistency, began);
+  result = finish_read(std::move(result), *command, consistency, began, now());
   co_return result;
 }
 
 Result<ReadStatistics> CoordinatorImpl::finish_read(Result<ReadStatistics> result, const ReadCommand& command,
-                                                    Consistency consistency, int64_t began) {
+                                                    Consistency consistency, int64_t began, int64_t ended) {
   if (was_abandoned(result, command)) return result;
-  count_read(command, began);
+  count_read(command, began, ended);
   if (result.ok()) return result;
   const ErrorCode code = result.error().code();
   if (code != ErrorCode::kReadFailure && code != ErrorCode::kReadTimeout) return result;

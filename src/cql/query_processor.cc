@@ -110,6 +110,7 @@ class QueryProcessorImpl : public QueryProcessor {
   Task<Result<QueryResult>> finish_later(RunningRequest* request, Task<Result<QueryResult>> task);
   void finish(RunningRequest* request, Result<QueryResult>& result);
   int64_t next_timestamp() override;
+  int64_t next_timestamp(int64_t wall_micros);
 
   ShardRuntime& runtime_;
   Coordinator& coordinator_;
@@ -147,8 +148,10 @@ void QueryProcessorImpl::release(RunningRequest* request) {
 }
 
 // Strictly increasing, so that two writes of one shard never tie.
-int64_t QueryProcessorImpl::next_timestamp() {
-  last_timestamp_ = std::max(last_timestamp_ + 1, runtime_.clock.wall_micros());
+int64_t QueryProcessorImpl::next_timestamp() { return next_timestamp(runtime_.clock.wall_micros()); }
+
+int64_t QueryProcessorImpl::next_timestamp(int64_t wall_micros) {
+  last_timestamp_ = std::max(last_timestamp_ + 1, wall_micros);
   return last_timestamp_;
 }
 
@@ -163,8 +166,9 @@ Status QueryProcessorImpl::begin(RunningRequest& request, const QueryOptions& op
   request.options = options;
   request.context.emplace(ExecutionContext{
       *this, coordinator_, runtime_, options_, client, request.options, request.arena, trace, {}, 0, 0});
-  request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp();
-  request.context->now_seconds = options.now_seconds ? *options.now_seconds : runtime_.clock.wall_seconds();
+  const int64_t now = runtime_.clock.wall_micros();
+  request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp(now);
+  request.context->now_seconds = options.now_seconds ? *options.now_seconds : now / 1000000;
   if (options.consistency == Consistency::kNodeLocal) {
     return invalid("NODE_LOCAL consistency level is highly dangerous and should be used only for debugging purposes");
   }

@@ -79,7 +79,8 @@ Task<T> ReplicaImpl::write(const MutationPayload& mutation, Task<T> (Engine::*ap
   return run_on<T>(here, there, std::move(apply_there));
 }
 
-Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline) {
+Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSink& sink, int64_t deadline,
+                                               int64_t begun) {
   DCHECK(executor(shard_).is_current());
   if (command.table->is_virtual) {
     VirtualTable* table = virtual_tables_.find(command.table->id);
@@ -89,13 +90,13 @@ Task<Result<ReadStatistics>> ReplicaImpl::read(const ReadCommand& command, RowSi
   }
   if (command.range) {
     if (shard_count_ > 1) return read_range(&command, &sink, deadline);
-    return engine().read(command, sink, deadline);
+    return engine().read(command, sink, deadline, begun);
   }
   const bool local = std::all_of(command.keys.begin(), command.keys.end(),
                                  [this](const DecoratedKey& key) { return owner(key) == shard_; });
   if (!local && command.keys.size() > 1) return read_keys(&command, &sink, deadline);
   count(local);
-  return local ? engine().read(command, sink, deadline) : read_elsewhere(command, sink, deadline);
+  return local ? engine().read(command, sink, deadline, begun) : read_elsewhere(command, sink, deadline);
 }
 
 // In the command's order. Keys that follow each other and are of one shard are asked for together when nothing has to be

@@ -33,7 +33,8 @@ class ReplicaImpl : public Replica {
   void prefetch(std::span<const PrefetchKey> partitions) override;
   Task<Status> mutate(const MutationPayload& mutation) override;
   Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) override;
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline) override;
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline,
+                                    int64_t begun = kNow) override;
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                int64_t deadline = kNoDeadline) override;
   Task<Status> truncate(TablePtr table) override;

@@ -104,7 +104,9 @@ void append_rows(Bytes& out, int version, const RowsResult& rows, RowsMetadata m
   append_be(out, static_cast<int32_t>(columns.size()));
   if (!rows.paging_state.empty()) append_value(out, rows.paging_state);
   if (mode == RowsMetadata::kChanged) append_short_bytes(out, rows.metadata->id);
-  if (mode != RowsMetadata::kSkip) append_columns(out, version, columns, global);
+  if (mode != RowsMetadata::kSkip) {
+    out.append(rows.metadata->encoded(version, [&](Bytes& to) { append_columns(to, version, columns, global); }));
+  }
   append_be(out, rows.row_count);
   out.append(rows.rows);
 }
@@ -139,7 +141,8 @@ void append_prepared(Bytes& out, int version, const PreparedResult& prepared) {
   const bool result_global = prepared.metadata->in_one_table;
   append_be(out, result_global ? int32_t{kGlobalTable} : int32_t{0});
   append_be(out, static_cast<int32_t>(columns.size()));
-  append_columns(out, version, columns, result_global);
+  out.append(
+      prepared.metadata->encoded(version, [&](Bytes& to) { append_columns(to, version, columns, result_global); }));
 }
 
 void append_schema_change(Bytes& out, int version, const SchemaEvent& event) {

@@ -21,12 +21,13 @@ class WithoutUserWrites : public Replica {
   Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) override {
     return replica_.mutate_counter(deltas);
   }
-  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline) override {
+  Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline,
+                                    int64_t begun) override {
     if (command.range && command.table->name == "batches") ++pages_of_batches;
     if (!command.range && command.table->name == "batches") {
       most_records_in_memory = std::max(most_records_in_memory, ++records_in_memory);
     }
-    return replica_.read(command, sink, deadline);
+    return replica_.read(command, sink, deadline, begun);
   }
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                int64_t deadline) override {

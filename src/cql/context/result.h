@@ -1,7 +1,9 @@
 // The answer of a statement; transport/ turns it into a RESULT frame.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,10 +22,27 @@ struct ColumnSpec {
 // Shared by all results of a prepared statement.
 struct ResultMetadata {
   ResultMetadata(std::vector<ColumnSpec> columns, Bytes id);
+  // The columns in a response, as a version of the protocol encodes them. Encoded once: encode(out) appends them. May be
+  // called from any shard.
+  template <class Encode>
+  BytesView encoded(int protocol_version, Encode encode) const {
+    Encoded& known = encoded_.at(static_cast<size_t>(protocol_version - kOldestVersion));
+    std::call_once(known.once, [&] { encode(known.bytes); });
+    return known.bytes;
+  }
+
   const std::vector<ColumnSpec> columns;
   const bool in_one_table;
   // MD5 over names and types as Cassandra's ResultSet.ResultMetadata.ResultMetadata id; v5 only.
   const Bytes id;
+
+ private:
+  struct Encoded {
+    std::once_flag once;
+    Bytes bytes;
+  };
+  static constexpr int kOldestVersion = 3, kVersions = 4;
+  mutable std::array<Encoded, kVersions> encoded_;
 };
 using ResultMetadataPtr = std::shared_ptr<const ResultMetadata>;
 bool in_one_table(const std::vector<ColumnSpec>& columns);
