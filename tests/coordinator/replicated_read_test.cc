@@ -36,6 +36,34 @@ TEST(ReplicatedRead, OfAnotherNodesKeyAtOneAsksThatNodeAlone) {
   EXPECT_EQ(cluster.asked(), 1);
 }
 
+TEST(ReplicatedRead, AtOneOfRowsThatThisNodeHasAsksNoOtherNode) {
+  ReadCluster cluster(3);
+  cluster.put({0}, cluster.row("a", "x"));
+  cluster.down({1, 2});
+  const Lines row = {"a", "  1: v=x@10"};
+  EXPECT_EQ(cluster.read(0, "a", kOne), row);
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kOne), row);  // all partitions
+  EXPECT_EQ(cluster.asked(), 0);
+  EXPECT_EQ(cluster.read(0, "a", Consistency::kTwo), (Lines{"Cannot achieve consistency level TWO [TWO 1/2]"}));
+  EXPECT_EQ(statistics_of(cluster).unavailables, 1U);
+}
+
+TEST(ReplicatedRead, OfManyKeysAtOneAsksTheOthersOfThoseThatThisNodeDoesNotHave) {
+  ReadCluster cluster(2, 1);
+  const std::string mine = cluster.key_of(0), theirs = cluster.key_of(1);
+  cluster.put({0}, cluster.row(mine, "x"));
+  cluster.put({1}, cluster.row(theirs, "y"));
+  EXPECT_EQ(cluster.read(0, cluster.command({mine, theirs}), kOne),
+            (Lines{mine, "  1: v=x@10", theirs, "  1: v=y@10"}));
+  EXPECT_EQ(cluster.node(1).received(Verb::kReadReq), 1);
+  cluster.down({1});
+  EXPECT_EQ(cluster.read(0, mine, kOne), (Lines{mine, "  1: v=x@10"}));
+  EXPECT_EQ(cluster.read(0, theirs, kOne), (Lines{"Cannot achieve consistency level ONE [ONE 0/1]"}));
+  EXPECT_EQ(cluster.read(0, cluster.command({mine, theirs}), kOne),
+            (Lines{"Cannot achieve consistency level ONE [ONE 0/1]"}));
+  EXPECT_EQ(cluster.read(0, cluster.command({}), kOne), (Lines{"Cannot achieve consistency level ONE [ONE 0/1]"}));
+}
+
 TEST(ReplicatedRead, TellsOfTooFewLiveReplicasBeforeAnythingIsSent) {
   ReadCluster cluster(3);
   cluster.down({1, 2});
