@@ -32,7 +32,7 @@ class Verbs {
   // the read. kReadTimeout when the deadline has passed before it. Both times are of the monotonic clock; who has just
   // looked at it says so with `begun`, so that this is not done twice.
   virtual Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline,
-                                            int64_t begun = kNow) = 0;
+                                            int64_t begun = kBeginsNow) = 0;
   // READ_REQ, RANGE_REQ, as another node asks: partitions with their tombstones, in ring order. Request and sink are
   // borrowed until the Task completes; the sink may be called on another shard, while this one waits.
   virtual Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,

@@ -96,7 +96,7 @@ void end_slices_behind(Slices& slices, Bytes clustering, bool reversed);
 // No read ends before it, in nanoseconds of the monotonic clock.
 inline constexpr int64_t kNoDeadline = std::numeric_limits<int64_t>::max();
 // When a read began, of one that begins when it is called.
-inline constexpr int64_t kNow = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kBeginsNow = std::numeric_limits<int64_t>::min();
 
 class EncodingSink;
 
@@ -149,7 +149,7 @@ struct ReadStatistics {
   uint64_t sstables = 0;
   uint64_t memtables = 0;
   bool stopped = false;  // by the limits or by the sink: there may be more
-  int64_t ended = 0;     // by the monotonic clock of the shard that read, in ns; 0: not known
+  int64_t ended = 0;     // by the monotonic clock of the shard that read, in ns; 0: many shards or nodes read
 };
 
 }  // namespace cassandra_like

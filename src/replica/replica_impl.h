@@ -34,7 +34,7 @@ class ReplicaImpl : public Replica {
   Task<Status> mutate(const MutationPayload& mutation) override;
   Task<Result<SerializedMutation>> mutate_counter(const MutationPayload& deltas) override;
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline,
-                                    int64_t begun = kNow) override;
+                                    int64_t begun = kBeginsNow) override;
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
                                                int64_t deadline = kNoDeadline) override;
   Task<Status> truncate(TablePtr table) override;

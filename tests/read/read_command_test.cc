@@ -9,7 +9,6 @@ namespace cassandra_like {
 namespace {
 
 using namespace model_testing;
-using model_testing::kNow;  // in seconds, and not the time of a read that begins now
 
 TEST(RowFilterTest, AgreesWithCassandra) {
   const auto& cases = oracle("filter");

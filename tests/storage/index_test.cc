@@ -282,14 +282,14 @@ TEST_F(IndexTest, TheBuildOfAnIndexThatIsGoneSaysNothingOfOneOfItsName) {
 
 TEST_F(IndexTest, TwoBuildsAtOnceFollowOneAnother) {
   table = node.table("t");
-  for (int c = 0; c < 5000; ++c) put("a", c, c % 2 == 0 ? "even" : "odd");
+  for (int c = 0; c < 5000; ++c) put("a", c, c % 100 == 0 ? "few" : "many");
   use("v");
   std::optional<Status> built[2];
   for (auto& done : built) spawn(finish<Status>(node.engine().maintenance().build_index(table, "by"), &done));
   while (!built[0]) ASSERT_TRUE(node.world().step());
   ASSERT_FALSE(built[1].has_value());
   while (!built[1]) {
-    EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 2500u);
+    EXPECT_EQ(find(where("v", Operator::kEq, "few")).size(), 50u);
     ASSERT_TRUE(node.world().step());
   }
   EXPECT_TRUE(built[0]->ok() && built[1]->ok());

@@ -114,7 +114,7 @@ class Engine final : private Maintenance {
   // turns with the shard's other work, and what it is given must last as long as the Task. kReadFailure when tombstone_failure_threshold is
   // passed, kReadTimeout when the deadline is, kInvalid when the table is unknown, kClosed when the engine is closed.
   Task<Result<ReadStatistics>> read(const ReadCommand& command, RowSink& sink, int64_t deadline = kNoDeadline,
-                                    int64_t begun = kNow);
+                                    int64_t begun = kBeginsNow);
   // The answer to another node: this shard's part of the request's partitions, with their tombstones. Else as
   // read().
   Task<Result<ReadStatistics>> read_unfiltered(const ReadRequest& request, UnfilteredSink& sink,
@@ -309,9 +309,8 @@ class Engine final : private Maintenance {
   // The counters are null when the table is gone.
   Result<ReadStatistics> finish_read(TableCounters* counters, const ReadCommand& command, const ReadPipeline& feed,
                                      ReadStatistics numbers, int64_t begun, Status status);
-  // The time when it ended; 0: there are no counters.
-  int64_t record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
-                      int64_t begun);
+  // `numbers` say when it ended.
+  void record_read(TableCounters& counters, const ReadCommand& command, const ReadStatistics& numbers, int64_t begun);
   Status read_key(const TableStore& store, const ReadCommand& command, const DecoratedKey& key, ReadPipeline& feed,
                   ReadStatistics& statistics);
   Status read_from_memtable(const MemtablePartition& partition, const ReadCommand& command, ReadPipeline& feed);

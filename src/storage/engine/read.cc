@@ -70,7 +70,7 @@ Task<Result<ReadStatistics>> Engine::read(const ReadCommand& command, RowSink& s
     return Result<ReadStatistics>(invalid(fmt::format("Unknown table {}", command.table->qualified_name())));
   }
   TableStore& store = *found->second;
-  if (begun == kNow) begun = runtime_.clock.monotonic_nanos();
+  if (begun == kBeginsNow) begun = runtime_.clock.monotonic_nanos();
   ReadStatistics numbers;
   ReadPipeline feed(command, *store.table, sink, tombstone_thresholds(command), read_arena_);
   if (command.range && !turns_.take()) {
@@ -207,7 +207,8 @@ Result<ReadStatistics> Engine::finish_read(TableCounters* counters, const ReadCo
   numbers.tombstones = feed.tombstones();
   numbers.tombstones_of_last = feed.tombstones_of_partition();
   numbers.stopped = feed.stopped();
-  numbers.ended = record_read(counters, command, numbers, begun);
+  numbers.ended = runtime_.clock.monotonic_nanos();
+  if (counters != nullptr) record_read(*counters, command, numbers, begun);
   TombstoneCount* const of_read = command.tombstones;
   const uint64_t tombstones = of_read != nullptr ? of_read->sum.load(std::memory_order_relaxed) : numbers.tombstones;
   if (tombstones > tombstone_thresholds(command).warn && (of_read == nullptr || !of_read->warned.exchange(true))) {
@@ -228,18 +229,15 @@ Result<ReadStatistics> Engine::finish_read(TableCounters* counters, const ReadCo
   return numbers;
 }
 
-int64_t Engine::record_read(TableCounters* counters, const ReadCommand& command, const ReadStatistics& numbers,
-                            int64_t begun) {
-  if (counters == nullptr) return 0;
-  if (!command.range) ++counters->reads;
-  Histogram& micros = command.range ? counters->range_micros : counters->read_micros;
-  const int64_t now = runtime_.clock.monotonic_nanos();
-  micros.record(static_cast<uint64_t>(now - begun) / 1000);
-  if (counters->samplers) counters->samplers->read(command, numbers, begun, now);
-  counters->sstables_per_read.record(numbers.sstables);
-  counters->tombstones_per_read.record(numbers.tombstones);
-  counters->live_rows_per_read.record(numbers.rows);
-  return now;
+void Engine::record_read(TableCounters& counters, const ReadCommand& command, const ReadStatistics& numbers,
+                         int64_t begun) {
+  if (!command.range) ++counters.reads;
+  Histogram& micros = command.range ? counters.range_micros : counters.read_micros;
+  micros.record(static_cast<uint64_t>(numbers.ended - begun) / 1000);
+  if (counters.samplers) counters.samplers->read(command, numbers, begun);
+  counters.sstables_per_read.record(numbers.sstables);
+  counters.tombstones_per_read.record(numbers.tombstones);
+  counters.live_rows_per_read.record(numbers.rows);
 }
 
 Result<const Unfiltered*> first_or_wait(PartitionReader& partition, ReadPipeline& feed, const ColdReads* cold) {

@@ -237,7 +237,8 @@ Result<ReadStatistics> Engine::finish_unfiltered(UnfilteredRead& read, TableCoun
   read.numbers.rows = read.pipeline.rows();
   read.numbers.tombstones = read.pipeline.tombstones();
   read.numbers.tombstones_of_last = read.pipeline.tombstones_of_partition();
-  record_read(counters, read.request.command, read.numbers, read.begun);
+  read.numbers.ended = runtime_.clock.monotonic_nanos();
+  if (counters != nullptr) record_read(*counters, read.request.command, read.numbers, read.begun);
   if (!status.ok()) {
     read_failed(*read.request.command.table, status.error());
     return std::move(status.error());

@@ -53,11 +53,11 @@ void TableSamplers::add_max(SamplerType type, BytesView item, uint64_t value) {
 }
 
 // The numbers of a partition are those of a read of it alone.
-void TableSamplers::read(const ReadCommand& command, const ReadStatistics& numbers, int64_t begun_nanos,
-                         int64_t now_nanos) {
-  if (!is_active(now_nanos)) return;
+void TableSamplers::read(const ReadCommand& command, const ReadStatistics& numbers, int64_t begun_nanos) {
+  if (!is_active(numbers.ended)) return;
   if (wants(SamplerType::kLocalReadTime)) {
-    add_max(SamplerType::kLocalReadTime, query_text(command), static_cast<uint64_t>(now_nanos - begun_nanos) / 1000);
+    const auto micros = static_cast<uint64_t>(numbers.ended - begun_nanos) / 1000;
+    add_max(SamplerType::kLocalReadTime, query_text(command), micros);
   }
   if (command.range) return;
   if (wants(SamplerType::kReads)) {

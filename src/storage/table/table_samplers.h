@@ -49,7 +49,7 @@ class TableSamplers {
   explicit TableSamplers(const SamplingOrder& order) : order_(order) {}
 
   bool is_active(int64_t now_nanos) const { return now_nanos <= order_.until_nanos; }
-  void read(const ReadCommand& command, const ReadStatistics& numbers, int64_t begun_nanos, int64_t now_nanos);
+  void read(const ReadCommand& command, const ReadStatistics& numbers, int64_t begun_nanos);
   void write(const PartitionUpdate& update, int64_t now_nanos);
   TopSamples finish() const;
 
