@@ -2,6 +2,8 @@
 #include "storage/sstable/partition_index.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <functional>
 
 #include "absl/container/inlined_vector.h"
@@ -21,12 +23,15 @@ size_t difference(BytesView a, BytesView b) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// The key itself, in the comparable form of a DecoratedKey.
-void append_behind_token(Bytes& out, BytesView key) {
-  static const TypePtr bytes = types::blob();
-  out.push_back(kSeparator);
-  bytes->append_comparable(out, key);
-  out.push_back(kAtTerminator);
+uint64_t ordered(Token token) {
+  return static_cast<uint64_t>(token) ^ uint64_t { 1 } << 63;
+}
+
+constexpr size_t kTokenBytes = 1 + sizeof(Token);  // of the comparable form
+
+void write_comparable_token(char* to, Token token) {
+  *to = kSeparator;
+  store_be(to + 1, ordered(token));
 }
 
 // The way of one key down the trie, as far as its token tells it.
@@ -35,60 +40,78 @@ struct Descent {
   uint64_t at;     // the next node
   unsigned depth = 0;
 
-  static constexpr unsigned kDepthOfToken = 1 + sizeof(token);
   uint8_t byte() const {
-    return depth == 0 ? kSeparator : static_cast<uint8_t>(token >> 8 * (kDepthOfToken - 1 - depth));
+    return depth == 0 ? kSeparator : static_cast<uint8_t>(token >> 8 * (kTokenBytes - 1 - depth));
   }
 };
-
-uint64_t ordered(Token token) {
-  return static_cast<uint64_t>(token) ^ uint64_t { 1 } << 63;
-}
 
 }  // namespace
 
 void append_comparable_token(Bytes& out, Token token) {
-  out.push_back(kSeparator);
-  append_be<uint64_t>(out, ordered(token));
+  std::array<char, kTokenBytes> bytes;
+  write_comparable_token(bytes.data(), token);
+  out.append(bytes.data(), bytes.size());
 }
 
 void append_comparable_key(Bytes& out, const DecoratedKey& key) {
+  static const TypePtr bytes = types::blob();
   append_comparable_token(out, key.token);
-  append_behind_token(out, key.key);
+  out.push_back(kSeparator);
+  bytes->append_comparable(out, key.key);
+  out.push_back(kAtTerminator);
 }
 
-// The prefix of a key that tells it from both its neighbours is known when the next one comes. Two keys that follow
-// one another hardly ever have the same token: only then the part behind it is made.
+size_t PartitionIndexWriter::unique_prefix(const DecoratedKey& key) const {
+  if (const uint64_t differing = ordered(key.token) ^ ordered(last_token_); differing != 0) {
+    constexpr size_t kSeparatorBytes = 1, kBits = 8;
+    return kSeparatorBytes + static_cast<size_t>(std::countl_zero(differing)) / kBits + 1;
+  }
+  Bytes comparable, last_comparable;
+  append_comparable_key(comparable, key);
+  append_comparable_key(last_comparable, last());
+  return difference(comparable, last_comparable) + 1;
+}
+
+// The prefix of a key that tells it from both its neighbours is known when the next one comes.
 void PartitionIndexWriter::add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position) {
-  comparable_.clear();
-  append_comparable_token(comparable_, key.token);
   if (count_ == 0) {
     first_key_.assign(key.key);
   } else {
-    if (last_comparable_.starts_with(comparable_)) {
-      if (last_comparable_.size() == comparable_.size()) append_behind_token(last_comparable_, last_key_);
-      append_behind_token(comparable_, key.key);
-    }
-    size_t prefix = difference(last_comparable_, comparable_) + 1;
-    write_last(std::max(prefix, last_difference_));
-    last_difference_ = prefix;
+    const size_t prefix = unique_prefix(key);
+    write_last(std::max(prefix, last_prefix_));
+    last_prefix_ = prefix;
   }
   ++count_;
   last_key_.assign(key.key);
-  last_comparable_.swap(comparable_);
-  auto value = static_cast<int64_t>(position.in_rows_file ? position.position : ~position.position);
-  int size = sized_int_size(value);
-  last_payload_bits_ = static_cast<uint8_t>(kHasHash + size - 1);
-  last_payload_.assign(1, static_cast<char>(hash[1]));
-  append_sized_int(last_payload_, value, size);
+  last_token_ = key.token;
+  last_hash_ = static_cast<char>(hash[1]);
+  last_position_ = position;
 }
 
 void PartitionIndexWriter::write_last(size_t prefix) {
-  trie_.add(BytesView(last_comparable_).substr(0, prefix), last_payload_bits_, last_payload_);
+  const auto value =
+      static_cast<int64_t>(last_position_.in_rows_file ? last_position_.position : ~last_position_.position);
+  const int size = sized_int_size(value);
+  std::array<char, 1 + sizeof(value)> payload;
+  payload[0] = last_hash_;
+  const char* const payload_end = write_sized_int(&payload[1], value, size);
+  const auto write = [&](BytesView comparable) {
+    trie_.add(comparable.substr(0, prefix), static_cast<uint8_t>(kHasHash + size - 1),
+              BytesView(payload.data(), static_cast<size_t>(payload_end - payload.data())));
+  };
+  // Two keys that follow one another hardly ever have the same token: only then the part behind it is made.
+  if (std::array<char, kTokenBytes> token; prefix <= token.size()) {
+    write_comparable_token(token.data(), last_token_);
+    write(BytesView(token.data(), token.size()));
+  } else {
+    Bytes comparable;
+    append_comparable_key(comparable, last());
+    write(comparable);
+  }
 }
 
 void PartitionIndexWriter::finish() {
-  write_last(last_difference_);
+  write_last(last_prefix_);
   uint64_t root = trie_.complete();
   uint64_t first_key_position = out_.position();
   Bytes end;
@@ -138,7 +161,7 @@ void PartitionIndex::prefetch(std::span<const KeyHash> keys, std::vector<uint64_
     TrieNode node;
     if (!node.load(file_, descent.at)) return false;
     int below;
-    const int child = descent.depth < Descent::kDepthOfToken ? node.find(descent.byte(), &below) : -1;
+    const int child = descent.depth < kTokenBytes ? node.find(descent.byte(), &below) : -1;
     if (child < 0) {
       IndexPosition position;
       if (node.has_payload() && read_payload(node.payload(), &position) && !position.in_rows_file) {

@@ -29,28 +29,28 @@ struct IndexPosition {
 
 class PartitionIndexWriter {
  public:
-  explicit PartitionIndexWriter(FileWriter& out) : out_(out), trie_(out) {
-    // So that a swap need not copy them.
-    comparable_.reserve(kOnTheHeap);
-    last_comparable_.reserve(kOnTheHeap);
-  }
+  explicit PartitionIndexWriter(FileWriter& out) : out_(out), trie_(out) {}
   void add(const DecoratedKey& key, const KeyHash& hash, const IndexPosition& position);
   void finish();
   const Bytes& first_key() const { return first_key_; }
   const Bytes& last_key() const { return last_key_; }
 
  private:
-  static constexpr size_t kOnTheHeap = 64;  // bytes
+  DecoratedKey last() const { return {last_token_, last_key_}; }
+  // The shortest prefix of the key, in bytes of its comparable form, that the last key does not have.
+  size_t unique_prefix(const DecoratedKey& key) const;
   void write_last(size_t prefix);
 
   FileWriter& out_;
   TrieWriter trie_;
   uint64_t count_ = 0;
-  Bytes first_key_, last_key_;
-  Bytes comparable_, last_comparable_;
-  size_t last_difference_ = 0;
-  Bytes last_payload_;
-  uint8_t last_payload_bits_ = 0;
+  Bytes first_key_;
+  // The last key, which is not written yet.
+  Bytes last_key_;
+  Token last_token_ = kMinimumToken;
+  size_t last_prefix_ = 0;  // that tells it from the key before it
+  char last_hash_ = 0;
+  IndexPosition last_position_;
 };
 
 class PartitionIndex {

@@ -19,12 +19,12 @@ int sized_int_size(int64_t value) {
   return (64 - std::countl_zero(magnitude) + 1 + 7) / 8;
 }
 
-namespace {
-
-char* write_sized_int(char* p, int64_t value, int size) {
-  for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) *p++ = static_cast<char>(value >> shift);
-  return p;
+char* write_sized_int(char* to, int64_t value, int size) {
+  for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) *to++ = static_cast<char>(value >> shift);
+  return to;
 }
+
+namespace {
 
 enum NodeType : uint8_t {
   kPayloadOnly,
@@ -122,7 +122,6 @@ void append_sized_int(Bytes& out, int64_t value, int size) {
 }
 
 int TrieWriter::type_for(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
-  if (children.empty()) return kPayloadOnly;
   int size_class = 0;
   while (kPointerBits[size_class] < 64 && furthest >> kPointerBits[size_class] != 0) ++size_class;
   if (children.size() == 1) {
@@ -138,7 +137,6 @@ int TrieWriter::type_for(std::span<const Branch> children, const Payload& payloa
 }
 
 uint16_t TrieWriter::size_of_node(std::span<const Branch> children, const Payload& payload, uint64_t furthest) {
-  if (children.empty()) return static_cast<uint16_t>(1 + payload.size);
   const int first = children.front().transition, last = children.back().transition;
   const auto type = static_cast<NodeType>(type_for(children, payload, furthest));
   return static_cast<uint16_t>(size_of(type, static_cast<int>(children.size()), first, last) + payload.size);
@@ -153,7 +151,7 @@ void TrieWriter::append_node(Bytes& out, std::span<const Branch> children, const
   char* p = node.data();
   *p++ = static_cast<char>(type << 4 | payload.bits);
   switch (kTypes[type].shape) {
-    case Shape::kLeaf:
+    case Shape::kLeaf:  // complete_leaf() writes those
       break;
     case Shape::kSingle: {
       uint64_t d = distance(children.front());
@@ -215,26 +213,29 @@ void TrieWriter::reset() {
   branches_.clear();
   bytes_.clear();
   open_node(0);
-  last_key_.clear();
   count_ = 0;
+}
+
+size_t TrieWriter::shared_with_last(BytesView key) const {
+  const size_t last_size = path_.size() - 1;
+  const auto last = [&](size_t at) { return path_[at + 1].transition; };
+  const auto byte = [&](size_t at) { return static_cast<uint8_t>(key[at]); };
+  size_t shared = 0;
+  while (shared < key.size() && shared < last_size && last(shared) == byte(shared)) ++shared;
+  CHECK(count_ == 0 || (shared < key.size() && (shared == last_size || last(shared) < byte(shared))));
+  return shared;
 }
 
 void TrieWriter::add(BytesView key, uint8_t payload_bits, BytesView payload) {
   CHECK(payload_bits != 0 && payload_bits < 16 && payload.size() <= kMaxPayload);
-  size_t common = 0;
-  if (count_ > 0) {
-    size_t limit = std::min(key.size(), last_key_.size());
-    while (common < limit && key[common] == last_key_[common]) ++common;
-    CHECK(last_key_ < key);
-  }
+  const size_t shared = shared_with_last(key);
   ++count_;
-  while (path_.size() > common + 1) complete_last();
-  for (char c : key.substr(common)) open_node(static_cast<uint8_t>(c));
+  while (path_.size() > shared + 1) complete_last();
+  for (char c : key.substr(shared)) open_node(static_cast<uint8_t>(c));
   Payload& own = path_.back().payload;
   own.bits = payload_bits;
   own.size = static_cast<uint8_t>(payload.size());
   std::copy(payload.begin(), payload.end(), own.data.begin());
-  last_key_.assign(key);
 }
 
 uint64_t TrieWriter::complete() {
@@ -247,6 +248,27 @@ uint64_t TrieWriter::complete() {
 
 void TrieWriter::complete_last() {
   const OpenNode& open = path_.back();
+  const bool is_leaf = open.first_child == branches_.size();
+  const Branch branch = is_leaf ? complete_leaf(open, bytes_) : complete_inner(open);
+  branches_.resize(open.first_child);
+  branches_.push_back(branch);
+  path_.pop_back();
+}
+
+// Most nodes are leaves.
+TrieWriter::Branch TrieWriter::complete_leaf(const OpenNode& leaf, Bytes& bytes) {
+  std::array<char, 1 + kMaxPayload> node;
+  node[0] = static_cast<char>(kPayloadOnly << 4 | leaf.payload.bits);
+  std::copy(leaf.payload.data.begin(), leaf.payload.data.end(), node.begin() + 1);
+  Branch branch;
+  branch.transition = leaf.transition;
+  branch.node_size = static_cast<uint16_t>(1 + leaf.payload.size);
+  branch.at = bytes.size();
+  bytes.append(node.data(), branch.node_size);
+  return branch;
+}
+
+TrieWriter::Branch TrieWriter::complete_inner(const OpenNode& open) {
   std::span<const Branch> children(branches_.data() + open.first_child, branches_.size() - open.first_child);
   Branch branch;
   branch.transition = open.transition;
@@ -255,7 +277,7 @@ void TrieWriter::complete_last() {
     branch.branch_size += child.size();
     is_fixed &= child.node == nullptr;
   }
-  const uint64_t furthest = children.empty() ? 0 : branch.branch_size - children.front().branch_size;
+  const uint64_t furthest = branch.branch_size - children.front().branch_size;
   branch.node_size = size_of_node(children, open.payload, furthest);
   if (branch.size() >= kTriePageBytes) {
     branch.node = new_node(children, open.payload);
@@ -267,9 +289,7 @@ void TrieWriter::complete_last() {
   } else {
     branch.node = new_node(children, open.payload);
   }
-  branches_.resize(open.first_child);
-  branches_.push_back(branch);
-  path_.pop_back();
+  return branch;
 }
 
 // The children that are not placed yet, smallest branch first; equals by their byte.

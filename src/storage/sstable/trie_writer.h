@@ -23,8 +23,9 @@ namespace cassandra_like {
 
 inline constexpr uint64_t kTriePageBytes = 4096;
 
-// Bytes of the shortest two's complement form of a value, at least 1; and that form, big-endian.
+// Bytes of the shortest two's complement form of a value, 1 to 8; and that form, big-endian. Returns the end of it.
 int sized_int_size(int64_t value);
+char* write_sized_int(char* to, int64_t value, int size);
 void append_sized_int(Bytes& out, int64_t value, int size);
 
 class TrieWriter {
@@ -66,7 +67,8 @@ class TrieWriter {
     bool children_written = false;
     uint64_t first_written = 0;  // where the child is that was written first, the furthest
   };
-  // A node on the path to the last key. Its children that are complete begin at an index of branches_ and of bytes_.
+  // A node on the path to the last key: the transitions behind the root are that key. The complete children of the node begin
+  // at an index of branches_ and of bytes_.
   struct OpenNode {
     uint8_t transition = 0;
     Payload payload;
@@ -76,8 +78,12 @@ class TrieWriter {
 
   class Placement;
 
+  // How many bytes of a key, from its first, the last key has too. The key is behind it.
+  size_t shared_with_last(BytesView key) const;
   void open_node(uint8_t transition);
   void complete_last();
+  static Branch complete_leaf(const OpenNode& leaf, Bytes& bytes);
+  Branch complete_inner(const OpenNode& open);
   Node* new_node(std::span<const Branch> children, const Payload& payload);
   void lay_out_children(Branch& branch);
   uint64_t finish_root(Branch& root);
@@ -87,7 +93,7 @@ class TrieWriter {
   void pad_to_page();
   uint64_t bytes_left_in_page() const { return kTriePageBytes - out_.position() % kTriePageBytes; }
 
-  // furthest: the distance to the child that is furthest from the node.
+  // The node has children. furthest: the distance to the child that is furthest from the node.
   static int type_for(std::span<const Branch> children, const Payload& payload, uint64_t furthest);
   static uint16_t size_of_node(std::span<const Branch> children, const Payload& payload, uint64_t furthest);
   static void append_node(Bytes& out, std::span<const Branch> children, const Payload& payload, uint64_t position,
@@ -101,7 +107,6 @@ class TrieWriter {
   Bytes bytes_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> free_nodes_;
-  Bytes last_key_;
   Bytes scratch_;
   uint64_t count_ = 0;
 };
