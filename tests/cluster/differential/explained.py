@@ -441,6 +441,8 @@ RULES = [
     Rule(TWO_VERSIONS, "", READ_FAILED, holds=has_two_versions),
     Rule(TWO_VERSIONS, "", SERVER + r"java\.(lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn|io\.IOError: java\.io\.EOFException: EOF after)", holds=has_two_versions),
     Rule(TWO_VERSIONS, "^rows", "^rows", holds=lacks_values_where_reads_fail),
+    # An exception in Row.Merger, which ReplicaFilteringProtection calls.
+    Rule("collections of rows that replicas are asked for again", "^rows", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn", "ALLOW FILTERING", in_a_ring),
     Rule("groups in pages where ranges are deleted", "", READ_FAILED, r"\bGROUP\s+BY\b", deleted_before_pages),
     Rule("fields that are null or missing in a key", "", EITHER_FAILED, holds=compares_fields),
     # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
