@@ -43,10 +43,36 @@ ColumnFilter ColumnFilter::all(const TableMetadata& table) {
   return out;
 }
 
+ColumnFilter ColumnFilter::of_named(const TableMetadata& table, const Columns& named, bool all_statics) {
+  const auto named_of = [&named](const std::vector<ColumnPtr>& columns) {
+    Columns out;
+    for (const ColumnPtr& column : columns) {
+      if (std::find(named.begin(), named.end(), column.get()) != named.end()) out.push_back(column.get());
+    }
+    return out;
+  };
+  ColumnFilter out = all(table);
+  out.queried_statics = named_of(table.static_columns);
+  out.queried_regulars = named_of(table.regular_columns);
+  const bool any = !out.queried_statics.empty() || !out.queried_regulars.empty();
+  const bool everything = out.queried_statics == out.fetched_statics && out.queried_regulars == out.fetched_regulars;
+  if (!any || everything) return all(table);
+  out.is_wildcard = false;
+  if (!all_statics) {
+    out.fetching = Fetching::kAllRegularsAndQueriedStatics;
+    out.fetched_statics = out.queried_statics;
+  }
+  return out;
+}
+
+bool ColumnFilter::queries(const Column& column) const {
+  if (is_wildcard || fetching == Fetching::kOnlyQueried) return true;
+  const Columns& queried = column.kind == ColumnKind::kStatic ? queried_statics : queried_regulars;
+  return std::any_of(queried.begin(), queried.end(), [&](const Column* q) { return is_same(q, &column); });
+}
+
 ColumnSelector::ColumnSelector(const ColumnFilter& filter, const TableMetadata& table)
-    : filter_(filter),
-      statics_(entries(filter.fetched_statics, filter.queried_statics)),
-      regulars_(entries(filter.fetched_regulars, filter.queried_regulars)) {
+    : filter_(filter), statics_(entries(filter.fetched_statics)), regulars_(entries(filter.fetched_regulars)) {
   auto takes_all = [](const Entries& entries) {
     return std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.is_queried && !e.is_partial; });
   };
@@ -54,15 +80,11 @@ ColumnSelector::ColumnSelector(const ColumnFilter& filter, const TableMetadata& 
   takes_all_regulars_ = takes_all(regulars_) && has_all(filter.fetched_regulars, table.regular_columns);
 }
 
-ColumnSelector::Entries ColumnSelector::entries(const ColumnFilter::Columns& fetched,
-                                                const ColumnFilter::Columns& queried) const {
+ColumnSelector::Entries ColumnSelector::entries(const ColumnFilter::Columns& fetched) const {
   Entries out;
   for (const Column* column : fetched) {
     Entry entry{column};
-    if (!filter_.is_wildcard && filter_.fetching != ColumnFilter::Fetching::kOnlyQueried) {
-      entry.is_queried =
-          std::any_of(queried.begin(), queried.end(), [&](const Column* q) { return is_same(q, column); });
-    }
+    entry.is_queried = filter_.queries(*column);
     entry.is_partial = std::any_of(filter_.subselections.begin(), filter_.subselections.end(),
                                    [&](const ColumnSubselection& s) { return is_same(s.column, column); });
     out.push_back(entry);

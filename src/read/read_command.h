@@ -55,8 +55,13 @@ struct TombstoneCount {
   std::atomic<bool> warned{false};  // a line of the log tells of them
 };
 
+struct ColumnFilter;
+
 struct ReadCommand {
   TablePtr table;
+  // The columns that replicas on other nodes are asked for; null: all of them. Rows that come from there lack the values of
+  // others.
+  const ColumnFilter* columns = nullptr;
   int64_t now_seconds = 0;
   // Either single keys, in the order in which their partitions are wanted, or a range of the ring.
   DecoratedKeys keys;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "messaging/read_response.h"
+#include "read/column_filter.h"
 #include "replicated_read_fixture.h"
 
 namespace cassandra_like::test::replicated_read_test {
@@ -327,6 +328,21 @@ TEST(ReplicatedRead, WithoutReadRepairLeavesReplicasAsTheyAre) {
   command.table = table;
   EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.having("a"), "1 2");
+}
+
+// Values that did not come are not written anywhere.
+TEST(ReplicatedRead, OfSomeColumnsGetsNoOtherValuesAndRepairsNoOtherCells) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.row("a", "old", 10));
+  cluster.put({1}, cluster.update("a").at(20).row(1).cell("v", "new").cell("w", "large"));
+  const ColumnFilter columns = ColumnFilter::of_named(*cluster.table("t"), {cluster.table("t")->column("v")}, true);
+  ReadCommand command = cluster.command({"a"});
+  command.columns = &columns;
+  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  1: v=new@20 w=@20"}));
+  EXPECT_EQ(cluster.lines(0, "t", "a"), (Lines{"a", "  1: v=new@20"}));
+  EXPECT_EQ(cluster.lines(1, "t", "a"), (Lines{"a", "  1: v=new@20 w=large@20"}));
+  EXPECT_EQ(cluster.read(0, "a", kAll), (Lines{"a", "  1: v=new@20 w=large@20"}));
+  EXPECT_EQ(cluster.lines(0, "t", "a"), (Lines{"a", "  1: v=new@20 w=large@20"}));
 }
 
 TEST(ReplicatedRead, DoesNotSendTombstonesThatMayBePurged) {

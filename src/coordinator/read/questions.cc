@@ -91,7 +91,7 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
   has_indexed =
       has_indexed && (part.range || command.filter[command.index_expression].column->kind != ColumnKind::kStatic);
   request.index = has_indexed ? command.index->id : Uuid();
-  request.columns = operation.table->columns;
+  request.columns = command.columns != nullptr ? *command.columns : operation.table->columns;
   request.is_names = !part.range && is_names(part);
   request.page.reset();
   request.limits = WireLimits();
