@@ -18,6 +18,7 @@ class PrepareErrors : public testing::Test {
     session_.answer(
         "CREATE TABLE ks.s (k int, c int, l frozen<list<int>>, s int static, PRIMARY KEY (k, c, l))"
         " WITH CLUSTERING ORDER BY (c ASC, l DESC)");
+    session_.answer("CREATE TABLE ks.p (k int PRIMARY KEY, p frozen<tuple<int, text>>)");
   }
 
   static std::string refusal_of_hint(const std::string& term, const std::string& type) {
@@ -55,6 +56,14 @@ TEST_F(PrepareErrors, ArraysOfWhatDoesNotFit) {
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, l) VALUES (1, [99999999999, 'a'])"),
             "Invalid list literal for l: value 'a' is not of type int");
   EXPECT_EQ(refusal("INSERT INTO ks.t (k, n) VALUES (1, [[1], []])"), "");
+}
+
+// The elements that have a field are looked at first.
+TEST_F(PrepareErrors, TuplesWithTooManyElements) {
+  EXPECT_EQ(refusal("INSERT INTO ks.p (k, p) VALUES (1, (1, 'a', 2))"),
+            "Invalid tuple literal for p: too many elements. Type frozen<tuple<int, text>> expects 2 but got 3");
+  EXPECT_EQ(refusal("INSERT INTO ks.p (k, p) VALUES (1, (1, 2, 3))"),
+            "Invalid tuple literal for p: component 1 is not of type text");
 }
 
 // Names and functions of all that is selected, then WHERE, then what else is wrong with the selection.

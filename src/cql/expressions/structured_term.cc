@@ -111,11 +111,16 @@ struct Structured {
                    part.spec.type->cql_name());
   }
 
-  // Whether all fit is asked before any is prepared. In a list, set or map none may be a bind marker.
-  Result<std::vector<TermPtr>> prepare(const std::string& kind, const std::vector<Part>& parts) const {
+  Status check_types(const std::string& kind, const std::vector<Part>& parts) const {
     for (const Part& part : parts) {
       if (assignable(*part.value, part.spec, context) == Assignable::kNo) return not_of_type(kind, part);
     }
+    return {};
+  }
+
+  // Whether all fit is asked before any is prepared. In a list, set or map none may be a bind marker.
+  Result<std::vector<TermPtr>> prepare(const std::string& kind, const std::vector<Part>& parts) const {
+    TRY(check_types(kind, parts));
     std::vector<TermPtr> terms;
     for (const Part& part : parts) {
       ASSIGN_OR_RETURN(TermPtr prepared, prepare_term(*part.value, part.spec, context));
@@ -182,15 +187,16 @@ struct Structured {
   Result<TermPtr> operator()(const ast::TupleLiteral& tuple) const {
     if (!type().is_tuple())
       return invalid("Invalid tuple type literal for " + receiver.name + " of type " + type_name());
-    if (tuple.elements.size() > type().elements().size()) {
-      return invalid("Invalid tuple literal for " + receiver.name + ": too many elements. Type " + type_name() +
-                     " expects " + std::to_string(type().elements().size()) + " but got " +
-                     std::to_string(tuple.elements.size()));
-    }
+    const size_t given = tuple.elements.size(), fields = type().elements().size();
     std::vector<Part> parts;
-    for (size_t i = 0; i < tuple.elements.size(); ++i) {
+    for (size_t i = 0; i < std::min(given, fields); ++i) {
       ColumnSpec component = spec(receiver.name + "[" + std::to_string(i) + "]", i);
       parts.push_back({&tuple.elements[i], std::move(component), "component " + std::to_string(i)});
+    }
+    if (given > fields) {
+      TRY(check_types("tuple", parts));
+      return invalid("Invalid tuple literal for " + receiver.name + ": too many elements. Type " + type_name() +
+                     " expects " + std::to_string(fields) + " but got " + std::to_string(given));
     }
     ASSIGN_OR_RETURN(auto terms, prepare("tuple", parts));
     return finish(std::move(terms));
