@@ -55,7 +55,7 @@ class IntegerType : public SimpleType {
   }
   int compare(BytesView a, BytesView b) const final {
     if (a.size() != sizeof(T) || b.size() != sizeof(T)) [[unlikely]]
-      return compare_irregular(a, b);
+      return compare_other_sizes(a, b);
     T x = load_be<T>(a.data()), y = load_be<T>(b.data());
     return (x > y) - (x < y);
   }
@@ -92,6 +92,13 @@ class IntegerType : public SimpleType {
     Bytes out;
     append_be(out, *v);
     return out;
+  }
+
+ private:
+  // A set that SELECT makes of columns may have values of another type. As for numbers, the sign comes first.
+  static int compare_other_sizes(BytesView a, BytesView b) {
+    const bool first_differs = !a.empty() && !b.empty() && a[0] != b[0];
+    return first_differs ? static_cast<int8_t>(a[0]) - static_cast<int8_t>(b[0]) : compare_irregular(a, b);
   }
 };
 

@@ -72,23 +72,26 @@ bool ColumnFilter::queries(const Column& column) const {
 }
 
 ColumnSelector::ColumnSelector(const ColumnFilter& filter, const TableMetadata& table)
-    : filter_(filter), statics_(entries(filter.fetched_statics)), regulars_(entries(filter.fetched_regulars)) {
-  auto takes_all = [](const Entries& entries) {
-    return std::all_of(entries.begin(), entries.end(), [](const Entry& e) { return e.is_queried && !e.is_partial; });
-  };
-  takes_all_statics_ = takes_all(statics_) && has_all(filter.fetched_statics, table.static_columns);
-  takes_all_regulars_ = takes_all(regulars_) && has_all(filter.fetched_regulars, table.regular_columns);
+    : filter_(filter),
+      takes_all_statics_(takes_all(filter.fetched_statics, table.static_columns)),
+      takes_all_regulars_(takes_all(filter.fetched_regulars, table.regular_columns)) {
+  if (!takes_all_statics_) statics_ = entries(filter.fetched_statics);
+  if (!takes_all_regulars_) regulars_ = entries(filter.fetched_regulars);
+}
+
+bool ColumnSelector::takes_all(const ColumnFilter::Columns& fetched, const std::vector<ColumnPtr>& wanted) const {
+  const auto is_whole = [this](const Column* column) { return filter_.queries(*column) && !is_partial(*column); };
+  return std::all_of(fetched.begin(), fetched.end(), is_whole) && has_all(fetched, wanted);
+}
+
+bool ColumnSelector::is_partial(const Column& column) const {
+  return std::any_of(filter_.subselections.begin(), filter_.subselections.end(),
+                     [&](const ColumnSubselection& s) { return is_same(s.column, &column); });
 }
 
 ColumnSelector::Entries ColumnSelector::entries(const ColumnFilter::Columns& fetched) const {
   Entries out;
-  for (const Column* column : fetched) {
-    Entry entry{column};
-    entry.is_queried = filter_.queries(*column);
-    entry.is_partial = std::any_of(filter_.subselections.begin(), filter_.subselections.end(),
-                                   [&](const ColumnSubselection& s) { return is_same(s.column, column); });
-    out.push_back(entry);
-  }
+  for (const Column* column : fetched) out.push_back({column, filter_.queries(*column), is_partial(*column)});
   return out;
 }
 

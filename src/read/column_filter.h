@@ -65,14 +65,16 @@ class ColumnSelector {
   };
   using Entries = std::vector<Entry>;
 
+  bool takes_all(const ColumnFilter::Columns& fetched, const std::vector<ColumnPtr>& wanted) const;
+  bool is_partial(const Column& column) const;
   Entries entries(const ColumnFilter::Columns& fetched) const;
   bool matches_subselection(const Cell& cell) const;
   // Whether the cell stays; takes its value away when nobody asked for it.
   bool keep(const Entry& entry, bool fetches_all, int64_t row_timestamp, Cell& cell) const;
 
   const ColumnFilter& filter_;
-  Entries statics_, regulars_;
-  bool takes_all_statics_ = false, takes_all_regulars_ = false;  // rows pass as they are
+  const bool takes_all_statics_, takes_all_regulars_;  // rows pass as they are
+  Entries statics_, regulars_;                         // of rows that do not
 };
 
 }  // namespace cassandra_like

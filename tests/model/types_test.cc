@@ -46,6 +46,14 @@ TEST(TypesTest, ReversedIsTheBaseExceptForItsOrder) {
   EXPECT_EQ(type->fixed_length(), 4);
 }
 
+TEST(TypesTest, NumbersOfOtherSizesAreOrderedByTheirSignFirst) {
+  const Bytes least = encode_bigint(std::numeric_limits<int64_t>::min()), one = encode_int(1);
+  EXPECT_LT(types::bigint()->compare(least, one), 0);
+  EXPECT_GT(types::bigint()->compare(one, least), 0);
+  EXPECT_LT(types::bigint()->compare(encode_bigint(1), one), 0);  // the first bytes are the same: by the others
+  EXPECT_LT(types::bigint()->compare("", one), 0);
+}
+
 TEST(TypesTest, ReferencesToUserTypes) {
   UserTypePtr udt = types::udt("ks", "address", {"street", "city"}, {types::text(), types::text()}, false);
   TypePtr type = types::map(types::int_(), types::reversed(types::tuple({udt})), true);
