@@ -95,7 +95,7 @@ class IntegerType : public SimpleType {
   }
 
  private:
-  // A set that SELECT makes of columns may have values of another type. As for numbers, the sign comes first.
+  // A set that SELECT makes of columns may have values of another type. The sign comes first, like that of numbers.
   static int compare_other_sizes(BytesView a, BytesView b) {
     const bool first_differs = !a.empty() && !b.empty() && a[0] != b[0];
     return first_differs ? static_cast<int8_t>(a[0]) - static_cast<int8_t>(b[0]) : compare_irregular(a, b);
