@@ -20,10 +20,12 @@ Bytes serialize_sorted(const Type& key, std::vector<BytesView> values, size_t st
                    [&](size_t a, size_t b) { return key.compare(values[a], values[b]) < 0; });
   std::vector<size_t> unique;
   for (size_t i : order) {
-    if (!unique.empty() && key.compare(values[unique.back()], values[i]) == 0)
-      unique.back() = i;
-    else
+    if (!unique.empty() && key.compare(values[unique.back()], values[i]) == 0) {
+      std::copy_n(values.begin() + static_cast<ptrdiff_t>(i) + 1, stride - 1,
+                  values.begin() + static_cast<ptrdiff_t>(unique.back()) + 1);
+    } else {
       unique.push_back(i);
+    }
   }
   Bytes out;
   append_be<int32_t>(out, static_cast<int32_t>(unique.size()));
