@@ -8,8 +8,8 @@
 namespace cassandra_like {
 
 Bytes serialize_list(const std::vector<BytesView>& values);
-// A set or map: sorted, without repetition. `stride` values belong together (a map's key and value). Of equal keys, which may
-// be of different bytes, the first stays, and the last value (java.util.TreeMap.put).
+// A set or map: sorted, without repetition. `stride` values belong together (a map's key and value). The first of equal keys
+// stays, since they may be of different bytes, and the last value (java.util.TreeMap.put).
 Bytes serialize_sorted(const Type& key, std::vector<BytesView> values, size_t stride);
 Bytes serialize_tuple(const std::vector<BytesView>& values);
 // Elements of a fixed length stand one after the other, others behind their length as a vint.
