@@ -116,6 +116,14 @@ def compares_fields(d):
     return d.schema(r"CREATE TABLE .*(tuple<|\bu\d\b|vector<)") and (d.schema("CREATE INDEX") or d.asks(r"[<>]|\bIN\b|^DELETE"))
 
 
+def wrote_equal_keys(d):
+    """Maps.Literal keeps entries in a HashMap of terms: which of equal keys comes first, and which value last, is left to chance."""
+    def repeats(text):
+        keys = [re.sub(r"(, null)+$", "", key) for key in re.findall(r"\(([^()]*)\): ", text)]
+        return len(keys) > len(set(keys))
+    return any(repeats(text) for s in d.on_table(d.before) for text in texts_of(s))
+
+
 def deleted_before_pages(d):
     paged = d.statement.options.page_size is not None or d.asks(r"\bLIMIT\b")
     return paged and any(re.match("DELETE|BEGIN", s.text) or s.batch for s in d.on_table(d.before))
@@ -450,6 +458,7 @@ RULES = [
     Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
     Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
+    Rule("tuples that are equal keys of a map literal", "^rows", "^rows", holds=wrote_equal_keys),
     Rule("decimals without digits", "", READ_FAILED, holds=wrote_scale_without_digits),
     # A coordinator that compares them itself, for one who asks or for the rows of several replicas, has no replica that failed.
     Rule("decimals without digits", "", SERVER + "java.lang.NumberFormatException: Zero length BigInteger", holds=asks_for_scale_without_digits),
