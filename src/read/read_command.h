@@ -59,8 +59,8 @@ struct ColumnFilter;
 
 struct ReadCommand {
   TablePtr table;
-  // The columns that replicas on other nodes are asked for; null: all of them. Rows that come from there lack the values of
-  // others.
+  // The columns that a coordinator asks replicas for; null: all of them. Rows may lack the values of others. Replicas that
+  // differ are asked for all columns.
   const ColumnFilter* columns = nullptr;
   int64_t now_seconds = 0;
   // Either single keys, in the order in which their partitions are wanted, or a range of the ring.

@@ -281,15 +281,6 @@ TEST(DataResolverTest, PurgeableTombstonesNeverTravel) {
   EXPECT_THAT(deleted.resolve(options).repairs, ElementsAre(Lines{"1: v=x@12"}, Lines{}));
 }
 
-TEST(DataResolverTest, LeavesOutCellsThatNobodyAskedFor) {
-  Replicas replicas;
-  replicas.add().at(5).row(1).cell("v", "x").cell("w", "y");
-  replicas.add_nothing();
-  ResolveOptions options;
-  options.is_queried = [](const Cell& cell) { return cell.column->name == "w"; };
-  EXPECT_THAT(replicas.resolve(options).repairs[1], ElementsAre("1: w=y@5"));
-}
-
 TEST(DataResolverTest, RepairsAreInTheOrderOfUpdatesWhenItReadsFromTheEnd) {
   Replicas replicas;
   replicas.add()

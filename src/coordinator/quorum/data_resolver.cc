@@ -35,11 +35,6 @@ ClusteringPrefix PartitionRepair::copy(const ClusteringPrefix& place) {
   return {place.kind, values, arena_.copy(place.comparable)};
 }
 
-bool ResolvedPartition::travels(const Cell& cell) const {
-  if (cell.is_tombstone() && cell.local_deletion_time < options_.gc_before) return false;
-  return !options_.is_queried || options_.is_queried(cell);
-}
-
 Row ResolvedPartition::difference(const Row& merged, const Row* version) {
   static const Row kNothing;
   const Row& own = version == nullptr ? kNothing : *version;

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -41,9 +40,6 @@ struct ResolveOptions {
   bool reversed = false;
   // Seconds: a tombstone of before may be purged.
   int64_t gc_before = 0;
-  // Whether the client asked for the cell; the values of others may be missing, so that they are not repaired. Empty:
-  // all are asked for.
-  std::function<bool(const Cell&)> is_queried;
 };
 
 class ResolvedPartition final : public PartitionReader {
@@ -80,7 +76,9 @@ class ResolvedPartition final : public PartitionReader {
   bool travels(const DeletionTime& deletion) const {
     return !deletion.is_live() && deletion.local_deletion_time >= options_.gc_before;
   }
-  bool travels(const Cell& cell) const;
+  bool travels(const Cell& cell) const {
+    return !cell.is_tombstone() || cell.local_deletion_time >= options_.gc_before;
+  }
 
   ResolveOptions options_;
   std::vector<Source> sources_;

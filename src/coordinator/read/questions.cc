@@ -91,7 +91,7 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
   has_indexed =
       has_indexed && (part.range || command.filter[command.index_expression].column->kind != ColumnKind::kStatic);
   request.index = has_indexed ? command.index->id : Uuid();
-  request.columns = command.columns != nullptr ? *command.columns : operation.table->columns;
+  request.columns = operation.table->columns;
   request.is_names = !part.range && is_names(part);
   request.page.reset();
   request.limits = WireLimits();
@@ -104,6 +104,10 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
   request.limits.last_key.assign(command.limits.continued_key);
   request.limits.last_key_remaining =
       std::min(to_wire(command.limits.left_in_continued), request.limits.rows_per_partition);
+}
+
+void ask_for_named_columns(const ReadOperation& operation, Fetch& fetch) {
+  if (operation.command.columns != nullptr) fetch.request.columns = *operation.command.columns;
 }
 
 FetchRef ask_same(ReadOperation& operation, const Fetch& like, const ReadCommand& part, SentConditions conditions,

@@ -321,9 +321,7 @@ Task<Status> Resolution::merge_partition() {
     ResolveOptions options;
     options.reversed = request_.command.reversed;
     options.gc_before = request_.command.now_seconds - request_.command.table->params.gc_grace_seconds;
-    if (!request_.columns.is_wildcard) {
-      options.is_queried = [this](const Cell& cell) { return request_.columns.queries(*cell.column); };
-    }
+    DCHECK(request_.columns.is_wildcard);
     resolved.emplace(readers_, std::move(options));
     partition = &*resolved;
   }
