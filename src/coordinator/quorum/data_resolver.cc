@@ -100,7 +100,7 @@ std::deque<PartitionRepair>& ResolvedPartition::end() {
 // ---- The merge
 
 ResolvedPartition::ResolvedPartition(std::span<PartitionReader* const> sources, ResolveOptions options)
-    : options_(std::move(options)), repairs_(sources.size()) {
+    : options_(options), repairs_(sources.size()) {
   for (PartitionReader* source : sources) {
     sources_.emplace_back().reader = source;
     if (source == nullptr) continue;

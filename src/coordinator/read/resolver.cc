@@ -322,7 +322,7 @@ Task<Status> Resolution::merge_partition() {
     options.reversed = request_.command.reversed;
     options.gc_before = request_.command.now_seconds - request_.command.table->params.gc_grace_seconds;
     DCHECK(request_.columns.is_wildcard);
-    resolved.emplace(readers_, std::move(options));
+    resolved.emplace(readers_, options);
     partition = &*resolved;
   }
   CO_TRY(operation_.feeder.begin(*partition));
