@@ -43,28 +43,6 @@ ColumnFilter ColumnFilter::all(const TableMetadata& table) {
   return out;
 }
 
-ColumnFilter ColumnFilter::of_named(const TableMetadata& table, const Columns& named, bool all_statics) {
-  const auto named_of = [&named](const std::vector<ColumnPtr>& columns) {
-    Columns out;
-    for (const ColumnPtr& column : columns) {
-      if (std::find(named.begin(), named.end(), column.get()) != named.end()) out.push_back(column.get());
-    }
-    return out;
-  };
-  ColumnFilter out = all(table);
-  out.queried_statics = named_of(table.static_columns);
-  out.queried_regulars = named_of(table.regular_columns);
-  const bool any = !out.queried_statics.empty() || !out.queried_regulars.empty();
-  const bool everything = out.queried_statics == out.fetched_statics && out.queried_regulars == out.fetched_regulars;
-  if (!any || everything) return all(table);
-  out.is_wildcard = false;
-  if (!all_statics) {
-    out.fetching = Fetching::kAllRegularsAndQueriedStatics;
-    out.fetched_statics = out.queried_statics;
-  }
-  return out;
-}
-
 bool ColumnFilter::queries(const Column& column) const {
   if (is_wildcard || fetching == Fetching::kOnlyQueried) return true;
   const Columns& queried = column.kind == ColumnKind::kStatic ? queried_statics : queried_regulars;

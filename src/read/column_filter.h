@@ -37,10 +37,6 @@ struct ColumnFilter {
   std::vector<ColumnSubselection> subselections;
 
   static ColumnFilter all(const TableMetadata& table);
-  // The filter of Cassandra's coordinator for a statement that names these columns. Columns of the key may be among them, and
-  // are left out. Without any others the client wants everything. all_statics: a partition without rows is an answer, when its static
-  // row lives.
-  static ColumnFilter of_named(const TableMetadata& table, const Columns& named, bool all_statics);
   // Whether the client asked for the values of a column that is fetched.
   bool queries(const Column& column) const;
   bool fetches_all(bool is_static) const {

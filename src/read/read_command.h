@@ -55,13 +55,8 @@ struct TombstoneCount {
   std::atomic<bool> warned{false};  // a line of the log tells of them
 };
 
-struct ColumnFilter;
-
 struct ReadCommand {
   TablePtr table;
-  // The columns that a coordinator asks replicas for; null: all of them. Rows may lack the values of others. Replicas that
-  // differ are asked for all columns.
-  const ColumnFilter* columns = nullptr;
   int64_t now_seconds = 0;
   // Either single keys, in the order in which their partitions are wanted, or a range of the ring.
   DecoratedKeys keys;

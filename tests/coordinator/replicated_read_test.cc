@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "messaging/read_response.h"
-#include "read/column_filter.h"
 #include "replicated_read_fixture.h"
 
 namespace cassandra_like::test::replicated_read_test {
@@ -328,30 +327,6 @@ TEST(ReplicatedRead, WithoutReadRepairLeavesReplicasAsTheyAre) {
   command.table = table;
   EXPECT_EQ(cluster.read(0, command, kQuorum), (Lines{"a", "  1: v=x@10"}));
   EXPECT_EQ(cluster.having("a"), "1 2");
-}
-
-// A repair of some columns alone would show others a part of a write.
-TEST(ReplicatedRead, OfSomeColumnsGetsNoOtherValuesButRepairsWholeRows) {
-  ReadCluster cluster(3);
-  cluster.put({0, 1, 2}, cluster.update("a").at(10).row(1).cell("v", "old").cell("w", "large"));
-  const ColumnFilter columns = ColumnFilter::of_named(*cluster.table("t"), {cluster.table("t")->column("v")}, true);
-  ReadCommand command = cluster.command({"a"});
-  command.columns = &columns;
-  EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"a", "  1: v=old@10 w=@10"}));
-  cluster.put({1}, cluster.update("a").at(20).row(1).cell("v", "new").cell("w", "larger"));
-  const Lines newest{"a", "  1: v=new@20 w=larger@20"};
-  EXPECT_EQ(cluster.read(0, command, kAll), newest);
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(cluster.lines(i, "t", "a"), newest) << i;
-}
-
-TEST(ReplicatedRead, OfARangeGetsNoOtherValuesFromTheOnlyReplicaThatIsAsked) {
-  ReadCluster cluster(2, 1);
-  const std::string key = cluster.key_of(1);
-  cluster.put({1}, cluster.update(key).at(10).row(1).cell("v", "x").cell("w", "large"));
-  const ColumnFilter columns = ColumnFilter::of_named(*cluster.table("t"), {cluster.table("t")->column("v")}, true);
-  ReadCommand command = cluster.command({});
-  command.columns = &columns;
-  EXPECT_EQ(cluster.read(0, command, kOne), (Lines{key, "  1: v=x@10 w=@10"}));
 }
 
 TEST(ReplicatedRead, DoesNotSendTombstonesThatMayBePurged) {

@@ -106,10 +106,6 @@ void prepare_request(const ReadOperation& operation, const ReadCommand& part, Se
       std::min(to_wire(command.limits.left_in_continued), request.limits.rows_per_partition);
 }
 
-void ask_for_named_columns(const ReadOperation& operation, Fetch& fetch) {
-  if (operation.command.columns != nullptr) fetch.request.columns = *operation.command.columns;
-}
-
 FetchRef ask_same(ReadOperation& operation, const Fetch& like, const ReadCommand& part, SentConditions conditions,
                   std::optional<DecoratedKey> key) {
   FetchRef fetch = operation.pool.take();

@@ -89,9 +89,6 @@ enum class SentConditions : uint8_t {
 };
 // For `part` of the operation's command, which may have other slices and another range. Keys are the caller's to set.
 void prepare_request(const ReadOperation& operation, const ReadCommand& part, SentConditions conditions, Fetch& fetch);
-// Without it the question is for all columns, as are all whose answers are merged: replicas are repaired with whole rows, or a
-// reader would see a part of a write.
-void ask_for_named_columns(const ReadOperation& operation, Fetch& fetch);
 // The one condition on values that kOnOne sends; null when the command has none.
 const FilterExpression* sent_condition(const ReadCommand& command);
 // The same question as `like`, for another part of what it asked for: to the same replicas, for data. key: of one partition.

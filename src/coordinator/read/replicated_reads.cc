@@ -58,6 +58,8 @@ const std::shared_ptr<ReadTable>& ReplicatedReads::table_of(const TablePtr& tabl
   }
   auto made = std::make_shared<ReadTable>();
   made->table = table;
+  // Statements may name fewer, but a replica leaves out a cell that nobody asked for when the row's liveness is newer, although
+  // that may have expired: the row would be hidden. A repair of fewer columns would show readers a part of a write.
   made->columns = ColumnFilter::all(*table);
   made->speculative_retry = retry_policy(table->params.speculative_retry);
   made->additional_write_policy = retry_policy(table->params.additional_write_policy);
@@ -126,7 +128,6 @@ FetchRef ReplicatedReads::begin_key(ReadOperation& operation, ReadPlan plan, con
   const ReadTable& table = *operation.table;
   FetchRef fetch = pool_.take();
   prepare_request(operation, part, conditions_for(plan), *fetch);
-  ask_for_named_columns(operation, *fetch);
   fetch->key.assign(key.key);
   fetch->request.command.keys = {DecoratedKey{key.token, fetch->key}};
   Fetch::Options options;
@@ -151,7 +152,6 @@ FetchRef ReplicatedReads::begin_part(ReadOperation& operation, RangePlan plan) {
   FetchRef fetch = pool_.take();
   const SentConditions conditions = conditions_for(plan.replicas);
   prepare_request(operation, operation.command, conditions, *fetch);
-  if (conditions == SentConditions::kAll) ask_for_named_columns(operation, *fetch);
   fetch->request.command.range = std::move(plan.range);
   Fetch::Options options;
   options.deadline = operation.deadline;
@@ -303,7 +303,7 @@ Task<Status> ReplicatedReads::finish_key(ReadOperation* operation, DecoratedKey 
   co_return Status();
 }
 
-// The digests were not the same: all replicas that were asked are asked for data of all columns, unless theirs is here
+// The digests were not the same: all replicas that were asked are asked for data, unless theirs is here
 // (repair.AbstractReadRepair.startRepair).
 Task<Status> ReplicatedReads::read_differences(ReadOperation* operation, FetchRef digests) {
   if (operation->repairs()) ++context_.statistics.read_repairs_blocking;
@@ -313,13 +313,9 @@ Task<Status> ReplicatedReads::read_differences(ReadOperation* operation, FetchRe
   fetch->request.command.keys[0].key = fetch->key;
   ReadPlan plan = digests->plan();
   plan.contacts = digests->contacted().size();
-  const ReadTable& table = *operation->table;
-  const bool has_all_columns = fetch->request.columns.is_wildcard;
-  for (ReplicaData& data : digests->data()) {
-    if (has_all_columns) fetch->adopt(std::move(data));
-  }
+  for (ReplicaData& data : digests->data()) fetch->adopt(std::move(data));
   digests->data().clear();
-  fetch->request.columns = table.columns;
+  const ReadTable& table = *operation->table;
   Fetch::Options options;
   options.deadline = operation->deadline;
   options.trace = operation->trace;

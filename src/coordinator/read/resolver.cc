@@ -321,7 +321,6 @@ Task<Status> Resolution::merge_partition() {
     ResolveOptions options;
     options.reversed = request_.command.reversed;
     options.gc_before = request_.command.now_seconds - request_.command.table->params.gc_grace_seconds;
-    DCHECK(request_.columns.is_wildcard);
     resolved.emplace(readers_, options);
     partition = &*resolved;
   }

@@ -6,7 +6,6 @@
 #include "cql/selection/select_sink.h"
 #include "cql/selection/selector.h"
 #include "model/values.h"
-#include "read/column_filter.h"
 
 namespace cassandra_like {
 namespace {
@@ -68,7 +67,6 @@ class SelectStatement : public Statement {
   size_t ordering_columns_ = 0;     // of the clustering
   bool filters_regular_columns_ = false;
   bool fetches_static_columns_ = false;
-  ColumnFilter columns_;                  // that replicas are asked for
   std::optional<int64_t> timeout_nanos_;  // USING TIMEOUT
 };
 
@@ -212,7 +210,6 @@ bool SelectStatement::needs_reconciliation(ExecutionContext& context, const Read
 
 Status SelectStatement::build_command(ExecutionContext& context, ReadCommand& command) const {
   command.table = table_;
-  command.columns = &columns_;
   command.now_seconds = context.now_seconds;
   command.abandonment = context.client.abandonment;
   command.reversed = reversed_;
@@ -524,17 +521,12 @@ class SelectBuilder {
   void prepare_fetched_columns() {
     const Selection& selection = statement_->selection_;
     bool regular = selection.uses(ColumnKind::kRegular), is_static = selection.uses(ColumnKind::kStatic);
-    ColumnFilter::Columns named = selection.used_columns();
     for (const ast::Relation& relation : select_.where.relations) {
       const Column* column = table().column(relation.columns[0]);
-      named.push_back(column);
       if (column->kind == ColumnKind::kRegular) statement_->filters_regular_columns_ = regular = true;
       if (column->kind == ColumnKind::kStatic) is_static = true;
     }
     statement_->fetches_static_columns_ = table().has_static_columns() && (is_static || !regular);
-    const bool of_whole_partitions =
-        !statement_->restrictions_->has_clustering_restrictions() && !statement_->filters_regular_columns_;
-    statement_->columns_ = ColumnFilter::of_named(table(), named, of_whole_partitions);
   }
 
   // Whether a selection that cannot be prepared names static columns and the partition key alone.

@@ -448,6 +448,8 @@ RULES = [
     Rule("floor of a time in GROUP BY", "", READ_FAILED, r"GROUP BY .*\bfloor\("),
     Rule(TWO_VERSIONS, "", READ_FAILED, holds=has_two_versions),
     Rule(TWO_VERSIONS, "", SERVER + r"java\.(lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn|io\.IOError: java\.io\.EOFException: EOF after)", holds=has_two_versions),
+    # In a ring ours asks them for more columns, and so they take another way to the rows.
+    Rule(TWO_VERSIONS, READ_FAILED, "^rows", holds=lambda d: in_a_ring(d) and has_two_versions(d)),
     Rule(TWO_VERSIONS, "^rows", "^rows", holds=lacks_values_where_reads_fail),
     # An exception in Row.Merger, which ReplicaFilteringProtection calls.
     Rule("collections of rows that replicas are asked for again", "^rows", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"org\.apache\.cassandra\.db\.rows\.ComplexColumnData\$Builder\.newColumn", "ALLOW FILTERING", in_a_ring),
