@@ -438,7 +438,6 @@ RULES = [
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),
     Rule("arrays for descending lists and vectors", "", SERVER + r"java\.lang\.IllegalArgumentException: Unsupported target type: (vector|frozen<(list|set))<", holds=has_descending_columns),
     Rule("CONTAINS and descending columns", "", "Cannot use CONTAINS( KEY)? on non-(collection|map) column", holds=has_descending_columns),
-    Rule("map entries of descending columns", INVALID + "Map-entry equality predicates on frozen map column", INVALID + r"Column \S+ cannot be used as a map", holds=has_descending_columns),
     Rule("arithmetic for descending columns", "", INVALID + "Ambiguous .* operation with args", holds=has_descending_columns),
     # Nulls.
     Rule("null as the bound of a slice", INVALID + "Invalid null value in condition for column", rf"^(rows|void|error 0x2200 .(Key may not be empty|Cannot page queries with both ORDER BY))|{WRITE_FAILED}|{COUNTER_FAILED}", "[<>]"),
