@@ -18,6 +18,9 @@ class PrepareErrors : public testing::Test {
     session_.answer(
         "CREATE TABLE ks.s (k int, c int, l frozen<list<int>>, s int static, PRIMARY KEY (k, c, l))"
         " WITH CLUSTERING ORDER BY (c ASC, l DESC)");
+    session_.answer(
+        "CREATE TABLE ks.m (k int, n frozen<map<text, int>>, m frozen<map<text, int>>, PRIMARY KEY (k, n, m))"
+        " WITH CLUSTERING ORDER BY (n ASC, m DESC)");
     session_.answer("CREATE TABLE ks.p (k int PRIMARY KEY, p frozen<tuple<int, text>>)");
   }
 
@@ -197,10 +200,22 @@ TEST_F(PrepareErrors, AllColumnsOfDistinctPartitions) {
   EXPECT_EQ(refusal("SELECT DISTINCT k, s FROM ks.s"), "");
 }
 
-TEST_F(PrepareErrors, EntriesOfADescendingList) {
+// In Cassandra they are no collections: their type is ReversedType.
+TEST_F(PrepareErrors, DescendingCollections) {
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 AND l[1] = 1"), "Column l cannot be used as a map");
+  EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE m['a'] = 1"), "Column m cannot be used as a map");
+  EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE m CONTAINS 1 ALLOW FILTERING"),
+            "Cannot use CONTAINS on non-collection column m");
+  EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE m CONTAINS KEY 'a' ALLOW FILTERING"),
+            "Cannot use CONTAINS KEY on non-map column m");
+}
+
+TEST_F(PrepareErrors, EntriesOfAscendingCollections) {
   EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE l[1] = 1"),
             "Indexes on list entries (l[index] = value) are not currently supported.");
+  EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE k = 1 AND n['a'] = 1"),
+            "Map-entry equality predicates on frozen map column n are not supported");
+  EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE n CONTAINS KEY 'a' ALLOW FILTERING"), "");
 }
 
 }  // namespace

@@ -81,18 +81,20 @@ class RelationPreparer {
       if (type.is_tuple()) return invalid("Slice restrictions are not supported on tuples containing durations");
       return invalid("Slice restrictions are not supported on duration columns");
     }
-    if (relation_.op == ast::Operator::kContainsKey && type.kind() != TypeKind::kMap) {
+    // In Cassandra a descending collection is no collection.
+    const bool descending = column->type->is_reversed();
+    const bool is_map = type.kind() == TypeKind::kMap && !descending;
+    if (relation_.op == ast::Operator::kContainsKey && !is_map) {
       return invalid("Cannot use CONTAINS KEY on non-map column " + name);
     }
-    if (relation_.op == ast::Operator::kContains && !type.is_collection()) {
+    if (relation_.op == ast::Operator::kContains && (!type.is_collection() || descending)) {
       return invalid("Cannot use CONTAINS on non-collection column " + name);
     }
     if (relation_.target == ast::Relation::Target::kElement) {
-      // In Cassandra a descending list is no list.
-      if (type.kind() == TypeKind::kList && !column->type->is_reversed()) {
+      if (type.kind() == TypeKind::kList && !descending) {
         return invalid("Indexes on list entries (" + name + "[index] = value) are not currently supported.");
       }
-      if (type.kind() != TypeKind::kMap) return invalid("Column " + name + " cannot be used as a map");
+      if (!is_map) return invalid("Column " + name + " cannot be used as a map");
       if (!type.is_multi_cell()) {
         return invalid("Map-entry equality predicates on frozen map column " + name + " are not supported");
       }
