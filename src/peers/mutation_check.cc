@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/dcheck.h"
 #include "model/counter.h"
 
 namespace cassandra_like {
@@ -30,6 +31,17 @@ bool has_whole_counters(const PartitionUpdate& update) {
   return are_counters(update.static_row) && std::ranges::all_of(update.rows, are_counters);
 }
 
+bool has_valid_values(const TableMetadata& table, const Row& row) {
+  for (size_t i = 0; i < row.clustering.values.size(); ++i) {
+    const BytesView value = row.clustering.values[i];
+    if (is_null(value) || !table.clustering[i]->type->validate(value).ok()) return false;
+  }
+  return std::ranges::all_of(row.cells, [](const Cell& cell) {
+    DCHECK(!cell.column->type->is_multi_cell());
+    return cell.is_tombstone() || cell.column->type->validate(cell.value).ok();
+  });
+}
+
 }  // namespace
 
 const char* flaw_of_parts(const Mutation& mutation) {
@@ -47,6 +59,18 @@ const char* flaw_of_write(const Mutation& mutation) {
     if (update.table->local_only || update.table->is_virtual) return "it writes to a table of the node's own";
   }
   return flaw_of_parts(mutation);
+}
+
+const char* flaw_of_schema(const Mutation& mutation) {
+  if (const char* flaw = flaw_of_parts(mutation)) return flaw;
+  for (const PartitionUpdate& update : mutation.updates) {
+    const auto has_valid = [&](const Row& row) { return has_valid_values(*update.table, row); };
+    if (!update.table->partition_key_type()->validate(update.key.key).ok() ||
+        !std::ranges::all_of(update.rows, has_valid)) {
+      return "a value of it is none of its column's type";
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace cassandra_like

@@ -133,7 +133,7 @@ Result<std::vector<Bytes>> split_schema_mutations(BytesView body, const Schema& 
     const BytesView rest = in.rest();
     ASSIGN_OR_RETURN(Mutation mutation, read_mutation(in, find, arena));
     if (mutation.keyspace != "system_schema") return invalid("it writes to " + std::string(mutation.keyspace));
-    if (const char* flaw = flaw_of_parts(mutation)) return Error(ErrorCode::kCorruption, flaw);
+    if (const char* flaw = flaw_of_schema(mutation)) return Error(ErrorCode::kCorruption, flaw);
     out.emplace_back(rest.substr(0, rest.size() - in.remaining()));
     arena.reset();
   }

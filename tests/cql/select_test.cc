@@ -93,6 +93,41 @@ TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
 }
 
+// What a tuple lacks at its end does not bound the slice.
+TEST_F(SelectTest, BoundTuplesMayHaveDifferentLengths) {
+  run("CREATE TABLE ks.down (p text, c int, d int, PRIMARY KEY (p, c, d)) WITH CLUSTERING ORDER BY (c ASC, d DESC)");
+  for (const char* table : {"ks.t", "ks.down"}) {
+    for (const char* row : {"0, 0", "0, 1", "1, 0", "1, 1", "2, 0", "2, 1"}) {
+      EXPECT_EQ(run("INSERT INTO " + std::string(table) + " (p, c, d) VALUES ('a', " + row + ")"), "");
+    }
+  }
+  const auto tuple = [](std::vector<int> fields) {
+    Bytes out;
+    for (int field : fields) append_element(out, encode_int(field));
+    return out;
+  };
+  const auto keys = [this](const std::string& table, const std::string& where, std::vector<Bytes> values) {
+    auto found = query("SELECT c, d FROM " + table + " WHERE p = 'a' AND " + where, {values.begin(), values.end()});
+    if (!found.ok()) return found.error().message();
+    std::string text;
+    Reader in(std::get<RowsResult>(found->value).rows);
+    while (!in.at_end()) {
+      for (int i = 0; i < 2; ++i) text += std::to_string(decode_int(in.take(static_cast<size_t>(in.i32()))));
+      text += " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(keys("ks.t", "(c) > ? AND (c, d) <= ?", {tuple({0}), tuple({2, 0})}), "10 11 20 ");
+  EXPECT_EQ(keys("ks.down", "(c) > ? AND (c, d) <= ?", {tuple({0}), tuple({2, 0})}), "11 10 20 ");
+  EXPECT_EQ(keys("ks.t", "(c, d) > ? AND (c) < ?", {tuple({0, 0}), tuple({2})}), "01 10 11 ");
+  EXPECT_EQ(keys("ks.down", "(c, d) > ? AND (c) < ?", {tuple({0, 0}), tuple({2})}), "01 11 10 ");
+  EXPECT_EQ(keys("ks.t", "(c, d) > ?", {tuple({1})}), "20 21 ");
+  EXPECT_EQ(keys("ks.t", "(c, d) <= ?", {tuple({0})}), "00 01 ");
+  EXPECT_EQ(keys("ks.t", "(c, d) > ?", {Bytes()}), "00 01 10 11 20 21 ");
+  EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c) > ? AND (c, d) < ?", {tuple({0}), kUnset}),
+            "Invalid unset value for tuple (c,d)");
+}
+
 TEST_F(SelectTest, AKeyIsOfTheValuesThatItsColumnsEqual) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = ?", {kNull}), "Invalid null value in condition for column p");
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = ?", {kUnset}), "Invalid unset value for column p");

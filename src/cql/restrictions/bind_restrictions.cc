@@ -252,6 +252,7 @@ Result<BoundPairs> Restrictions::slice_bounds(ExecutionContext& context, const V
     const auto& bound = lower ? slice.start : slice.end;
     if (!bound) continue;
     ASSIGN_OR_RETURN(Values values, slice.bind_bound(*bound, context));
+    if (values.empty()) continue;
     BoundPairs side;
     size_t first = prefix.size();
     // From the longest run of columns to the shortest: all but the longest exclude their own value.

@@ -270,6 +270,12 @@ bool is_filterable_index(const IndexMetadata& index) { return index.kind != Inde
 }  // namespace
 
 Result<Values> TupleValue::bind(ExecutionContext& context, size_t count) const {
+  ASSIGN_OR_RETURN(Values values, bind_prefix(context, count));
+  values.resize(count, kNull);
+  return values;
+}
+
+Result<Values> TupleValue::bind_prefix(ExecutionContext& context, size_t count) const {
   Values values;
   if (tuple == nullptr) {
     for (const TermPtr& element : elements) {
@@ -287,7 +293,6 @@ Result<Values> TupleValue::bind(ExecutionContext& context, size_t count) const {
   auto fields = ElementReader::tuple(serialized);
   BytesView field;
   while (values.size() < count && fields.next(&field)) values.push_back(field);
-  values.resize(count, kNull);
   return values;
 }
 
@@ -370,7 +375,7 @@ Result<Tuples> Restriction::bind_tuples(ExecutionContext& context, Nulls nulls) 
 }
 
 Result<Values> Restriction::bind_bound(const Bound& bound, ExecutionContext& context) const {
-  ASSIGN_OR_RETURN(Values values, bound.value.bind(context, columns.size()));
+  ASSIGN_OR_RETURN(Values values, bound.value.bind_prefix(context, columns.size()));
   TRY(check_values(columns, values));
   return values;
 }
@@ -398,7 +403,7 @@ Status Restriction::add_to_filter(RowFilter& filter, ExecutionContext& context) 
     for (bool is_start : {true, false}) {
       const auto& bound = is_start ? start : end;
       if (!bound) continue;
-      ASSIGN_OR_RETURN(Values values, bound->value.bind(context, columns.size()));
+      ASSIGN_OR_RETURN(Values values, bound->value.bind(context, 1));
       TRY(check_filter_value(columns[0], values[0]));
       add(0,
           is_start ? (bound->inclusive ? Operator::kGte : Operator::kGt)

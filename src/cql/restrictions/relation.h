@@ -21,8 +21,10 @@ struct TupleValue {
   TermPtr tuple;
   std::string name;  // of the columns, as errors name the tuple
 
-  // Nulls and unset values are passed on.
+  // One for each of `count` columns. Nulls and unset values are passed on; fields at the end that a bound tuple lacks are null.
   Result<Values> bind(ExecutionContext& context, size_t count) const;
+  // The same without those fields: what a bound of a slice consists of.
+  Result<Values> bind_prefix(ExecutionContext& context, size_t count) const;
 };
 
 struct Restriction {

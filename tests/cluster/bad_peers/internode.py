@@ -271,8 +271,8 @@ COLUMNS = ["clustering_order", "column_name_bytes", "kind", "position", "type"] 
 
 
 def texts(*values):
-    """A clustering of texts, none of them empty."""
-    return b"\0" + b"".join(counted(value.encode()) for value in values)
+    """A clustering of texts, none of them empty; bytes go as they are."""
+    return b"\0" + b"".join(counted(value if isinstance(value, bytes) else value.encode()) for value in values)
 
 
 def column_row(table, name, cql_type, kind="regular", position=-1):

@@ -4,14 +4,14 @@ import struct
 import uuid
 
 import wire
-from internode import (COLUMNS, FAILURE_RSP, SCHEMA_PUSH_REQ, column_row, message, mutation, partition_deletion, row, schema_push, texts, update)
+from internode import (COLUMNS, FAILURE_RSP, SCHEMA_PUSH_REQ, column_row, counted, message, mutation, partition_deletion, row, schema_push, texts, update)
 from peers import ForgedNode, Stranger
 from node_ring import ONE, run, wait_until
 from world import FORGED, Cost, table_id
 
 
 def columns(node, *rows, keyspace="k"):
-    return update(table_id(node.session, "columns", "system_schema"), keyspace.encode(), COLUMNS, list(rows))
+    return update(table_id(node.session, "columns", "system_schema"), keyspace.encode(errors="surrogateescape"), COLUMNS, list(rows))
 
 
 def table(node, name, number):
@@ -77,11 +77,24 @@ def with_the_id_of_another(node):
     return whole(node, "twin", table_id(node.session, "t"))
 
 
+def with_a_name_that_is_no_text(node):
+    return mutation(update(table_id(node.session, "tables", "system_schema"), b"k", ["comment"], [row(texts(b"\x80"), [counted(b"x")])]))
+
+
+def with_a_comment_that_is_no_text(node):
+    return mutation(update(table_id(node.session, "tables", "system_schema"), b"k", ["comment"], [row(texts("t"), [counted(b"\xff")])]))
+
+
+def of_a_keyspace_that_is_no_text(node):
+    return mutation(columns(node, column_row("t", "extra", "int"), keyspace="k\udc80"))
+
+
 def test_a_table_that_cannot_be_is_refused(alone):
     """The keyspace stays as it was, in the tables of system_schema, too: the node starts again."""
     before = versions(alone)
     for make, line in [(of_no_type, "column k.t.extra"), (nested, "column k.t.extra"), (with_a_path_for_a_name, "k.../../x: Table name"),
-                       (with_a_long_name, "not be more than 222 characters"), (with_the_id_of_another, "Table k.twin has the id of table k.t: ")]:
+                       (with_a_long_name, "not be more than 222 characters"), (with_the_id_of_another, "Table k.twin has the id of table k.t: "),
+                       *((make, "none of its column's type") for make in (with_a_name_that_is_no_text, with_a_comment_that_is_no_text, of_a_keyspace_that_is_no_text))]:
         cost = Cost(alone)
         push(alone, schema_push(make(alone)))
         cost.wait_for_line(f"SCHEMA_PUSH_REQ of /{FORGED}:7000 is refused: ", line)
