@@ -93,7 +93,7 @@ TEST_F(SelectTest, NullsBeforeRows) {
   EXPECT_EQ(run("SELECT v FROM ks.t WHERE p = 'a' AND (c, d) IN ?", {kNull}), "Invalid null value for IN restriction");
 }
 
-// What a tuple lacks at its end does not bound the slice.
+// Fields that a tuple lacks at its end do not bound the slice.
 TEST_F(SelectTest, BoundTuplesMayHaveDifferentLengths) {
   run("CREATE TABLE ks.down (p text, c int, d int, PRIMARY KEY (p, c, d)) WITH CLUSTERING ORDER BY (c ASC, d DESC)");
   for (const char* table : {"ks.t", "ks.down"}) {
