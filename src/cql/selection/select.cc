@@ -469,6 +469,13 @@ Result<QueryResult> SelectStatement::answer(Execution& e) const {
 
 // --- Preparing ---
 
+// In Cassandra the literal of a map or of a UDT names columns of every kind (WithMapOrUdt.selectColumns negates its test).
+bool is_map_literal(const ast::Selectable& selectable) {
+  if (const auto* hint = std::get_if<ast::TypeHintSelectable>(&selectable.value))
+    return is_map_literal(*hint->selectable);
+  return std::holds_alternative<ast::MapOrUdtSelectable>(selectable.value);
+}
+
 class SelectBuilder {
  public:
   SelectBuilder(const ast::Select& select, PrepareContext& context)
@@ -536,6 +543,7 @@ class SelectBuilder {
       for (const ast::Selector& selector : select_.selectors) {
         SelectorBuilder builder(table(), context_);
         TRY(builder.resolve_names(selector.selectable));
+        if (is_map_literal(selector.selectable)) return true;
         for (const Column* column : builder.used()) {
           if (((column->kind == kinds) || ...)) return true;
         }
