@@ -21,6 +21,7 @@ class PrepareErrors : public testing::Test {
     session_.answer(
         "CREATE TABLE ks.m (k int, n frozen<map<text, int>>, m frozen<map<text, int>>, PRIMARY KEY (k, n, m))"
         " WITH CLUSTERING ORDER BY (n ASC, m DESC)");
+    session_.answer("CREATE TABLE ks.n (k int PRIMARY KEY, m map<text, int>)");
     session_.answer("CREATE TABLE ks.p (k int PRIMARY KEY, p frozen<tuple<int, text>>)");
   }
 
@@ -188,6 +189,12 @@ TEST_F(PrepareErrors, DimensionsOfVectors) {
 TEST_F(PrepareErrors, ColumnsThatAreOrderedTwice) {
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c, c"), "");
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c DESC, l ASC, c ASC"), "Unsupported order by relation");
+}
+
+TEST_F(PrepareErrors, CastsAreNamedAsFunctions) {
+  EXPECT_EQ(refusal("UPDATE ks.n SET m = m - [cast((int)1 as Varchar), cast(now() as double)] WHERE k = 1"),
+            "Value for a map substraction has to be a set, but was: "
+            "'[system.cast_as_varchar((int)1), system.cast_as_double(now())]'");
 }
 
 TEST_F(PrepareErrors, TimesOfPartsOfAKey) {

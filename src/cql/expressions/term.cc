@@ -369,6 +369,9 @@ struct SourceOf {
     return std::string("system.\"") + kNames[static_cast<size_t>(arithmetic.op)] + "\"(" +
            source(*arithmetic.left, context) + right + ")";
   }
+  std::string operator()(const ast::Cast& cast) const {
+    return "system.cast_as_" + cast.type.name + "(" + source(*cast.term, context) + ")";
+  }
   std::string operator()(const ast::TypeHint& hint) const {
     return "(" + type_name_text(hint.type, context.session_keyspace()) + ")" + source(*hint.term, context);
   }

@@ -97,6 +97,7 @@ class RingSession(Session):
     async def drop(self):
         async with self.schema_changes:
             await super().drop()
+            await self.agreement()
 
     async def agreement(self):
         """Waits until all nodes have one schema version, as drivers do."""
