@@ -191,6 +191,16 @@ TEST_F(PrepareErrors, ColumnsThatAreOrderedTwice) {
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c DESC, l ASC, c ASC"), "Unsupported order by relation");
 }
 
+TEST_F(PrepareErrors, TheTimestampOfACounterBatchComesFirst) {
+  const std::string insert = "INSERT INTO ks.n (k) VALUES (1) USING TIMESTAMP 2";
+  EXPECT_EQ(refusal("BEGIN COUNTER BATCH USING TIMESTAMP 1 " + insert + " APPLY BATCH"),
+            "Cannot provide custom timestamp for counter BATCH");
+  EXPECT_EQ(refusal("BEGIN BATCH USING TIMESTAMP 1 " + insert + " APPLY BATCH"),
+            "Timestamp must be set either on BATCH or individual statements");
+  EXPECT_EQ(refusal("BEGIN COUNTER BATCH " + insert + " APPLY BATCH"),
+            "Cannot include non-counter statement in a counter batch");
+}
+
 TEST_F(PrepareErrors, CastsAreNamedAsFunctions) {
   EXPECT_EQ(refusal("UPDATE ks.n SET m = m - [cast((int)1 as Varchar), cast(now() as double)] WHERE k = 1"),
             "Value for a map substraction has to be a set, but was: "

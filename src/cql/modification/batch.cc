@@ -21,22 +21,27 @@ struct BatchPart {
   std::span<const BytesView> values;
 };
 
+// In the order of BatchStatement.validate().
 Status validate_parts(BatchType type, std::span<const BatchPart> parts, bool has_timestamp) {
-  bool counters = false, others = false;
+  if (has_timestamp && type == BatchType::kCounter) return invalid("Cannot provide custom timestamp for counter BATCH");
+  bool counters = false, others = false, virtual_tables = false, regular_tables = false;
   for (const BatchPart& part : parts) {
     if (has_timestamp && part.statement->has_timestamp()) {
       return invalid("Timestamp must be set either on BATCH or individual statements");
     }
     (part.statement->is_counter() ? counters : others) = true;
-    if (type == BatchType::kLogged && part.statement->table()->is_virtual) {
-      return invalid("Cannot include a virtual table statement in a logged batch");
-    }
+    (part.statement->table()->is_virtual ? virtual_tables : regular_tables) = true;
   }
-  if (has_timestamp && type == BatchType::kCounter) return invalid("Cannot provide custom timestamp for counter BATCH");
   if (has_timestamp && counters) return invalid("Cannot provide custom timestamp for a BATCH containing counters");
   if (type == BatchType::kCounter && others) return invalid("Cannot include non-counter statement in a counter batch");
   if (counters && others) return invalid("Counter and non-counter mutations cannot exist in the same batch");
   if (type == BatchType::kLogged && counters) return invalid("Cannot include a counter statement in a logged batch");
+  if (type == BatchType::kLogged && virtual_tables) {
+    return invalid("Cannot include a virtual table statement in a logged batch");
+  }
+  if (virtual_tables && regular_tables) {
+    return invalid("Mutations for virtual and regular tables cannot exist in the same batch");
+  }
   return {};
 }
 
