@@ -221,10 +221,12 @@ TEST_F(PrepareErrors, AllColumnsOfDistinctPartitions) {
 TEST_F(PrepareErrors, FunctionsBehindTheLiteralOfAMap) {
   const std::string call = "similarity_euclidean(c, [3, 3])", where = " FROM ks.s WHERE k = 1 AND c > 1 AND c IN (2)";
   const std::string of_condition = "Column \"c\" cannot be restricted by both an equality and an inequality relation";
-  EXPECT_EQ(refusal("SELECT " + call + where),
-            "Function system.similarity_euclidean requires a float vector argument, but found argument c of type int");
+  const std::string of_function =
+      "Function system.similarity_euclidean requires a float vector argument, but found argument c of type int";
+  EXPECT_EQ(refusal("SELECT " + call + where), of_function);
   EXPECT_EQ(refusal("SELECT (map<int, int>){2: 3}, " + call + where), of_condition);
   EXPECT_EQ(refusal("SELECT {2: 3}, " + call + where), of_condition);
+  EXPECT_EQ(refusal("SELECT {s: s}, " + call + where), of_function);
 }
 
 // In Cassandra they are no collections: their type is ReversedType.

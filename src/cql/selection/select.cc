@@ -469,13 +469,6 @@ Result<QueryResult> SelectStatement::answer(Execution& e) const {
 
 // --- Preparing ---
 
-// In Cassandra the literal of a map or of a UDT names columns of every kind (WithMapOrUdt.selectColumns negates its test).
-bool is_map_literal(const ast::Selectable& selectable) {
-  if (const auto* hint = std::get_if<ast::TypeHintSelectable>(&selectable.value))
-    return is_map_literal(*hint->selectable);
-  return std::holds_alternative<ast::MapOrUdtSelectable>(selectable.value);
-}
-
 class SelectBuilder {
  public:
   SelectBuilder(const ast::Select& select, PrepareContext& context)
@@ -539,21 +532,40 @@ class SelectBuilder {
   // Whether a selection that cannot be prepared names static columns and the partition key alone.
   Result<bool> resolves_to_static_columns() const {
     // Cassandra resolves them as it looks for the first one of a kind, and no further.
-    auto first_of = [this](auto... kinds) -> Result<bool> {
+    auto first_of = [this](std::initializer_list<ColumnKind> kinds) -> Result<bool> {
       for (const ast::Selector& selector : select_.selectors) {
-        SelectorBuilder builder(table(), context_);
-        TRY(builder.resolve_names(selector.selectable));
-        if (is_map_literal(selector.selectable)) return true;
-        for (const Column* column : builder.used()) {
-          if (((column->kind == kinds) || ...)) return true;
-        }
+        ASSIGN_OR_RETURN(bool is_named, names_column(selector.selectable, kinds));
+        if (is_named) return true;
       }
       return false;
     };
-    ASSIGN_OR_RETURN(bool any_static, first_of(ColumnKind::kStatic));
+    ASSIGN_OR_RETURN(bool any_static, first_of({ColumnKind::kStatic}));
     if (!any_static) return false;
-    ASSIGN_OR_RETURN(bool any_other, first_of(ColumnKind::kClustering, ColumnKind::kRegular));
+    ASSIGN_OR_RETURN(bool any_other, first_of({ColumnKind::kClustering, ColumnKind::kRegular}));
     return !any_other;
+  }
+
+  // Whether Cassandra takes it for one that names a column of the kinds (Selectable.selectColumns): in the literal of a map or of
+  // a UDT, by mistake, a value that names none.
+  Result<bool> names_column(const ast::Selectable& selectable, std::initializer_list<ColumnKind> kinds) const {
+    SelectorBuilder builder(table(), context_);
+    TRY(builder.resolve_names(selectable));
+    if (const auto* hint = std::get_if<ast::TypeHintSelectable>(&selectable.value)) {
+      return names_column(*hint->selectable, kinds);
+    }
+    if (const auto* literal = std::get_if<ast::MapOrUdtSelectable>(&selectable.value)) {
+      for (const auto& [key, value] : literal->entries) {
+        if (!std::holds_alternative<ast::ColumnSelectable>(key.value)) {
+          ASSIGN_OR_RETURN(bool key_is_named, names_column(key, kinds));
+          if (key_is_named) return true;
+        }
+        ASSIGN_OR_RETURN(bool value_is_named, names_column(value, kinds));
+        if (!value_is_named) return true;
+      }
+    }
+    return std::ranges::any_of(builder.used(), [&](const Column* column) {
+      return std::find(kinds.begin(), kinds.end(), column->kind) != kinds.end();
+    });
   }
 
   // The error of the first selector that cannot be prepared, first that of its names.
