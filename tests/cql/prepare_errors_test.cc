@@ -29,10 +29,10 @@ class PrepareErrors : public testing::Test {
     return "Cannot assign value " + term + " to " + term + " of type " + type;
   }
 
-  std::string refusal(const std::string& text) {
+  std::string refusal(const std::string& text, const std::string& keyspace = "") {
     auto tree = parse_statement(text);
     if (!tree.ok()) return tree.error().message();
-    PrepareContext context(session_.schema(), "", text, tree->bind_variables, options_);
+    PrepareContext context(session_.schema(), keyspace, text, tree->bind_variables, options_);
     auto statement = prepare_statement(*tree, context);
     return statement.ok() ? "" : statement.error().message();
   }
@@ -189,6 +189,11 @@ TEST_F(PrepareErrors, DimensionsOfVectors) {
 TEST_F(PrepareErrors, ColumnsThatAreOrderedTwice) {
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c, c"), "");
   EXPECT_EQ(refusal("SELECT * FROM ks.s WHERE k = 1 ORDER BY c DESC, l ASC, c ASC"), "Unsupported order by relation");
+}
+
+TEST_F(PrepareErrors, TheTypesOfTermsThatAreNotPreparedHaveNoKeyspace) {
+  EXPECT_EQ(refusal("SELECT * FROM t WHERE k != (u){nope: 1}", "ks"), "Unsupported \"!=\" relation: k != (u){nope: 1}");
+  EXPECT_EQ(refusal("INSERT INTO t (k) VALUES ((u){f: 1})", "ks"), "Cannot assign value (ks.u){f: 1} to k of type int");
 }
 
 TEST_F(PrepareErrors, TheTimestampOfACounterBatchComesFirst) {

@@ -335,6 +335,7 @@ namespace {
 struct SourceOf {
   const ast::Term& term;
   const PrepareContext& context;
+  const std::string& keyspace;
 
   std::string operator()(const ast::NullLiteral&) const { return "NULL"; }
   std::string operator()(const ast::BindMarker&) const { return "?"; }
@@ -347,14 +348,14 @@ struct SourceOf {
   std::string operator()(const ast::MapLiteral& map) const {
     std::string text;
     for (const auto& [key, value] : map.entries) {
-      text += (text.empty() ? "" : ", ") + source(key, context) + ": " + source(value, context);
+      text += (text.empty() ? "" : ", ") + source(key, context, keyspace) + ": " + source(value, context, keyspace);
     }
     return "{" + text + "}";
   }
   std::string operator()(const ast::UdtLiteral& udt) const {
     std::string text;
     for (const auto& [field, value] : udt.fields) {
-      text += (text.empty() ? "" : ", ") + field + ": " + source(value, context);
+      text += (text.empty() ? "" : ", ") + field + ": " + source(value, context, keyspace);
     }
     return "{" + text + "}";
   }
@@ -365,15 +366,15 @@ struct SourceOf {
   }
   std::string operator()(const ast::Arithmetic& arithmetic) const {
     static constexpr const char* kNames[] = {"_add", "_substract", "_multiply", "_divide", "_modulo", "_negate"};
-    std::string right = arithmetic.right ? ", " + source(**arithmetic.right, context) : "";
+    std::string right = arithmetic.right ? ", " + source(**arithmetic.right, context, keyspace) : "";
     return std::string("system.\"") + kNames[static_cast<size_t>(arithmetic.op)] + "\"(" +
-           source(*arithmetic.left, context) + right + ")";
+           source(*arithmetic.left, context, keyspace) + right + ")";
   }
   std::string operator()(const ast::Cast& cast) const {
-    return "system.cast_as_" + cast.type.name + "(" + source(*cast.term, context) + ")";
+    return "system.cast_as_" + cast.type.name + "(" + source(*cast.term, context, keyspace) + ")";
   }
   std::string operator()(const ast::TypeHint& hint) const {
-    return "(" + type_name_text(hint.type, context.session_keyspace()) + ")" + source(*hint.term, context);
+    return "(" + type_name_text(hint.type, keyspace) + ")" + source(*hint.term, context, keyspace);
   }
   template <class T>
   std::string operator()(const T&) const {
@@ -383,7 +384,7 @@ struct SourceOf {
  private:
   std::string joined(const std::vector<ast::Term>& terms) const {
     std::string text;
-    for (const ast::Term& one : terms) text += (text.empty() ? "" : ", ") + source(one, context);
+    for (const ast::Term& one : terms) text += (text.empty() ? "" : ", ") + source(one, context, keyspace);
     return text;
   }
 };
@@ -391,7 +392,11 @@ struct SourceOf {
 }  // namespace
 
 std::string source(const ast::Term& term, const PrepareContext& context) {
-  return std::visit(SourceOf{term, context}, term.value);
+  return source(term, context, context.session_keyspace());
+}
+
+std::string source(const ast::Term& term, const PrepareContext& context, const std::string& keyspace) {
+  return std::visit(SourceOf{term, context, keyspace}, term.value);
 }
 
 Assignable assignable_type(const Type& from, const Type& to) {

@@ -26,8 +26,10 @@ Assignable assignable_call(const ast::Term& term, const ColumnSpec& receiver, Pr
 // The type that a literal fits best (Constants.Literal's preferred type): what it is without a receiver.
 TypePtr preferred_type(const ast::Literal& literal);
 
-// A term as error messages show it.
+// A term as error messages show it. `keyspace` stands before the names of user types, if it is not empty: Cassandra names it as
+// soon as it has prepared the term.
 std::string source(const ast::Term& term, const PrepareContext& context);
+std::string source(const ast::Term& term, const PrepareContext& context, const std::string& keyspace);
 
 Result<TermPtr> prepare_structured(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);
 Result<TermPtr> prepare_call(const ast::Term& term, const ColumnSpec& receiver, PrepareContext& context);

@@ -65,8 +65,8 @@ class RelationPreparer {
     std::string columns;
     for (const std::string& name : relation_.columns) columns += (columns.empty() ? "" : ", ") + quote_identifier(name);
     if (result_.is_multi_column) columns = "(" + columns + ")";
-    if (relation_.key) columns += "[" + source(*relation_.key, context_) + "]";
-    return columns + " " + operator_name(relation_.op) + " " + source(relation_.value, context_);
+    if (relation_.key) columns += "[" + source(*relation_.key, context_, "") + "]";
+    return columns + " " + operator_name(relation_.op) + " " + source(relation_.value, context_, "");
   }
 
   Status check_single_column() {
