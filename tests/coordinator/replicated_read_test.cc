@@ -253,6 +253,30 @@ TEST(ReplicatedRead, TimesOutOneAnswerShortWhenRowsOfAConditionDoNotComeAgain) {
   EXPECT_EQ(cluster.read(0, command, kAll), (Lines{"Operation timed out - received only 2 responses. [ALL 2/3]"}));
 }
 
+// The row that came first is deleted elsewhere, and the rest of its replica's does not come: the client sees nothing of the partition,
+// whose static row is gone with the answers.
+TEST(ReplicatedRead, EndsNoPartitionWhoseRestDoesNotCome) {
+  ReadCluster cluster(3);
+  cluster.put({0, 1, 2}, cluster.update("a").at(10).static_row().cell("s", "static").row(1).live().row(2).live());
+  cluster.put({0, 2}, cluster.update("a").at(20).row(1).delete_row().row(2).delete_row());
+  cluster.node(1).answers(Verb::kReadReq, first_of(2, cluster.answering(1)));
+  struct Client : RowSink {
+    Next begin_partition(const DecoratedKey&, const Row&) override {
+      ++partitions;
+      return Next::kContinue;
+    }
+    Next row(const Row&) override { return Next::kContinue; }
+    int partitions = 0;
+  } client;
+  ReadCommand command = cluster.command({"a"});
+  command.limits.rows = 1;
+  const auto read =
+      cluster.run<Result<ReadStatistics>>(0, [&] { return cluster.node(0).coordinator().read(command, kAll, client); });
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().message(), "Operation timed out - received only 0 responses.");
+  EXPECT_EQ(client.partitions, 0);
+}
+
 TEST(ReplicatedRead, TimesOutWhenARepairIsNotAcknowledged) {
   ReadCluster cluster(3);
   cluster.put({0}, cluster.row("a", "x"));

@@ -279,9 +279,9 @@ Task<Status> ReplicatedReads::finish_key(ReadOperation* operation, DecoratedKey 
     if (!match.ok() || !*match) {
       if (operation->trace != nullptr) operation->trace->event(mismatch_text(key));
       Task<Status> reading = read_differences(operation, std::move(fetch));
-      Status status = co_await reading;
+      CO_TRY(co_await reading);  // a partition that it did not end is gone, with its static row
       operation->feeder.end();
-      co_return status;
+      co_return Status();
     }
     Result<std::optional<Bytes>> end = deliver(*operation, *fetch);
     if (!end.ok()) {
