@@ -433,7 +433,6 @@ RULES = [
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
     Rule("map literals beside a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*MapType)", r"^SELECT\s.*\{.*:|\{\}", holds=has_descending_columns),
     Rule("set literals beside a descending set", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*SetType)", r"^SELECT\s.*\[.*\{.*\]", holds=has_descending_columns),
-    Rule("set literals beside a descending set", "^(rows|prepared)", INVALID + r"Type error: .*\{.*\}.* cannot be passed as argument \d+ of function", r"^SELECT\s.*[\[{].*\{", has_descending_columns),
     Rule("tuple literals beside a descending tuple", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*TupleType)", r"[{\[]", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),
