@@ -21,6 +21,8 @@ class PrepareErrors : public testing::Test {
     session_.answer(
         "CREATE TABLE ks.m (k int, n frozen<map<text, int>>, m frozen<map<text, int>>, PRIMARY KEY (k, n, m))"
         " WITH CLUSTERING ORDER BY (n ASC, m DESC)");
+    session_.answer(
+        "CREATE TABLE ks.c (k int, c frozen<set<text>>, PRIMARY KEY (k, c)) WITH CLUSTERING ORDER BY (c DESC)");
     session_.answer("CREATE TABLE ks.n (k int PRIMARY KEY, m map<text, int>)");
     session_.answer("CREATE TABLE ks.p (k int PRIMARY KEY, p frozen<tuple<int, text>>)");
   }
@@ -242,6 +244,22 @@ TEST_F(PrepareErrors, DescendingCollections) {
             "Cannot use CONTAINS on non-collection column m");
   EXPECT_EQ(refusal("SELECT * FROM ks.m WHERE m CONTAINS KEY 'a' ALLOW FILTERING"),
             "Cannot use CONTAINS KEY on non-map column m");
+}
+
+// The elements beside a descending column get its type, which no set literal fits.
+TEST_F(PrepareErrors, SetLiteralsBesideDescendingColumns) {
+  auto refusal_of_argument = [](const std::string& argument, const std::string& type) {
+    return "Type error: " + argument + " cannot be passed as argument 0 of function system.collection_count of type " +
+           type;
+  };
+  EXPECT_EQ(refusal("SELECT collection_count([m, {}]) FROM ks.m"),
+            refusal_of_argument("[m, {}]", "frozen<list<frozen<map<text, int>>>>"));
+  EXPECT_EQ(refusal("SELECT collection_count({c, {'a'}}) FROM ks.c"),
+            refusal_of_argument("{c, {'a'}}", "frozen<set<frozen<set<text>>>>"));
+  EXPECT_EQ(refusal("SELECT collection_count({{{}}, {c}}) FROM ks.c"),
+            refusal_of_argument("{{{}}, {c}}", "frozen<set<frozen<set<frozen<set<text>>>>>>"));
+  EXPECT_EQ(refusal("SELECT collection_count({c, c, null}) FROM ks.c"), "");
+  EXPECT_EQ(refusal("SELECT collection_count([n, {}]) FROM ks.m"), "");
 }
 
 TEST_F(PrepareErrors, EntriesOfAscendingCollections) {

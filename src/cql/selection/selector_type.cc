@@ -131,7 +131,9 @@ struct AssignabilityOfSelectable {
     }
     return all_of(s.elements);
   }
+  // No set literal fits a descending column's type. It becomes a receiver as the type of elements beside that column.
   Result<Assignable> operator()(const ast::SetSelectable& s) const {
+    if (receiver->is_reversed()) return Assignable::kNo;
     if (receiver->kind() == TypeKind::kMap && s.elements.empty()) return Assignable::kWeak;
     return receiver->kind() == TypeKind::kSet ? all_of(s.elements) : Assignable::kNo;
   }
