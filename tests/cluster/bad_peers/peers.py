@@ -81,6 +81,15 @@ class Stranger:
         self.socket.settimeout(20)
         return sent
 
+    def is_open(self):
+        """Drops what the node has said so far. False: it has closed the connection."""
+        try:
+            while self.socket.recv(1 << 20, socket.MSG_DONTWAIT):
+                pass
+            return False
+        except BlockingIOError:
+            return True
+
     def closed(self, seconds=20):
         """Whether the node closes the connection in time, whatever it says before."""
         return closes(self.socket, seconds)
