@@ -127,6 +127,8 @@ TEST(BoundInList, MayHoldNulls) {
   EXPECT_EQ(stored_in("varint", "00000002ffffffff000000020001"), "00000002ffffffff0000000101");
   EXPECT_EQ(stored_in("int", "00000002ffffffff"), "Not enough bytes to read a list");
   EXPECT_EQ(stored_in("int", "ffffffff"), "The data cannot be deserialized as a list");
+  EXPECT_EQ(stored_in("int", "01"), "Not enough bytes to read a list");
+  EXPECT_EQ(stored_in("int", ""), "Not enough bytes to read a list");
 }
 
 std::string stored_tuple(const std::string& hex) {

@@ -137,6 +137,7 @@ Status check_but_for_nulls(const Type& list, BytesView value) {
     if (!in.next(&element)) return invalid("Not enough bytes to read a list");
     if (!is_null(element)) TRY(list.elements()[0]->validate(element));
   }
+  if (in.failed()) return invalid("Not enough bytes to read a list");
   return in.at_end() ? Status() : invalid("Unexpected extraneous bytes after list value");
 }
 
