@@ -16,7 +16,10 @@ namespace {
 
 // One request while it runs. Kept and reused, so that a request in the steady state allocates nothing of it.
 struct RunningRequest {
+  explicit RunningRequest(RequestMemory* node_memory) : memory(node_memory) {}
+
   Arena arena{16384};
+  RequestShare memory;  // of the statements
   QueryOptions options;
   std::vector<BytesView> values;  // reordered by name
   std::vector<BatchItem> items;
@@ -82,6 +85,7 @@ class QueryProcessorImpl : public QueryProcessor {
     std::unique_ptr<Statement> statement;
     bool names_tables = false;
     bool fully_qualified = false;
+    size_t terms = 0;
   };
   Result<std::string> keyspace_of(std::string_view keyspace, const ClientState& client) const;
   Result<Prepared> parse_and_prepare(std::string_view text, const std::string& keyspace, bool is_internal,
@@ -130,7 +134,7 @@ class QueryProcessorImpl : public QueryProcessor {
 
 RunningRequest* QueryProcessorImpl::acquire() {
   if (idle_.empty()) {
-    requests_.push_back(std::make_unique<RunningRequest>());
+    requests_.push_back(std::make_unique<RunningRequest>(options_.request_memory.get()));
     idle_.push_back(requests_.back().get());
   }
   RunningRequest* request = idle_.back();
@@ -140,6 +144,7 @@ RunningRequest* QueryProcessorImpl::acquire() {
 
 void QueryProcessorImpl::release(RunningRequest* request) {
   request->context.reset();
+  request->memory.release();
   request->arena.reset();
   request->items.clear();
   request->internal_values.clear();
@@ -164,8 +169,18 @@ Uuid QueryProcessorImpl::next_time_uuid() {
 Status QueryProcessorImpl::begin(RunningRequest& request, const QueryOptions& options, ClientState& client,
                                  TraceSession* trace) {
   request.options = options;
-  request.context.emplace(ExecutionContext{
-      *this, coordinator_, runtime_, options_, client, request.options, request.arena, trace, {}, 0, 0});
+  request.context.emplace(ExecutionContext{*this,
+                                           coordinator_,
+                                           runtime_,
+                                           options_,
+                                           client,
+                                           request.options,
+                                           request.arena,
+                                           trace,
+                                           {},
+                                           0,
+                                           0,
+                                           &request.memory});
   const int64_t now = runtime_.clock.wall_micros();
   request.context->timestamp_micros = options.timestamp ? *options.timestamp : next_timestamp(now);
   request.context->now_seconds = options.now_seconds ? *options.now_seconds : now / 1000000;
@@ -282,14 +297,14 @@ bool names_tables(const ast::Statement& tree) {
 Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::string_view text,
                                                                            const std::string& keyspace,
                                                                            bool is_internal, bool is_kept) {
-  Dialect dialect{.using_timeout = options_.takes_using_timeout};
+  Dialect dialect{.using_timeout = options_.takes_using_timeout, .max_terms = options_.max_values()};
   ASSIGN_OR_RETURN(ast::Statement tree, parse_statement(text, dialect));
   PrepareContext context(coordinator_.schema().current(), keyspace, text, tree.bind_variables, options_, is_internal);
   if (is_kept) context.set_kept();
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());
   const bool names = names_tables(tree);
-  return Prepared{std::move(*statement), names, names && !context.used_session_keyspace()};
+  return Prepared{std::move(*statement), names, names && !context.used_session_keyspace(), tree.terms};
 }
 
 // That of the request, which has to be there, or else the connection's.
@@ -328,6 +343,10 @@ Task<Result<QueryResult>> QueryProcessorImpl::query(std::string_view text, const
   if (context.trace != nullptr) context.trace->event("Preparing statement");
   if (!prepared.ok()) return Result<QueryResult>(std::move(prepared.error()));
   RunningRequest* request = acquire();
+  if (Status status = request->memory.add_values(prepared->terms); !status.ok()) {
+    release(request);
+    return Result<QueryResult>(std::move(status.error()));
+  }
   request->statement = std::move(prepared->statement);
   return start(request, options, context, "");
 }
@@ -410,6 +429,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
   RunningRequest* request = acquire();
   for (const BatchEntry& entry : entries) {
     BatchItem item{nullptr, entry.values};
+    size_t terms = 1;
     if (entry.is_prepared) {
       item.statement = this->prepared(entry.id_or_text);
       if (item.statement == nullptr) {
@@ -424,7 +444,12 @@ Task<Result<QueryResult>> QueryProcessorImpl::batch(uint8_t type, std::span<cons
         return Result<QueryResult>(std::move(prepared.error()));
       }
       item.statement = std::move(prepared->statement);
+      terms += prepared->terms;
       ++statistics_.regular_statements;
+    }
+    if (Status status = request->memory.add_values(terms); !status.ok()) {
+      release(request);
+      return Result<QueryResult>(std::move(status.error()));
     }
     if (item.values.size() != item.statement->bind_variables().size()) {
       release(request);

@@ -314,8 +314,8 @@ TransportOptions transport_options(const Config& config) {
 CqlOptions cql_options(const Config& config) {
   CqlOptions options;
   options.read_thresholds_enabled = config.read_thresholds_enabled;
-  options.answer_memory = std::make_shared<AnswerMemory>(config.native_transport_max_frame_size,
-                                                         config.native_transport_max_request_data_in_flight);
+  options.request_memory = std::make_shared<RequestMemory>(config.native_transport_max_frame_size,
+                                                           config.native_transport_max_request_data_in_flight);
   options.takes_using_timeout = config.enable_shard_aware_drivers;
   options.batch_size_warn_bytes = config.batch_size_warn_threshold;
   options.batch_size_fail_bytes = config.batch_size_fail_threshold;

@@ -42,7 +42,7 @@ std::string too_early(const FrameHeader& header) {
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerShard> core, Connection& connection, uint64_t id,
                                    HostUsage& usage)
-    : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage), unread_(core_->answer_memory.get()) {
+    : core_(std::move(core)), connection_(&connection), id_(id), usage_(usage), unread_(core_->request_memory.get()) {
   client_.address = connection.remote_address();
   client_.abandonment = &abandonment_;
   throw_on_overload_ = core_->options.throw_on_overload;
@@ -98,8 +98,8 @@ bool ServerConnection::may_continue() {
     return false;
   }
   const size_t unread = connection_->unsent() + pending_.size();
-  const AnswerMemory* memory = core_->answer_memory.get();
-  const bool there_is_room = unread <= AnswerShare::kSmall || memory == nullptr || !memory->is_full();
+  const RequestMemory* memory = core_->request_memory.get();
+  const bool there_is_room = unread <= RequestShare::kSmall || memory == nullptr || !memory->is_full();
   if (there_is_room && unread <= core_->options.max_unsent_bytes) return true;
   pause(kSlowReader);
   return false;

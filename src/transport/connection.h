@@ -6,7 +6,7 @@
 // is offered again. A large frame counts as in flight from its first bytes on, so that many halves of frames cannot
 // fill the memory, and its body is gathered here as it comes. Before the login there are no large frames.
 //
-// Answers that wait to be read count in AnswerMemory until all of them have been sent. When that is full, large answers
+// Answers that wait to be read count in RequestMemory until all of them have been sent. When that is full, large answers
 // are refused, and a connection on which more than a small answer waits is not read from.
 //
 // Until a STARTUP arrives, frames may be of any version. It fixes the version, and after its answer v5 continues in
@@ -155,8 +155,8 @@ class ServerConnection : public ConnectionHandler, public std::enable_shared_fro
   uint64_t large_missing_ = 0;  // 0: none is being received
   bool large_too_big_ = false;
 
-  Bytes pending_;       // frames for the next segments
-  AnswerShare unread_;  // of what the client has yet to take
+  Bytes pending_;        // frames for the next segments
+  RequestShare unread_;  // of what the client has yet to take
   uint64_t requests_ = 0;
   uint32_t in_flight_ = 0;
   size_t bytes_in_flight_ = 0;

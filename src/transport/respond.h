@@ -32,7 +32,7 @@ void ServerConnection::respond(Opcode opcode, int16_t stream, const Extras& extr
   if (compress) compress_body(compression_, body, out);
   end_frame(out, begin);
   core_->metrics.bytes_sent += out.size() - begin;
-  if (out.size() > AnswerShare::kSmall) count_unread();
+  if (out.size() > RequestShare::kSmall) count_unread();
 }
 
 }  // namespace cassandra_like

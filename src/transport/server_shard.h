@@ -25,7 +25,7 @@ struct ServerShard {
         processor(query_processor),
         options(std::move(given)),
         begin_trace(trace_factory),
-        answer_memory(query_processor.options().answer_memory),
+        request_memory(query_processor.options().request_memory),
         request_limits(options),
         connection_limits(options.max_connections, options.max_connections_per_ip) {}
 
@@ -33,7 +33,7 @@ struct ServerShard {
   QueryProcessor& processor;
   TransportOptions options;
   const TraceFactory begin_trace;
-  const std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
+  const std::shared_ptr<RequestMemory> request_memory;  // nullptr: unbounded
   std::unique_ptr<Authenticator> authenticator;
 
   std::map<uint64_t, ServerConnection*> connections;  // by the order in which they came

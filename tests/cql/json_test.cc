@@ -93,7 +93,7 @@ TEST(Json, DocumentsOfTooManyValuesAreRefused) {
   for (int i = 0; i < 1'000'000; ++i) text += ",0";
   auto json = parse_json(text + "]");
   ASSERT_FALSE(json.ok());
-  EXPECT_EQ(json.error().message(), "The document has more than a million values");
+  EXPECT_EQ(json.error().message(), "The document has more than 1000000 values");
 }
 
 }  // namespace

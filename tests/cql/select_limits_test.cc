@@ -1,7 +1,8 @@
 // LIMIT, PER PARTITION LIMIT, DISTINCT and GROUP BY, in one answer and in pages, on one shard and on many. The rows are
 // those that Cassandra 5.0.9 gives; partitions come in the order of their tokens.
-#include "cql/context/answer_memory.h"
+#include "cql/context/request_memory.h"
 #include "cql/query_processor.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/values.h"
 #include "tests/replica/fixture/replica_node.h"
@@ -156,11 +157,51 @@ TEST_P(SelectLimitsTest, OneGroupOfAll) {
   EXPECT_EQ(select("count(*) FROM ks.t WHERE k IN (7, 0, 9)"), (Lines{"15"}));
 }
 
+TEST_P(SelectLimitsTest, ValuesThatNeedTooMuchMemoryAreRefused) {
+  const std::unique_ptr<QueryProcessor> unbounded = std::move(processor);
+  CqlOptions options;
+  options.request_memory = std::make_shared<RequestMemory>(0, 250 * RequestMemory::kBytesOfValue);
+  processor = QueryProcessor::create(node.runtime(0), *coordinator, options);
+  processor->set_peers({processor.get()});
+  auto numbers = [](int count) {
+    std::string text = "0";
+    for (int i = 1; i < count; ++i) text += ", " + std::to_string(i);
+    return text;
+  };
+  auto refusal = [&](const std::string& text) {
+    auto answer = query(text, {});
+    return answer.ok() ? "" : answer.error().message();
+  };
+  const std::string too_many =
+      "The statement has more than 250 values and combinations of them (native_transport_max_request_data_in_flight "
+      "allows 150000 bytes, 600 for each): send fewer at once";
+
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k IN (" + numbers(120) + ")"), "");
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k IN (" + numbers(130) + ")"), too_many);
+  EXPECT_THAT(refusal("SELECT * FROM ks.t WHERE k IN (" + numbers(260) + ")"), testing::HasSubstr("too many terms"));
+  EXPECT_EQ(refusal("DELETE FROM ks.t WHERE k IN (" + numbers(20) + ") AND c IN (" + numbers(20) + ") AND d = 1"),
+            too_many);
+  EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k = 1 AND c IN (" + numbers(20) + ") AND d IN (" + numbers(20) + ")"),
+            "The IN restrictions of a statement may name 250 combinations of values at most");
+  {
+    RequestShare other(options.request_memory.get());
+    ASSERT_TRUE(other.reserve(100'000).ok());
+    auto overloaded = query("SELECT * FROM ks.t WHERE k IN (" + numbers(110) + ")", {});
+    ASSERT_FALSE(overloaded.ok());
+    EXPECT_EQ(overloaded.error().code(), ErrorCode::kOverloaded);
+    EXPECT_EQ(overloaded.error().message(),
+              "Statements that run and answers that wait to be read take more than 150000 bytes "
+              "(native_transport_max_request_data_in_flight): send fewer values at once, or send them later");
+    EXPECT_EQ(refusal("SELECT * FROM ks.t WHERE k IN (0, 1)"), "");
+  }
+  EXPECT_EQ(options.request_memory->used(), 0u);
+}
+
 TEST_P(SelectLimitsTest, AnAnswerThatIsTooLargeIsRefused) {
   // The schema has it as a listener.
   const std::unique_ptr<QueryProcessor> unbounded = std::move(processor);
   CqlOptions options;
-  options.answer_memory = std::make_shared<AnswerMemory>(100'000, 150'000);
+  options.request_memory = std::make_shared<RequestMemory>(100'000, 150'000);
   processor = QueryProcessor::create(node.runtime(0), *coordinator, options);
   processor->set_peers({processor.get()});
   run("CREATE TABLE ks.large (k int PRIMARY KEY, v text)");
@@ -175,9 +216,9 @@ TEST_P(SelectLimitsTest, AnAnswerThatIsTooLargeIsRefused) {
   EXPECT_EQ(refused.error().message(),
             "The answer is larger than 100000 bytes (native_transport_max_frame_size): ask for it in pages");
   EXPECT_TRUE(query("SELECT * FROM ks.large", page).ok());
-  EXPECT_EQ(options.answer_memory->used(), 0u);
+  EXPECT_EQ(options.request_memory->used(), 0u);
   {
-    AnswerShare other(options.answer_memory.get());
+    RequestShare other(options.request_memory.get());
     ASSERT_TRUE(other.reserve(90'000).ok());
     auto overloaded = query("SELECT * FROM ks.large", page);
     ASSERT_FALSE(overloaded.ok());
@@ -187,7 +228,7 @@ TEST_P(SelectLimitsTest, AnAnswerThatIsTooLargeIsRefused) {
               "(native_transport_max_request_data_in_flight): ask for this one in pages, or later");
   }
   EXPECT_TRUE(query("SELECT * FROM ks.large", page).ok());
-  EXPECT_EQ(options.answer_memory->used(), 0u);
+  EXPECT_EQ(options.request_memory->used(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, SelectLimitsTest, testing::Values(1, 2, 4, 8),

@@ -46,7 +46,7 @@ TEST(SlowReaders, AreReadFromAgainWhenTheyTookEverythingAtOnce) {
 // Each answer is of 100,000 bytes.
 struct LargeAnswers {
   explicit LargeAnswers(uint64_t max_total)
-      : memory(std::make_shared<AnswerMemory>(0, max_total)), test({}, options()) {
+      : memory(std::make_shared<RequestMemory>(0, max_total)), test({}, options()) {
     test.processor.on_request = [](const std::string&) {
       return Task<Result<QueryResult>>(Result<QueryResult>(answer()));
     };
@@ -59,16 +59,16 @@ struct LargeAnswers {
   static Task<Result<QueryResult>> wait(Promise<Result<QueryResult>>* promise) { co_return co_await *promise; }
   CqlOptions options() const {
     CqlOptions options;
-    options.answer_memory = memory;
+    options.request_memory = memory;
     return options;
   }
-  std::shared_ptr<AnswerMemory> memory;
+  std::shared_ptr<RequestMemory> memory;
   TestServer test;
 };
 
 TEST(SlowReaders, HoldTheMemoryOfTheirAnswers) {
   LargeAnswers large(1'000'000);
-  const AnswerMemory& memory = *large.memory;
+  const RequestMemory& memory = *large.memory;
   TestClient reads(large.test, 4);
   TestClient slow(large.test, 4);
   TestClient slow_in_segments(large.test, 5);

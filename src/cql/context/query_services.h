@@ -9,8 +9,8 @@
 #include "base/log_quota.h"
 #include "base/uuid.h"
 #include "coordinator/coordinator.h"
-#include "cql/context/answer_memory.h"
 #include "cql/context/guardrails.h"
+#include "cql/context/request_memory.h"
 #include "cql/context/result.h"
 #include "model/row.h"
 
@@ -36,8 +36,10 @@ struct CqlOptions {
   std::vector<std::string> memtable_configurations{"default"};  // what a table's `memtable` may name
   int64_t max_deletion_time = kMaxDeletionTime;                 // what the SSTables that are written can hold
   Guardrails guardrails;
-  GuardrailUse guardrail_use;                   // of them; the query processor sets it
-  std::shared_ptr<AnswerMemory> answer_memory;  // nullptr: unbounded
+  GuardrailUse guardrail_use;                     // of them; the query processor sets it
+  std::shared_ptr<RequestMemory> request_memory;  // nullptr: unbounded
+  // How many terms, combinations of the values of its INs and JSON values a statement may have.
+  uint64_t max_values() const { return request_memory ? request_memory->max_values() : RequestMemory::kMaxValues; }
 };
 
 // auth_read_consistency_level and auth_write_consistency_level, by default.

@@ -39,6 +39,9 @@ struct ExecutionContext {
   std::vector<std::string> warnings;
   int64_t timestamp_micros = 0;  // the request's default; strictly increasing on a connection's shard
   int64_t now_seconds = 0;
+  RequestShare* memory = nullptr;  // of the request's statements; nullptr: unbounded
+
+  Status add_values(uint64_t count) const { return memory == nullptr ? Status() : memory->add_values(count); }
 };
 
 class Statement {

@@ -6,7 +6,7 @@ namespace cassandra_like::functions {
 namespace {
 
 Result<BytesView> from_json(ExecutionContext& context, const std::string& name, const Type& type, BytesView text) {
-  auto json = parse_json(text);
+  auto json = parse_json(text, context.config.max_values());
   if (!json.ok()) {
     return function_failure(name, {types::text()},
                             "execution of 'system." + name + "[text]' failed: Could not decode JSON string '" +
@@ -14,7 +14,7 @@ Result<BytesView> from_json(ExecutionContext& context, const std::string& name, 
                                 "': com.fasterxml.jackson.core.JsonParseException: " + json.error().message());
   }
   if (json->is_null()) return kNull;
-  auto value = value_from_json(type, *json);
+  auto value = value_from_json(type, *json, context.config.max_values());
   if (value.ok()) {
     // The empty text is no bytes, also of types that have no such value.
     if (type.validate(*value).ok()) return in_arena(context, *value);

@@ -12,8 +12,8 @@ namespace {
 // By column; without a value: null. Columns that the document does not name are not there.
 using JsonValues = std::map<const Column*, std::optional<Bytes>>;
 
-Result<JsonValues> parse_document(const TableMetadata& table, std::string_view text) {
-  auto parsed = parse_json(text);
+Result<JsonValues> parse_document(const TableMetadata& table, std::string_view text, uint64_t max_values) {
+  auto parsed = parse_json(text, max_values);
   if (parsed.ok() && parsed->is_null()) return invalid("Got null for INSERT JSON values");
   bool is_map = parsed.ok() && parsed->kind == JsonValue::Kind::kMap;
   if (!is_map) {
@@ -32,7 +32,7 @@ Result<JsonValues> parse_document(const TableMetadata& table, std::string_view t
     }
     auto& value = values[column];
     if (json.is_null()) continue;
-    auto serialized = value_from_json(*column->type, json);
+    auto serialized = value_from_json(*column->type, json, max_values);
     if (!serialized.ok()) {
       if (serialized.error().code() == kDurationError) return invalid(serialized.error().message());
       return invalid("Error decoding JSON value for " + name + ": " + serialized.error().message());
@@ -64,7 +64,7 @@ class JsonColumns::Document {
     if (!is_valid_utf8(text)) return invalid("Invalid UTF-8 bytes " + to_hex(text));
     if (!known_ || text_ != text) {
       known_ = false;
-      ASSIGN_OR_RETURN(values_, parse_document(*table_, text));
+      ASSIGN_OR_RETURN(values_, parse_document(*table_, text, context.config.max_values()));
       text_ = Bytes(text);
       known_ = true;
     }
@@ -117,7 +117,7 @@ Result<JsonColumns> JsonColumns::prepare(const TablePtr& table, const ast::Inser
   ColumnSpec receiver{table->keyspace, table->name, "[json]", types::text()};
   ASSIGN_OR_RETURN(TermPtr term, prepare_term(insert.value, receiver, context));
   if (const BytesView* text = term->constant()) {
-    ASSIGN_OR_RETURN(JsonValues values, parse_document(*table, *text));
+    ASSIGN_OR_RETURN(JsonValues values, parse_document(*table, *text, context.config().max_values()));
   }
   return JsonColumns(std::make_shared<const Document>(table, std::move(term)), insert.default_unset);
 }

@@ -9,16 +9,15 @@ namespace {
 
 constexpr size_t kMaxKeyLength = 65535;
 
-// One IN has no more values than there is room for in a request; two multiply.
-constexpr size_t kMaxCombinations = 1'000'000;
-
-// Extends every prefix by every tuple.
-Result<Tuples> extend(const Tuples& prefixes, const Tuples& tuples) {
+// Extends every prefix by every tuple. One IN has no more values than there is room for in a request; two multiply.
+Result<Tuples> extend(const ExecutionContext& context, const Tuples& prefixes, const Tuples& tuples) {
   Tuples result;
-  if (prefixes.size() > 1 && tuples.size() > kMaxCombinations / prefixes.size()) {
-    return invalid("The IN restrictions of a statement may name " + std::to_string(kMaxCombinations) +
+  const uint64_t most = context.config.max_values();
+  if (prefixes.size() > 1 && tuples.size() > most / prefixes.size()) {
+    return invalid("The IN restrictions of a statement may name " + std::to_string(most) +
                    " combinations of values at most");
   }
+  TRY(context.add_values(prefixes.size() * tuples.size()));
   result.reserve(prefixes.size() * tuples.size());
   for (const Values& prefix : prefixes) {
     for (const Values& tuple : tuples) {
@@ -127,7 +126,7 @@ Result<std::span<const BytesView>> Restrictions::partition_keys(ExecutionContext
   Tuples keys(1);
   for (const auto& restriction : key_) {
     ASSIGN_OR_RETURN(auto tuples, restriction->bind_tuples(context));
-    ASSIGN_OR_RETURN(keys, extend(keys, tuples));
+    ASSIGN_OR_RETURN(keys, extend(context, keys, tuples));
   }
   auto result = context.arena.make_span<BytesView>(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -217,7 +216,7 @@ Result<Tuples> Restrictions::clustering_prefixes(ExecutionContext& context, cons
       break;
     }
     ASSIGN_OR_RETURN(auto tuples, restriction.bind_tuples(context));
-    ASSIGN_OR_RETURN(prefixes, extend(prefixes, tuples));
+    ASSIGN_OR_RETURN(prefixes, extend(context, prefixes, tuples));
     position = restriction.end_position();
   }
   return prefixes;

@@ -27,7 +27,7 @@ SelectSink::SelectSink(const TableMetadata& table, const Selection& selection, c
                    {},
                    context.timestamp_micros,
                    context.now_seconds},
-      share_(is_fork ? nullptr : context.config.answer_memory.get()),
+      share_(is_fork ? nullptr : context.config.request_memory.get()),
       is_fork_(is_fork),
       one_row_per_partition_(one_row_per_partition),
       static_rows_(static_rows) {}

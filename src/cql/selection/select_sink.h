@@ -103,7 +103,7 @@ class SelectSink : public EncodingSink {
   const Selection& selection_;
   Arena row_arena_{1024};
   ExecutionContext row_context_;
-  AnswerShare share_;
+  RequestShare share_;
   const bool is_fork_;
   bool one_row_per_partition_;
   bool static_rows_;

@@ -752,6 +752,7 @@ struct Statement {
                    ListRoles, GrantPermissions, ListPermissions, Describe>;
   Body body;
   std::vector<std::string> bind_variables;  // the name of each marker, empty for `?`
+  size_t terms = 0;                         // and selectables, as Dialect::max_terms counts them
 };
 
 }  // namespace cassandra_like::ast

@@ -51,7 +51,7 @@ Result<ast::TypeName> parse_type(std::string_view text) { return parse_whole(tex
 Result<ast::Term> parse_term(std::string_view text) { return parse_whole(text, &Parser::term); }
 Result<ast::WhereClause> parse_where_clause(std::string_view text) { return parse_whole(text, &Parser::where_clause); }
 
-Parser::Parser(std::string_view text, Dialect dialect) : text_(text), lexer_(text) {
+Parser::Parser(std::string_view text, Dialect dialect) : text_(text), lexer_(text), max_terms_(dialect.max_terms) {
   tokens_.reserve(text.size() / 4 + 2);
   do {
     tokens_.push_back(lexer_.next());
@@ -74,6 +74,7 @@ bool Parser::query(ast::Statement& out) {
   while (accept(Tok::kSemicolon)) continue;
   if (!at(Tok::kEnd)) return fail_mismatched(Tok::kEnd);
   out.bind_variables = std::move(markers_);
+  out.terms = terms_;
   return true;
 }
 
@@ -142,7 +143,7 @@ bool Parser::check_depth() { return depth_ <= kMaxNesting || fail_limit("nested 
 
 bool Parser::count_operator() { return ++operators_ <= kMaxOperators || fail_limit("too many operators"); }
 
-bool Parser::count_term() { return ++terms_ <= kMaxTerms || fail_limit("too many terms"); }
+bool Parser::count_term() { return ++terms_ <= max_terms_ || fail_limit("too many terms"); }
 
 bool Parser::statement(ast::Statement::Body& out) {
   switch (peek()) {

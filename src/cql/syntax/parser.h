@@ -15,13 +15,12 @@ namespace cassandra_like {
 // operators, fields and elements in all. More is a syntax error.
 inline constexpr int kMaxNesting = 256;
 inline constexpr int kMaxOperators = 1000;
-// A statement has at most so many terms and selectables in all: each takes a hundred times its text.
-inline constexpr size_t kMaxTerms = 1'000'000;
-
 // Extensions of Cassandra's grammar.
 struct Dialect {
   // SELECT … USING TIMEOUT 2s: ScyllaDB's drivers write so to a server that tells them its shards.
   bool using_timeout = false;
+  // A statement has at most so many terms, selectables and markers: each takes a hundred times its text.
+  size_t max_terms = 1'000'000;
 };
 
 // One statement, with any number of semicolons after it.

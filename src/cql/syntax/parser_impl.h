@@ -354,6 +354,7 @@ class Parser {
   int attempts_ = 0;       // open ones; errors are not worded meanwhile
   int depth_ = 0;
   int operators_ = 0;
+  const size_t max_terms_;
   size_t terms_ = 0;
 };
 

@@ -312,7 +312,7 @@ bool Parser::bind_marker(ast::BindMarker& out) {
     if (!accept(Tok::kColon)) return fail_no_viable();
     if (!ident(name)) return false;
   }
-  if (markers_.size() >= kMaxTerms) return fail_limit("too many terms");
+  if (markers_.size() >= max_terms_) return fail_limit("too many terms");
   out.index = uint32_t(markers_.size());
   markers_.push_back(std::move(name));
   return true;

@@ -11,8 +11,6 @@ namespace cassandra_like {
 namespace {
 
 constexpr int kMaxDepth = 1000;
-// Each takes fifty times its text.
-constexpr size_t kMaxValues = 1'000'000;
 
 void erase_marked(std::vector<JsonValue::Entry>& entries, const std::vector<bool>& gone) {
   size_t kept = 0;
@@ -30,11 +28,13 @@ std::string folded(const std::string& key) {
 
 class JsonParser {
  public:
-  explicit JsonParser(std::string_view text) : in_(text) {}
+  JsonParser(std::string_view text, uint64_t max_values) : in_(text), max_values_(max_values) {}
 
   Result<JsonValue> value(int depth) {
     if (depth > kMaxDepth) return invalid("Document nesting depth exceeds the maximum allowed");
-    if (++values_ > kMaxValues) return invalid("The document has more than a million values");
+    if (++values_ > max_values_) {
+      return invalid("The document has more than " + std::to_string(max_values_) + " values");
+    }
     skip_space();
     if (at_ == in_.size()) return invalid("No content to map due to end-of-input");
     switch (in_[at_]) {
@@ -239,12 +239,15 @@ class JsonParser {
 
   std::string_view in_;
   size_t at_ = 0;
-  size_t values_ = 0;
+  const uint64_t max_values_;
+  uint64_t values_ = 0;
 };
 
 }  // namespace
 
-Result<JsonValue> parse_json(std::string_view text) { return JsonParser(text).value(0); }
+Result<JsonValue> parse_json(std::string_view text, uint64_t max_values) {
+  return JsonParser(text, max_values).value(0);
+}
 
 std::string java_text(const JsonValue& value) {
   std::string text;

@@ -27,8 +27,9 @@ struct JsonValue::Entry {
   JsonValue value;
 };
 
-// The first value of the text; what stands behind it is ignored, as Cassandra's parser does.
-Result<JsonValue> parse_json(std::string_view text);
+// The first value of the text; what stands behind it is ignored, as Cassandra's parser does. A document of more values is refused:
+// each takes fifty times its text.
+Result<JsonValue> parse_json(std::string_view text, uint64_t max_values = 1'000'000);
 std::string java_text(const JsonValue& value);
 
 // Keys in double quotes lose them, others become lower case (JsonUtils.handleCaseSensitivity).
@@ -38,7 +39,7 @@ void fold_keys(JsonValue& map);
 // this code.
 inline constexpr ErrorCode kDurationError = ErrorCode::kSyntaxError;
 
-// The serialized value (AbstractType.fromJSONObject). The JSON is not null.
-Result<Bytes> value_from_json(const Type& type, const JsonValue& json);
+// The serialized value (AbstractType.fromJSONObject). The JSON is not null. max_values: of documents in its texts.
+Result<Bytes> value_from_json(const Type& type, const JsonValue& json, uint64_t max_values = 1'000'000);
 
 }  // namespace cassandra_like

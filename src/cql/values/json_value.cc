@@ -132,17 +132,18 @@ Result<Bytes> of_simple(const Type& type, const JsonValue& json) {
   }
 }
 
-Result<std::vector<Bytes>> elements_of(const Type& element, const JsonValue& json, const char* what) {
+Result<std::vector<Bytes>> elements_of(const Type& element, const JsonValue& json, const char* what,
+                                       uint64_t max_values) {
   std::vector<Bytes> values;
   for (const JsonValue& item : json.list) {
     if (item.is_null()) return invalid(std::string("Invalid null element in ") + what);
-    ASSIGN_OR_RETURN(Bytes value, value_from_json(element, item));
+    ASSIGN_OR_RETURN(Bytes value, value_from_json(element, item, max_values));
     values.push_back(std::move(value));
   }
   return values;
 }
 
-Result<Bytes> of_map(const Type& type, const JsonValue& json) {
+Result<Bytes> of_map(const Type& type, const JsonValue& json, uint64_t max_values) {
   if (json.kind != Kind::kMap) return expected("a map", json);
   std::vector<Bytes> values;
   for (const auto& [key, item] : json.entries) {
@@ -150,15 +151,15 @@ Result<Bytes> of_map(const Type& type, const JsonValue& json) {
     JsonValue name;
     name.kind = Kind::kString;
     name.text = key;
-    ASSIGN_OR_RETURN(Bytes serialized_key, value_from_json(*type.elements()[0], name));
-    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[1], item));
+    ASSIGN_OR_RETURN(Bytes serialized_key, value_from_json(*type.elements()[0], name, max_values));
+    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[1], item, max_values));
     values.push_back(std::move(serialized_key));
     values.push_back(std::move(value));
   }
   return serialize_sorted(*type.elements()[0], {values.begin(), values.end()}, 2);
 }
 
-Result<Bytes> of_tuple(const Type& type, const JsonValue& json) {
+Result<Bytes> of_tuple(const Type& type, const JsonValue& json, uint64_t max_values) {
   if (json.kind != Kind::kList) return expected("a list representation of a tuple", json);
   size_t wanted = type.elements().size();
   if (json.list.size() != wanted) {
@@ -171,13 +172,13 @@ Result<Bytes> of_tuple(const Type& type, const JsonValue& json) {
       append_element(out, kNull);
       continue;
     }
-    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], json.list[i]));
+    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], json.list[i], max_values));
     append_element(out, value);
   }
   return out;
 }
 
-Result<Bytes> of_udt(const UserType& type, JsonValue json) {
+Result<Bytes> of_udt(const UserType& type, JsonValue json, uint64_t max_values) {
   if (json.kind != Kind::kMap) return expected("a map", json);
   fold_keys(json);
   Bytes out;
@@ -188,7 +189,7 @@ Result<Bytes> of_udt(const UserType& type, JsonValue json) {
       append_element(out, kNull);
       continue;
     }
-    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], field->value));
+    ASSIGN_OR_RETURN(Bytes value, value_from_json(*type.elements()[i], field->value, max_values));
     append_element(out, value);
   }
   for (const auto& [name, value] : json.entries) {
@@ -198,45 +199,45 @@ Result<Bytes> of_udt(const UserType& type, JsonValue json) {
   return out;
 }
 
-Result<Bytes> of_vector(const VectorType& type, const JsonValue& json) {
+Result<Bytes> of_vector(const VectorType& type, const JsonValue& json, uint64_t max_values) {
   if (json.kind != Kind::kList) return expected("a list", json);
   if (json.list.size() != type.dimension()) {
     return invalid("List had incorrect size: expected " + std::to_string(type.dimension()) + " but given " +
                    std::to_string(json.list.size()) + "; " + java_text(json));
   }
-  ASSIGN_OR_RETURN(auto values, elements_of(*type.elements()[0], json, "list"));
+  ASSIGN_OR_RETURN(auto values, elements_of(*type.elements()[0], json, "list", max_values));
   return serialize_vector(*type.elements()[0], {values.begin(), values.end()});
 }
 
 }  // namespace
 
-Result<Bytes> value_from_json(const Type& type, const JsonValue& given) {
+Result<Bytes> value_from_json(const Type& type, const JsonValue& given, uint64_t max_values) {
   const Type& base = type.base();
   bool structured = base.is_collection() || base.is_tuple() || base.kind() == TypeKind::kVector;
   if (!structured) return of_simple(base, given);
   JsonValue decoded;
   // In a map's key, or in the older form, the JSON of a structure stands in a string.
   if (given.kind == Kind::kString) {
-    auto parsed = parse_json(given.text);
+    auto parsed = parse_json(given.text, max_values);
     if (!parsed.ok()) return invalid("Error decoding JSON string: " + parsed.error().message());
     decoded = std::move(*parsed);
   }
   const JsonValue& json = given.kind == Kind::kString ? decoded : given;
   switch (base.kind()) {
     case TypeKind::kMap:
-      return of_map(base, json);
+      return of_map(base, json, max_values);
     case TypeKind::kTuple:
-      return of_tuple(base, json);
+      return of_tuple(base, json, max_values);
     case TypeKind::kUdt:
-      return of_udt(static_cast<const UserType&>(base), json);
+      return of_udt(static_cast<const UserType&>(base), json, max_values);
     case TypeKind::kVector:
-      return of_vector(static_cast<const VectorType&>(base), json);
+      return of_vector(static_cast<const VectorType&>(base), json, max_values);
     default:
       break;
   }
   bool set = base.kind() == TypeKind::kSet;
   if (json.kind != Kind::kList) return expected(set ? "a list (representing a set)" : "a list", json);
-  ASSIGN_OR_RETURN(auto values, elements_of(*base.elements()[0], json, set ? "set" : "list"));
+  ASSIGN_OR_RETURN(auto values, elements_of(*base.elements()[0], json, set ? "set" : "list", max_values));
   std::vector<BytesView> views(values.begin(), values.end());
   return set ? serialize_sorted(*base.elements()[0], std::move(views), 1) : serialize_list(views);
 }
