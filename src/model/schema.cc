@@ -118,6 +118,12 @@ const Column* TableMetadata::column(std::string_view name) const {
   return it == by_name_.end() ? nullptr : it->second;
 }
 
+bool TableMetadata::is_hidden(const Column& column) const {
+  if (flags.is_static_compact()) return column.kind == ColumnKind::kClustering || column.kind == ColumnKind::kRegular;
+  return flags.dense && column.kind == ColumnKind::kRegular && regular_columns.size() == 1 &&
+         column.type->kind() == TypeKind::kEmpty;
+}
+
 std::vector<const Column*> TableMetadata::all_columns_in_select_order() const {
   std::vector<const Column*> out;
   for (const ColumnPtr& c : partition_key) out.push_back(c.get());

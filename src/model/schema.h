@@ -98,6 +98,8 @@ struct TableFlags {
 
   bool operator==(const TableFlags&) const = default;
   bool is_compact_table() const { return !compound || dense || super; }
+  // One without clustering columns: its row is the static row, beside a clustering column that nobody sees.
+  bool is_static_compact() const { return !compound && !dense && !super; }
 };
 
 class TableMetadata {
@@ -122,7 +124,9 @@ class TableMetadata {
   bool local_only = false;  // of a LocalStrategy keyspace
 
   const Column* column(std::string_view name) const;  // nullptr when there is none
-  // Partition key, clustering, static columns by name, regular columns by name: SELECT *'s order.
+  // Cassandra has such columns in tables with COMPACT STORAGE, and shows them to nobody (CompactTables, TableMetadata.isStaticCompactTable).
+  bool is_hidden(const Column& column) const;
+  // Partition key, clustering, static columns by name, regular columns by name: SELECT *'s order, with hidden ones.
   std::vector<const Column*> all_columns_in_select_order() const;
   bool has_static_columns() const { return !static_columns.empty(); }
   bool is_counter() const { return flags.counter; }

@@ -35,23 +35,14 @@ std::string column_text(const Column& column, bool as_regular = false) {
   return column.mask.empty() ? text : text + " MASKED WITH " + column.mask;
 }
 
-bool is_static_compact(const TableMetadata& table) {
-  return !table.flags.super && !table.flags.dense && !table.flags.compound;
-}
-
-// The order of columns in CREATE TABLE: that of the cells, with what compact tables hide left out.
+// The order of columns in CREATE TABLE: that of the cells.
 std::vector<const Column*> columns_in_create_order(const TableMetadata& table) {
   std::vector<const Column*> columns;
-  bool static_compact = is_static_compact(table);
-  auto add = [&columns](const std::vector<ColumnPtr>& some) {
-    for (const ColumnPtr& column : some) columns.push_back(column.get());
-  };
-  add(table.partition_key);
-  if (!static_compact) add(table.clustering);
-  add(table.static_columns);
-  bool hidden_value = static_compact || (table.flags.dense && table.regular_columns.size() == 1 &&
-                                         table.regular_columns[0]->type->kind() == TypeKind::kEmpty);
-  if (!hidden_value) add(table.regular_columns);
+  for (const auto* some : {&table.partition_key, &table.clustering, &table.static_columns, &table.regular_columns}) {
+    for (const ColumnPtr& column : *some) {
+      if (!table.is_hidden(*column)) columns.push_back(column.get());
+    }
+  }
   return columns;
 }
 
@@ -64,19 +55,19 @@ std::string names_text(const std::vector<ColumnPtr>& columns) {
 std::string primary_key_text(const TableMetadata& table) {
   std::string key = names_text(table.partition_key);
   if (table.partition_key.size() > 1) key = "(" + key + ")";
-  if (!table.clustering.empty() && !is_static_compact(table)) key += ", " + names_text(table.clustering);
+  if (!table.clustering.empty() && !table.flags.is_static_compact()) key += ", " + names_text(table.clustering);
   return std::string(kIndent) + "PRIMARY KEY (" + key + ")\n";
 }
 
 std::string columns_text(const TableMetadata& table, bool with_dropped) {
-  bool single = table.partition_key.size() == 1 && (table.clustering.empty() || is_static_compact(table));
+  bool single = table.partition_key.size() == 1 && (table.clustering.empty() || table.flags.is_static_compact());
   std::string text;
   auto columns = columns_in_create_order(table);
   for (size_t i = 0; i < columns.size(); ++i) {
     const Column& column = *columns[i];
     // One that was dropped and added again is described by those two steps, after the table.
     if (with_dropped && table.dropped_columns.contains(column.name)) continue;
-    text += kIndent + column_text(column, is_static_compact(table));
+    text += kIndent + column_text(column, table.flags.is_static_compact());
     if (single && column.kind == ColumnKind::kPartitionKey) text += " PRIMARY KEY";
     bool more = i + 1 < columns.size() || (with_dropped && !table.dropped_columns.empty());
     text += !single || more ? ",\n" : "\n";

@@ -15,6 +15,8 @@
 #include "replica/size_estimates.h"
 #include "ring/token_allocator.h"
 #include "runtime/gather.h"
+#include "schema/system_tables.h"
+#include "storage/engine/cassandra_batches.h"
 
 namespace cassandra_like {
 
@@ -389,6 +391,10 @@ bool is_drop_of_tables(const SchemaEvent& event) {
 
 }  // namespace
 
+Task<Status> ClusterNode::take_batches_over(EngineOptions options) {
+  return put_batches_in_order(&runtime_.shard(0), std::move(options), builtin_schema()->table("system", "batches"));
+}
+
 Task<Status> ClusterNode::open() {
   CO_ASSIGN_OR_RETURN(const FoundIds ids, check_machine());
   CO_TRY(co_await finish_transactions(&disk(), config_.data_file_directories));
@@ -396,6 +402,7 @@ Task<Status> ClusterNode::open() {
   CO_TRY(co_await sync_parents(std::move(made_directories_)));
   EngineOptions options = engine_options(config_);
   options.sequence_ids = writes_sequence_ids(config_, ids);
+  CO_TRY(co_await take_batches_over(options));
   auto* hooks = &hooks_;
   Executor* home_executor = &home();
   options.on_failure = [hooks, home_executor](FailurePolicy, const Error& error) {
@@ -403,9 +410,8 @@ Task<Status> ClusterNode::open() {
       if (hooks->on_stop_requested) hooks->on_stop_requested(Status(error));
     });
   };
-  size_t num_tokens = config_.num_tokens ? static_cast<size_t>(*config_.num_tokens) : 1;
-  CO_ASSIGN_OR_RETURN(replicas_,
-                      co_await ShardedReplica::open(&runtime_, std::move(options), local_node(), num_tokens));
+  CO_ASSIGN_OR_RETURN(replicas_, co_await ShardedReplica::open(&runtime_, std::move(options), local_node(),
+                                                               static_cast<size_t>(config_.num_tokens.value_or(1))));
   auto* self = this;
   if (hooks_.serve_peers) {
     LinkOptions links = link_options(config_);

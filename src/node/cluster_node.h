@@ -103,6 +103,7 @@ class ClusterNode {
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Result<FoundIds> check_machine();
   Status prepare_directories();
+  Task<Status> take_batches_over(EngineOptions options);
   Status prepare(const std::string& directory, const char* key);
   Error listen_error(const Error& error, const char* address_key, const char* port_key) const;
   Error binary_error(const Error& error);

@@ -25,6 +25,7 @@ class PrepareErrors : public testing::Test {
         "CREATE TABLE ks.c (k int, c frozen<set<text>>, PRIMARY KEY (k, c)) WITH CLUSTERING ORDER BY (c DESC)");
     session_.answer("CREATE TABLE ks.n (k int PRIMARY KEY, m map<text, int>)");
     session_.answer("CREATE TABLE ks.p (k int PRIMARY KEY, p frozen<tuple<int, text>>)");
+    schema_ = session_.schema();
   }
 
   static std::string refusal_of_hint(const std::string& term, const std::string& type) {
@@ -34,13 +35,32 @@ class PrepareErrors : public testing::Test {
   std::string refusal(const std::string& text, const std::string& keyspace = "") {
     auto tree = parse_statement(text);
     if (!tree.ok()) return tree.error().message();
-    PrepareContext context(session_.schema(), keyspace, text, tree->bind_variables, options_);
+    PrepareContext context(schema_, keyspace, text, tree->bind_variables, options_);
     auto statement = prepare_statement(*tree, context);
     return statement.ok() ? "" : statement.error().message();
   }
 
+  std::string columns(const std::string& text) {
+    auto tree = parse_statement(text);
+    PrepareContext context(schema_, "", text, tree->bind_variables, options_);
+    std::string names;
+    for (const ColumnSpec& column : (*prepare_statement(*tree, context))->result_metadata()->columns) {
+      names += (names.empty() ? "" : ", ") + column.name;
+    }
+    return names;
+  }
+
+  // The table is one of a Cassandra with COMPACT STORAGE.
+  void make_compact(const std::string& name, bool dense) {
+    auto table = std::make_shared<TableMetadata>(*schema_->table("ks", name));
+    table->flags.compound = false;
+    table->flags.dense = dense;
+    schema_ = schema_->with_keyspace(with_table(*schema_->keyspace("ks"), table));
+  }
+
  private:
   SchemaSession session_;
+  SchemaPtr schema_;
   CqlOptions options_;
 };
 
@@ -260,6 +280,18 @@ TEST_F(PrepareErrors, SetLiteralsBesideDescendingColumns) {
             refusal_of_argument("{{{}}, {c}}", "frozen<set<frozen<set<frozen<set<text>>>>>>"));
   EXPECT_EQ(refusal("SELECT collection_count({c, c, null}) FROM ks.c"), "");
   EXPECT_EQ(refusal("SELECT collection_count([n, {}]) FROM ks.m"), "");
+}
+
+TEST_F(PrepareErrors, TablesWithCompactStorage) {
+  make_compact("s", false);
+  make_compact("p", true);
+  EXPECT_EQ(columns("SELECT * FROM ks.s"), "k, s");
+  EXPECT_EQ(columns("SELECT * FROM ks.p"), "k, p");
+  const std::string refused = "An INSERT or UPDATE of ks.s, a table with COMPACT STORAGE, is not supported yet";
+  EXPECT_EQ(refusal("INSERT INTO ks.s (k, s) VALUES (1, 2)"), refused);
+  EXPECT_EQ(refusal("INSERT INTO ks.s JSON '{}'"), refused);
+  EXPECT_EQ(refusal("UPDATE ks.s SET s = 1 WHERE k = 1"), refused);
+  EXPECT_EQ(refusal("DELETE FROM ks.s WHERE k = 1"), "");
 }
 
 TEST_F(PrepareErrors, EntriesOfAscendingCollections) {

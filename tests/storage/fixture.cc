@@ -235,6 +235,7 @@ bool Node::boot() {
   runtime_ = &machine_.boot(shards_);
   engines_.clear();
   Status finished = run(finish_transactions(&disk(), options.data_directories));
+  if (finished.ok() && before_engines) finished = run(before_engines(runtime_->shard(0)));
   if (!finished.ok()) {
     error_ = finished.error().message();
     return false;

@@ -135,6 +135,7 @@ class Node {
   EngineOptions options;
   TruncationRecords truncated;  // for the next boot
   std::vector<std::pair<FailurePolicy, std::string>> failures;
+  std::function<Task<Status>(ShardRuntime&)> before_engines;  // of the next boots; may be unset
 
  private:
   std::unique_ptr<SimWorld> world_;

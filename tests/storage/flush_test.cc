@@ -52,6 +52,28 @@ TEST_F(FlushTest, TheSizeOfBlocksMayChange) {
   EXPECT_LT(bytes_of_index("c"), of_format);
 }
 
+// Cassandra refuses our SSTables of system.batches. After a drain there is none, unless a batch is open.
+TEST(FlushOfBatchesTest, EndedBatchesLeaveNoSSTable) {
+  const TablePtr like = make_table("kv");
+  const TablePtr batches =
+      std::make_shared<TableMetadata>("system", "batches", Uuid::name_based("system.batches"), like->partition_key,
+                                      like->clustering, like->regular_columns);
+  Node node(1, 1, {}, {batches});
+  auto sstables = [&] { return node.engine().maintenance().sstables(batches->id).size(); };
+  ASSERT_TRUE(node.apply(Update(batches, "ended").at(1).row(std::vector<int32_t>{}).cell("v1", "x")).ok());
+  ASSERT_TRUE(node.apply(Update(batches, "ended").at(2).delete_partition()).ok());
+  node.flush();
+  EXPECT_EQ(sstables(), 0u);
+  ASSERT_TRUE(node.apply(Update(batches, "open").at(3).row(std::vector<int32_t>{}).cell("v1", "y")).ok());
+  node.flush();
+  EXPECT_EQ(sstables(), 1u);
+  ASSERT_TRUE(node.apply(Update(batches, "open").at(4).delete_partition()).ok());
+  node.flush();
+  EXPECT_EQ(sstables(), 2u);
+  node.restart();
+  EXPECT_EQ(node.scan("batches"), Lines{});
+}
+
 TEST_F(FlushTest, MemtableAndSstablesMerge) {
   auto t = node.table("t");
   ASSERT_TRUE(node.apply(Update(t, "a").at(1).row(1).cell("v", "1").cell("w", "1")).ok());

@@ -83,6 +83,14 @@ Status check_unconditional(const ast::UpdateConditions& conditions) {
   return {};
 }
 
+// Rows of older tables have no row markers, and may lack their last clusterings.
+Status check_not_compact(const TableMetadata& table) {
+  if (table.flags.is_compact_table() && !is_local_system_keyspace(table.keyspace)) {
+    return not_supported("An INSERT or UPDATE of " + table.qualified_name() + ", a table with COMPACT STORAGE,");
+  }
+  return {};
+}
+
 // The values of a key's columns; names the first that is missing.
 Status check_key_given(const std::vector<ColumnPtr>& columns, const std::vector<TermPtr>& terms) {
   std::string missing;
@@ -145,6 +153,7 @@ PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context)
   if (builder.table().is_counter()) {
     return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
   }
+  TRY(check_not_compact(builder.table()));
   if (insert.columns.empty()) return invalid("Column names for INSERT must be provided when using VALUES");
   if (insert.columns.size() != insert.values.size()) return invalid("Unmatched column names/values");
   builder.key_terms().resize(builder.table().partition_key.size());
@@ -161,6 +170,7 @@ PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext&
   TRY(builder.begin(insert.table, insert.using_));
   const TableMetadata& table = builder.table();
   if (table.is_counter()) return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
+  TRY(check_not_compact(table));
   ASSIGN_OR_RETURN(JsonColumns columns, JsonColumns::prepare(builder.table_ptr(), insert, context));
   for (const ColumnPtr& column : table.partition_key) builder.key_terms().push_back(columns.term(column.get()));
   for (const ColumnPtr& column : table.clustering) builder.clustering_terms().push_back(columns.term(column.get()));
@@ -177,6 +187,7 @@ PrepareResult prepare_update(const ast::Update& update, PrepareContext& context)
   TRY(check_unconditional(update.if_));
   ModificationBuilder builder(Modification::Kind::kUpdate, context);
   TRY(builder.begin(update.table, update.using_));
+  TRY(check_not_compact(builder.table()));
   for (const ast::Assignment& assignment : update.assignments) {
     ASSIGN_OR_RETURN(const Column* column, builder.column(assignment.column));
     if (column->is_primary_key()) return invalid("PRIMARY KEY part " + column->name + " found in SET part");

@@ -40,6 +40,7 @@ Result<Selection> Selection::prepare(const TablePtr& table, const std::vector<as
   if (selectors.empty()) {
     selection.is_wildcard_ = true;
     for (const Column* column : table->all_columns_in_select_order()) {
+      if (table->is_hidden(*column)) continue;
       selection.columns_.emplace_back();
       selection.columns_.back().spec = {table->keyspace, table->name, column->name, nullptr};
       selection.columns_.back().set_column(*table, *column);

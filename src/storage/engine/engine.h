@@ -346,7 +346,7 @@ class Engine final : private Maintenance {
   Task<Status> withdraw_marks(TableStorePtr store);
   Task<void> flush_in_background(TableStorePtr store);
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
-  Task<Status> write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote);
+  Task<Status> write_partitions(const TableStore* store, Memtable* memtable, SSTableWriter* writer, bool* wrote);
   Task<Status> sync_paths(TableStorePtr store);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;

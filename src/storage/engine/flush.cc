@@ -274,7 +274,7 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
   if (!writer.ok()) co_return failure(writer.error());
   bool wrote = false;
-  Status written = co_await write_partitions(memtable.get(), writer->get(), &wrote);
+  Status written = co_await write_partitions(store.get(), memtable.get(), writer->get(), &wrote);
   if (!written.ok()) co_return failure(written.error());
   if (wrote) {
     auto info = co_await (*writer)->finish();
@@ -308,13 +308,21 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
 
 namespace {
 
+// The deletion of a logged batch that has ended hides nothing when no SSTable can hold the batch. Cassandra's flush leaves it
+// out, too (Flushing.FlushRunnable), and it refuses our SSTables of this table: its own are not in the order of tokens.
+bool forgets_ended_batches(const TableStore& store) {
+  const TableMetadata& table = *store.table;
+  return table.keyspace == "system" && table.name == "batches" && store.sstables.empty() && !store.has_unread();
+}
+
 bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
   return memtable.has_old_columns() || !partition.deletion.is_live() || partition.ranges != nullptr;
 }
 
 }  // namespace
 
-Task<Status> Engine::write_partitions(Memtable* memtable, SSTableWriter* writer, bool* wrote) {
+Task<Status> Engine::write_partitions(const TableStore* store, Memtable* memtable, SSTableWriter* writer, bool* wrote) {
+  const bool forgets_deletions = forgets_ended_batches(*store);
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   Unfiltered unfiltered;
   Arena arena(1024);  // of one row
@@ -333,7 +341,8 @@ Task<Status> Engine::write_partitions(Memtable* memtable, SSTableWriter* writer,
       MergedPartition merged(std::move(source), false);
       auto first = merged.next();
       if (!first.ok()) co_return std::move(first.error());
-      if (*first == nullptr && merged.static_row().is_empty() && merged.partition_deletion().is_live()) continue;
+      const bool has_rows = *first != nullptr || !merged.static_row().is_empty();
+      if (!has_rows && (forgets_deletions || merged.partition_deletion().is_live())) continue;
       CO_TRY(writer->begin_partition(partition.key, merged.partition_deletion(), merged.static_row()));
       for (const Unfiltered* at = *first; at != nullptr;) {
         CO_TRY(writer->append(*at));

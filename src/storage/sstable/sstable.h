@@ -115,6 +115,8 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
   ~SSTable();
 
   const SSTableInfo& info() const { return info_; }
+  // Else it is a Cassandra's system.batches, in the order of keys, and only a scrub can read it.
+  bool is_in_token_order() const { return is_in_token_order_; }
   // False: the partition is certainly not here (bloom filter, key bounds).
   bool may_contain(const HashedKey& key) const { return in_bounds(key.key) && filter_->may_contain(key.hash); }
   void prefetch(const HashedKey& key) const { filter_->prefetch(key.hash); }  // for may_contain()
@@ -158,7 +160,7 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
                                                ChunkCache* cache, bool verify);
   Status load(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table, ChunkCache* cache, bool verify);
   Status load_damaged(Disk& disk, const SSTableDescriptor& descriptor, const TablePtr& table);
-  Status read_statistics(const ComponentSet& components);
+  Status read_statistics(const ComponentSet& components, bool puts_in_order);
   Status open_data(Disk& disk, const ComponentSet& components, ChunkCache* cache);
   Status open_filter(const ComponentSet& components);
   Status open_index(const ComponentSet& components);
@@ -169,6 +171,7 @@ class SSTable final : public std::enable_shared_from_this<SSTable> {
   const SSTableVersion* version_ = nullptr;
   TablePtr table_;
   size_t clustering_columns_ = 0;
+  bool is_in_token_order_ = true;
   std::vector<WrittenColumn> static_columns_, regular_columns_;
   EncodingStats encoding_stats_;
   std::optional<BloomFilter> filter_;

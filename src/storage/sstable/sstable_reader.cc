@@ -17,7 +17,7 @@ namespace cassandra_like {
 
 namespace {
 
-constexpr std::string_view kPartitioner = "Murmur3Partitioner";
+constexpr std::string_view kPartitioner = "Murmur3Partitioner", kLocalPartitioner = "LocalPartitioner";
 
 Error corrupt_file(const std::string& path, uint64_t at, std::string_view what) {
   return Error(ErrorCode::kCorruption, fmt::format("{} at {}: {}", path, at, what));
@@ -42,7 +42,7 @@ Status SSTable::load(Disk& disk, const SSTableDescriptor& descriptor, const Tabl
   table_ = table;
   ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open(disk, descriptor, verify));
   ASSIGN_OR_RETURN(digest_, components.data_digest());
-  TRY(read_statistics(components));
+  TRY(read_statistics(components, false));
   TRY(open_data(disk, components, cache));
   TRY(open_filter(components));
   TRY(open_index(components));
@@ -57,7 +57,8 @@ Status SSTable::load_damaged(Disk& disk, const SSTableDescriptor& descriptor, co
   version_ = descriptor.known_version();
   table_ = table;
   ASSIGN_OR_RETURN(const ComponentSet components, ComponentSet::open_damaged(disk, descriptor));
-  TRY(read_statistics(components));
+  // A scrub puts partitions in order. The files of an index are built anew.
+  TRY(read_statistics(components, !table->is_index));
   const std::string path = components.path(components::kData);
   if (components.has(components::kCompressionInfo)) {
     TRY(open_data(disk, components, nullptr));
@@ -80,13 +81,14 @@ Status SSTable::load_damaged(Disk& disk, const SSTableDescriptor& descriptor, co
   return {};
 }
 
-Status SSTable::read_statistics(const ComponentSet& components) {
+Status SSTable::read_statistics(const ComponentSet& components, bool puts_in_order) {
   const std::string path = components.path(components::kStatistics);
   ASSIGN_OR_RETURN(Bytes content, components.read(components::kStatistics));
   auto parsed = Statistics::parse(content, *version_);
   if (!parsed.ok()) return corrupt_file(path, 0, parsed.error().message());
   const Statistics& statistics = *parsed;
-  if (!statistics.partitioner.ends_with(kPartitioner)) {
+  is_in_token_order_ = statistics.partitioner.ends_with(kPartitioner);
+  if (!is_in_token_order_ && !(puts_in_order && statistics.partitioner.ends_with(kLocalPartitioner))) {
     return invalid(fmt::format("{}: partitioner {} is not supported yet", path, statistics.partitioner));
   }
   clustering_columns_ = statistics.clustering_types.size();
