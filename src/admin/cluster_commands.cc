@@ -122,7 +122,7 @@ Totals totals_of(const std::vector<TableReport>& reports) {
   for (const TableReport& report : reports) {
     totals.uncompressed_load += report.uncompressed_load;
     totals.repaired += report.repaired_bytes;
-    totals.unrepaired += report.unrepaired_bytes;
+    totals.unrepaired += report.unrepaired_bytes + report.pending_repair_bytes;
     const TableStatistics& s = report.statistics;
     totals.off_heap += s.memtable_bytes + s.bloom_bytes + s.index_summary_bytes + s.compression_metadata_bytes;
   }

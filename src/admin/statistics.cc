@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "runtime/gather.h"
+#include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
 namespace {
@@ -33,8 +34,20 @@ void add(TableStatistics& total, const TableStatistics& part) {
   total.live_rows_per_read.merge(part.live_rows_per_read);
 }
 
-// written: an SSTable of the version that the node writes.
-void add(TableReport& report, const SSTableInfo& info, const SSTableDescriptor& written) {
+uint64_t& bytes_like(TableReport& report, const SSTableInfo& info) {
+  if (info.pending_repair) return report.pending_repair_bytes;
+  return info.repaired_at > 0 ? report.repaired_bytes : report.unrepaired_bytes;
+}
+
+// From the first timestamp to the last, as Java subtracts. Without any, Statistics.db has the least and the greatest long.
+int64_t duration_micros(const SSTableInfo& info) {
+  if (info.min_timestamp == kNoTimestamp || info.max_timestamp == std::numeric_limits<int64_t>::max()) return 0;
+  return static_cast<int64_t>(static_cast<uint64_t>(info.max_timestamp) - static_cast<uint64_t>(info.min_timestamp));
+}
+
+// written: an SSTable of the version that the node writes. Tombstones of before gc_before may go.
+void add(TableReport& report, const SSTableInfo& info, const SSTableDescriptor& written, int64_t gc_before) {
+  if (!report.counted.insert(info.descriptor.file(components::kData)).second) return;
   report.max_sstable_bytes = std::max(report.max_sstable_bytes, info.total_bytes);
   if (info.descriptor.format == written.format && info.descriptor.version != written.version) ++report.old_sstables;
   report.uncompressed_load += info.uncompressed_bytes;
@@ -42,9 +55,13 @@ void add(TableReport& report, const SSTableInfo& info, const SSTableDescriptor& 
     report.compressed_bytes += info.data_bytes;
     report.decompressed_bytes += info.uncompressed_bytes;
   }
-  (info.repaired_at > 0 ? report.repaired_bytes : report.unrepaired_bytes) += info.uncompressed_bytes;
-  report.cells += info.cells;
-  report.droppable_cells += info.droppable_tombstones * static_cast<double>(info.cells);
+  bytes_like(report, info) += info.uncompressed_bytes;
+  report.cells += info.estimated_cells;
+  report.droppable_tombstones += info.droppable_before(gc_before) * static_cast<double>(info.estimated_cells);
+  const size_t level = std::min<size_t>(static_cast<size_t>(std::max(info.level, 0)), kSSTableLevels - 1);
+  ++report.sstables_per_level[level];
+  report.sstable_bytes_per_level[level] += info.data_bytes;
+  report.longest_sstable_micros = std::max(report.longest_sstable_micros, duration_micros(info));
 }
 
 void add(TableRequests& total, const TableRequests& part) {
@@ -58,13 +75,14 @@ void add(TableRequests& total, const TableRequests& part) {
 
 // On the replica's shard. A table that was dropped meanwhile adds nothing.
 Task<std::vector<TableReport>> add_shard(Coordinator* coordinator, std::vector<TableReport> reports,
-                                         SSTableDescriptor written) {
+                                         SSTableDescriptor written, int64_t now_seconds) {
   Maintenance& engine = coordinator->replica().maintenance();
   for (TableReport& report : reports) {
     auto statistics = engine.table_statistics(report.table->id);
     if (!statistics.ok()) continue;
     add(report.statistics, *statistics);
-    for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info, written);
+    const int64_t gc_before = now_seconds - report.table->params.gc_grace_seconds;
+    for (const SSTableInfo& info : engine.sstables(report.table->id)) add(report, info, written, gc_before);
     if (const TableRequests* part = coordinator->requests(report.table->id)) add(report.coordinator, *part);
   }
   return reports;
@@ -79,7 +97,11 @@ double TableReport::compression_ratio() const {
   return ratio(static_cast<double>(compressed_bytes), static_cast<double>(decompressed_bytes));
 }
 
-double TableReport::droppable_ratio() const { return ratio(droppable_cells, static_cast<double>(cells)); }
+double TableReport::droppable_ratio() const { return ratio(droppable_tombstones, static_cast<double>(cells)); }
+
+double TableReport::percent_repaired() const {
+  return cassandra_like::percent_repaired(repaired_bytes, unrepaired_bytes + pending_repair_bytes);
+}
 
 double TableReport::bloom_false_ratio() const {
   auto wrong = static_cast<double>(statistics.bloom_false_positives);
@@ -99,12 +121,13 @@ std::vector<TablePtr> stored_tables(const Schema& schema) {
 Task<std::vector<TableReport>> report_tables(AdminContextPtr context, std::vector<TablePtr> tables) {
   std::vector<TableReport> reports(tables.size());
   for (size_t i = 0; i < tables.size(); ++i) reports[i].table = std::move(tables[i]);
+  const int64_t now = context->runtime().clock.wall_seconds();
   for (unsigned i = 0; i < context->node.runtime->shard_count() && !context->stopped; ++i) {
     Coordinator* coordinator = context->node.coordinators[i];
     const auto written = SSTableDescriptor::of(context->node.engine_options.sstable_version, "", "");
     auto hop = run_on<std::vector<TableReport>>(context->here(), context->node.runtime->shard(i).executor,
-                                                [coordinator, written, reports = std::move(reports)]() mutable {
-                                                  return add_shard(coordinator, std::move(reports), written);
+                                                [coordinator, written, now, reports = std::move(reports)]() mutable {
+                                                  return add_shard(coordinator, std::move(reports), written, now);
                                                 });
     reports = co_await hop;
   }
@@ -229,10 +252,14 @@ double percent_repaired(uint64_t repaired, uint64_t unrepaired) {
   return 100 * ratio(static_cast<double>(repaired), static_cast<double>(repaired + unrepaired));
 }
 
+// A bucket cannot tell 0 from 1, the maximum can.
 Percentiles percentiles(const Histogram& histogram) {
+  return histogram.max() == 0 ? Percentiles() : slice_percentiles(histogram);
+}
+
+Percentiles slice_percentiles(const Histogram& histogram) {
   Percentiles result;
-  // A bucket cannot tell 0 from 1, the maximum can.
-  if (histogram.max() == 0) return result;
+  if (histogram.count() == 0) return result;
   const auto& counts = histogram.counts();
   const auto& offsets = Histogram::offsets();
   auto is_used = [](uint64_t count) { return count > 0; };
@@ -246,6 +273,12 @@ Percentiles percentiles(const Histogram& histogram) {
   result.p98 = histogram.quantile(0.98);
   result.p99 = histogram.quantile(0.99);
   return result;
+}
+
+double slice_mean(const Histogram& histogram) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < Histogram::kBuckets; ++i) sum += histogram.counts()[i] * Histogram::offsets()[i];
+  return ratio(static_cast<double>(sum), static_cast<double>(histogram.count()));
 }
 
 std::vector<ThreadPool> thread_pools(const std::vector<TableReport>& tables, const EngineStatistics& engines,

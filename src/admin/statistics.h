@@ -1,29 +1,39 @@
 // The numbers of all shards as one: a sum of what each of them counted.
 #pragma once
 
+#include <array>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "admin/context.h"
 
 namespace cassandra_like {
 
+inline constexpr size_t kSSTableLevels = 9;  // LeveledGenerations.MAX_LEVEL_COUNT
+
 struct TableReport {
   TablePtr table;
   TableStatistics statistics;
   TableRequests coordinator;
-  // The numbers of its SSTables.
+  // The numbers of its SSTables, each counted once, although shards may share it.
+  std::set<std::string> counted;  // their Data.db files
   uint64_t max_sstable_bytes = 0;
   uint64_t old_sstables = 0;        // of a version that the node no longer writes
   uint64_t compressed_bytes = 0;    // of compressed Data.db files,
   uint64_t decompressed_bytes = 0;  // and what they hold
   uint64_t uncompressed_load = 0;   // what all Data.db files hold
-  uint64_t repaired_bytes = 0, unrepaired_bytes = 0;
+  uint64_t repaired_bytes = 0, unrepaired_bytes = 0, pending_repair_bytes = 0;
   uint64_t cells = 0;
-  double droppable_cells = 0;
+  double droppable_tombstones = 0;  // older than gc_grace_seconds
+  // Each level's SSTables, and the bytes of their Data.db files on the disk.
+  std::array<uint64_t, kSSTableLevels> sstables_per_level{}, sstable_bytes_per_level{};
+  int64_t longest_sstable_micros = 0;  // from its first timestamp to its last
 
   double compression_ratio() const;  // -1 without a compressed SSTable
   double droppable_ratio() const;
   double bloom_false_ratio() const;
+  double percent_repaired() const;
 };
 
 // Every table that is stored, in order of keyspace and name.
@@ -45,6 +55,9 @@ struct Percentiles {
   uint64_t p50 = 0, p75 = 0, p95 = 0, p98 = 0, p99 = 0, min = 0, max = 0;
 };
 Percentiles percentiles(const Histogram& histogram);
+// Histograms of live cells and tombstones, where a read that found none counts as one that found one: and their mean.
+Percentiles slice_percentiles(const Histogram& histogram);
+double slice_mean(const Histogram& histogram);
 
 // The work of shards under the name of one of Cassandra's thread pools.
 struct ThreadPool {

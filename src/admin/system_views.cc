@@ -282,7 +282,7 @@ template <Histogram TableStatistics::*kCounts>
 Task<VirtualRows> distribution(AdminContextPtr context, TablePtr table) {
   return for_each_table(std::move(context), std::move(table), [](ViewRows& rows, const TableReport& report) {
     const Histogram& counts = report.statistics.*kCounts;
-    Percentiles p = percentiles(counts);
+    Percentiles p = slice_percentiles(counts);
     rows.bigint("count", counts.count()).real("max", static_cast<double>(p.max));
     rows.real("p50th", static_cast<double>(p.p50)).real("p99th", static_cast<double>(p.p99));
   });

@@ -5,6 +5,7 @@
 #include "admin/selection.h"
 #include "admin/statistics.h"
 #include "runtime/gather.h"
+#include "storage/compaction/strategy/options.h"
 
 namespace cassandra_like::admin {
 namespace {
@@ -36,16 +37,23 @@ Json time_window(const TableMetadata& table) {
   return {{"unit", option("compaction_window_unit", "DAYS")}, {"size", option("compaction_window_size", "1")}};
 }
 
+void add_strategy(Json& json, const TableReport& report) {
+  const Result<CompactionOptions> options = parse_compaction_options(report.table->params.compaction);
+  const bool is_leveled = options.ok() && options->strategy == CompactionOptions::Strategy::kLeveled;
+  json["sstables_per_level"] = is_leveled ? Json(report.sstables_per_level) : Json(nullptr);
+  json["sstable_bytes_per_level"] = is_leveled ? Json(report.sstable_bytes_per_level) : Json(nullptr);
+  json["level_fanout"] = is_leveled ? options->leveled.fanout_size : LeveledOptions().fanout_size;
+  json["twcs"] = time_window(*report.table);
+  json["twcs_max_duration_millis"] =
+      json["twcs"].is_null() ? Json(nullptr) : Json(report.longest_sstable_micros / 1000);
+}
+
 void add_storage(Json& json, const TableReport& report, uint64_t snapshot_bytes) {
   const TableStatistics& s = report.statistics;
   json["sstable_count"] = s.sstables;
   json["old_sstable_count"] = report.old_sstables;
   json["max_sstable_size_bytes"] = report.max_sstable_bytes;
-  json["sstables_per_level"] = nullptr;
-  json["sstable_bytes_per_level"] = nullptr;
-  json["level_fanout"] = 10;
-  json["twcs"] = time_window(*report.table);
-  json["twcs_max_duration_millis"] = nullptr;
+  add_strategy(json, report);
   json["space_used_live_bytes"] = s.live_disk_bytes;
   json["space_used_total_bytes"] = s.total_disk_bytes;
   json["space_used_by_snapshots_bytes"] = snapshot_bytes;
@@ -62,15 +70,18 @@ Json or_null(const Histogram& histogram, uint64_t value) {
   return histogram.count() == 0 ? Json(nullptr) : Json(value);
 }
 
+void add_slices(Json& json, const std::string& name, const Histogram& of_reads) {
+  json[name + "_mean"] = of_reads.count() == 0 ? Json(nullptr) : Json(slice_mean(of_reads));
+  json[name + "_max"] = slice_percentiles(of_reads).max;
+}
+
 void add_partitions(Json& json, const TableStatistics& s) {
   Percentiles sizes = percentiles(s.partition_bytes);
   json["partition_min_bytes"] = or_null(s.partition_bytes, sizes.min);
   json["partition_max_bytes"] = or_null(s.partition_bytes, sizes.max);
   json["partition_mean_bytes"] = or_null(s.partition_bytes, static_cast<uint64_t>(std::ceil(s.partition_bytes.mean())));
-  json["live_cells_mean"] = mean_of(s.live_rows_per_read);
-  json["live_cells_max"] = percentiles(s.live_rows_per_read).max;
-  json["tombstones_mean"] = mean_of(s.tombstones_per_read);
-  json["tombstones_max"] = percentiles(s.tombstones_per_read).max;
+  add_slices(json, "live_cells", s.live_rows_per_read);
+  add_slices(json, "tombstones", s.tombstones_per_read);
 }
 
 // Bytes that only snapshots hold, by keyspace and table.
@@ -85,10 +96,10 @@ Json table_json(const TableReport& report, uint64_t snapshot_bytes) {
   add_latency(json, "read", s.reads, s.read_micros);
   add_latency(json, "write", s.writes, s.write_micros);
   json["pending_flushes"] = s.pending_flushes;
-  json["percent_repaired"] = percent_repaired(report.repaired_bytes, report.unrepaired_bytes);
+  json["percent_repaired"] = report.percent_repaired();
   json["bytes_repaired"] = report.repaired_bytes;
   json["bytes_unrepaired"] = report.unrepaired_bytes;
-  json["bytes_pending_repair"] = 0;
+  json["bytes_pending_repair"] = report.pending_repair_bytes;
   json["bloom_filter_false_positives"] = s.bloom_false_positives;
   json["bloom_filter_false_ratio"] = report.bloom_false_ratio();
   json["bloom_filter_disk_bytes"] = s.bloom_bytes;

@@ -114,7 +114,7 @@ TEST(SSTableInfo, IsWhatStatisticsAndFilesSay) {
   EXPECT_EQ(info.min_ttl, 0);
   EXPECT_EQ(info.level, 0);
   EXPECT_DOUBLE_EQ(info.compression_ratio, 0.27076786899756583);
-  EXPECT_DOUBLE_EQ(info.droppable_tombstones, 0.046798029556650245);
+  EXPECT_DOUBLE_EQ(info.droppable_before(kMaxDeletionTime), 0.046798029556650245);
   EXPECT_EQ(info.first_key, "middling");
   EXPECT_EQ(info.last_key, "deleted");
   EXPECT_GT(info.uncompressed_bytes, info.data_bytes);

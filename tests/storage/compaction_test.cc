@@ -133,7 +133,7 @@ TEST(Compaction, TombstonesThatNothingNeedsGo) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].partitions, 2u);
   EXPECT_EQ(left[0].rows, 8u + 2u);  // the static ones count
-  EXPECT_EQ(left[0].droppable_tombstones, 0);
+  EXPECT_EQ(left[0].droppable_before(kMaxDeletionTime), 0);
   EXPECT_EQ(left[0].min_local_deletion_time, kNoDeletionTime);
   EXPECT_EQ(left[0].max_timestamp, 10);
 }
@@ -148,7 +148,7 @@ TEST(Compaction, TombstonesStayDuringTheirGrace) {
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].partitions, 3u);
   EXPECT_EQ(left[0].max_timestamp, 20);
-  EXPECT_GT(left[0].droppable_tombstones, 0);
+  EXPECT_GT(left[0].droppable_before(kMaxDeletionTime), 0);
 }
 
 // The older row is in an SSTable of another node's shards, in the memtable, or in a file that is not read.

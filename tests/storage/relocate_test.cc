@@ -143,6 +143,22 @@ TEST(Relocate, EachShardGetsItsPart) {
   EXPECT_EQ(r.rows(), expected);
 }
 
+TEST(Relocate, AnSSTableThatShardsShareCountsOnce) {
+  Relocating r(2);
+  r.write();
+  r.restart_with(5);
+  uint64_t count = 0, bytes = 0, of_one = 0;
+  for (unsigned shard = 0; shard < 5; ++shard) {
+    const TableStatistics numbers = r.node.engine(shard).maintenance().table_statistics(r.t->id).value();
+    count += numbers.sstables;
+    bytes += numbers.live_disk_bytes;
+  }
+  EXPECT_EQ(count, r.files());
+  for (const SSTableInfo& info : r.sstables()) of_one += info.total_bytes;
+  EXPECT_EQ(r.shared(), (std::vector<int>{4, 4, 4, 4, 4}));
+  EXPECT_LT(bytes, 2 * of_one);
+}
+
 // Halves of the ring are quarters of it: the files need not be written again.
 TEST(Relocate, FewerShardsTakeWhatIsTheirsAlone) {
   Relocating r(4);

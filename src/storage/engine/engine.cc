@@ -384,15 +384,17 @@ Task<void> Engine::stop() {
 
 namespace {
 
-void add_sstable_numbers(TableStatistics& out, const TableStore& store) {
+// One that shards share counts on the first of them, but for what each has of it in memory.
+void add_sstable_numbers(TableStatistics& out, const TableStore& store, unsigned shard) {
   uint64_t compressed = 0, uncompressed = 0;
   for (const LiveSSTable& live : store.sstables) {
     const SSTableInfo& info = live.sstable->info();
+    out.bloom_false_positives += live.sstable->false_positives();
+    out.bloom_bytes += live.sstable->memory_used();
+    if (live.shared && shard != 0) continue;
     ++out.sstables;
     out.live_disk_bytes += info.total_bytes;
     out.estimated_partitions += info.partitions;
-    out.bloom_false_positives += live.sstable->false_positives();
-    out.bloom_bytes += live.sstable->memory_used();
     for (const auto& [bytes, count] : info.partition_sizes) out.partition_bytes.record(bytes, count);
     for (const auto& [cells, count] : info.cells_per_partition) out.cells_per_partition.record(cells, count);
     compressed += info.data_bytes;
@@ -407,7 +409,7 @@ Result<TableStatistics> Engine::table_statistics(const Uuid& table) const {
   TableStorePtr store = find(table);
   if (!store) return invalid("Unknown table " + table.to_string());
   TableStatistics out;
-  add_sstable_numbers(out, *store);
+  add_sstable_numbers(out, *store, shard_);
   out.total_disk_bytes = out.live_disk_bytes;
   out.memtable_rows = store->memtable->row_count();
   for (const auto& old : store->flushing) out.memtable_rows += old->row_count();

@@ -168,6 +168,7 @@ class Maintenance {
   // Memtables do not count, as in Cassandra. Zeros for an unknown table.
   virtual Result<SizeEstimate> estimate_size(const Uuid& table, const KeyRange& range) const = 0;
   virtual EngineStatistics statistics() const = 0;
+  // Each of the shards that share one has it.
   virtual std::vector<SSTableInfo> sstables(const Uuid& table) const = 0;
   // The SSTables that have the partition, of which this shard is the owner.
   virtual Result<std::vector<SSTableInfo>> sstables_with_key(const Uuid& table, BytesView key) const = 0;

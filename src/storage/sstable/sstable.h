@@ -67,8 +67,6 @@ struct SSTableInfo {
   int64_t min_local_deletion_time = 0, max_local_deletion_time = 0;
   int32_t min_ttl = 0, max_ttl = 0;
   double compression_ratio = -1;
-  // Tombstones and expiring cells, whenever they may go, for each cell: droppable_before() of the end of time.
-  double droppable_tombstones = 0;
   int level = 0;
   int64_t repaired_at = 0;
   std::optional<Uuid> pending_repair;

@@ -500,7 +500,6 @@ SSTableInfo make_sstable_info(const SSTableDescriptor& descriptor, const Statist
   info.compression_ratio = statistics.compression_ratio;
   info.tombstones = statistics.tombstones;
   info.estimated_cells = statistics.estimated_cells();
-  info.droppable_tombstones = info.droppable_before(kMaxDeletionTime);
   info.level = statistics.level;
   info.repaired_at = statistics.repaired_at;
   info.pending_repair = statistics.pending_repair;

@@ -46,7 +46,7 @@ struct CompactionCandidate {
   int64_t max_timestamp = std::numeric_limits<int64_t>::max();
   int64_t max_local_deletion_time = std::numeric_limits<int64_t>::max();  // seconds; max(): something never expires
   int64_t created_millis = 0;                                             // last change of Data.db
-  double droppable_ratio = 0;  // tombstones for each cell that CompactionView::gc_before lets go (droppable_tombstones)
+  double droppable_ratio = 0;  // tombstones for each cell that CompactionView::gc_before lets go (droppable_before)
   double token_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, NaN: unknown
   double read_rate = 0;                                              // reads a second for each partition; 0: unknown
   // How many partitions have left <= token < right. Unset: estimated from the tokens' share.
