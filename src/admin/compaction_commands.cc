@@ -105,7 +105,7 @@ Task<Answer> compactions(AdminContextPtr context, Parameters) {
                  {"aborted", engines.compactions_aborted},
                  {"reduced", engines.compactions_reduced},
                  {"sstables_dropped", engines.sstables_left_out},
-                 {"fifteen_minute_rate_per_second", nullptr},
+                 {"fifteen_minute_rate_per_second", engines.compactions_per_second},
                  {"mean_rate_per_second", per_second(engines.compactions_completed, context->uptime_millis())},
                  {"throughput_bytes_per_second", engines.compaction_throughput},
                  {"running", running}};

@@ -164,6 +164,7 @@ Task<EngineStatistics> sum_engines(AdminContextPtr context) {
     total.flushes_completed += part.flushes_completed;
     total.flushes_pending += part.flushes_pending;
     total.compactions_completed += part.compactions_completed;
+    total.compactions_per_second += part.compactions_per_second;
     total.compactions_pending += part.compactions_pending;
     total.bytes_compacted += part.bytes_compacted;
     total.compressed_bytes_compacted += part.compressed_bytes_compacted;

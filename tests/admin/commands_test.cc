@@ -1,6 +1,8 @@
 // Each command of docs/ADMIN.md against a node of two shards; texts of refusals are Cassandra's.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/admin/admin_node.h"
 
 namespace cassandra_like {
@@ -327,6 +329,11 @@ TEST_F(Commands, CompactMergesEachShardsTables) {
   EXPECT_EQ(post("/v1/compact", "keyspace=shop").json, Json::object());
   EXPECT_EQ(find(get("/v1/tables").json["tables"], "table", "orders")["sstable_count"], 2);
   EXPECT_GE(get("/v1/compactions").json["completed"], 1);
+  run_for(std::chrono::seconds(10));
+  const double rate = get("/v1/compactions").json["fifteen_minute_rate_per_second"];
+  EXPECT_GT(rate, 0);
+  run_for(std::chrono::minutes(15));
+  EXPECT_NEAR(get("/v1/compactions").json["fifteen_minute_rate_per_second"], rate / std::exp(1), rate / 100);
 }
 
 Task<void> compact_orders(Maintenance* maintenance, bool* ended) {

@@ -197,7 +197,7 @@ Task<bool> Engine::compact_next(TableStorePtr store) {
     ++compactions_pending_;
     Status status = co_await run_compaction(&run);
     --compactions_pending_;
-    ++compactions_completed_;
+    compactions_completed_.mark(runtime_.clock.monotonic_nanos());
     if (!status.ok()) {
       // The other SSTables may be compacted without the damaged one.
       const bool is_damaged = status.error().code() == ErrorCode::kCorruption;

@@ -126,7 +126,7 @@ Task<Status> Engine::run_on(TableStorePtr store, Plan plan) {
     }
   }
   --compactions_pending_;
-  ++compactions_completed_;
+  compactions_completed_.mark(runtime_.clock.monotonic_nanos());
   ask_for_compaction(store);
   gate_.leave();
   co_return status;

@@ -501,7 +501,8 @@ EngineStatistics Engine::statistics() const {
   out.memtable_bytes = active_bytes_ + flushing_bytes_;
   out.flushes_completed = flushes_completed_;
   out.flushes_pending = flushes_pending_;
-  out.compactions_completed = compactions_completed_;
+  out.compactions_completed = compactions_completed_.count();
+  out.compactions_per_second = compactions_completed_.fifteen_minute_rate(runtime_.clock.monotonic_nanos());
   out.compactions_pending = compactions_pending_;
   out.bytes_compacted = bytes_compacted_;
   out.compactions_aborted = compactions_aborted_;

@@ -23,6 +23,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/huge_chunks.h"
 #include "base/log_quota.h"
+#include "base/meter.h"
 #include "model/serialized_mutation.h"
 #include "read/merge.h"
 #include "read/read_command.h"
@@ -596,7 +597,8 @@ class Engine final : private Maintenance {
   Arena read_arena_{4096};
   Arena row_arena_{4096};                  // of the row that goes from memtables and SSTables to the sink
   std::vector<BytesView> memtable_views_;  // of such a row that is plain
-  uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_completed_ = 0, compactions_pending_ = 0;
+  uint64_t flushes_completed_ = 0, flushes_pending_ = 0, compactions_pending_ = 0;
+  Meter compactions_completed_{runtime_.clock.monotonic_nanos()};
   const OwnedRanges ranges_;
   CompactorSlots compactor_slots_;
   CompactionThroughput compaction_throughput_;

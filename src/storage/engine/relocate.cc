@@ -136,7 +136,7 @@ Task<Status> Engine::split_one(CompactionRun* run) {
   ++compactions_pending_;
   Status status = co_await run_compaction(run);
   --compactions_pending_;
-  ++compactions_completed_;
+  compactions_completed_.mark(runtime_.clock.monotonic_nanos());
   if (!status.ok() && status.error().code() == ErrorCode::kCorruption) {
     run->store->suspect(run->inputs, status.error().message());
   }

@@ -68,6 +68,7 @@ struct EngineStatistics {
   uint64_t flushes_completed = 0;
   uint64_t flushes_pending = 0;
   uint64_t compactions_completed = 0;
+  double compactions_per_second = 0;  // of the last fifteen minutes (meter.h)
   uint64_t compactions_pending = 0;
   uint64_t bytes_compacted = 0;  // read, uncompressed
   // Automatic ones that had no room: not run, or run with fewer SSTables, and how many fewer.
