@@ -122,8 +122,7 @@ void run_words(const std::vector<std::string>& words, const Connect& connect, st
       arguments.push_back(std::move(word));
     }
   }
-  if (arguments.size() > command->max_arguments) {
-    arguments.erase(arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(command->max_arguments));
+  if (command->max_arguments == 0 && !arguments.empty()) {
     bad_use(fmt::format("Found unexpected parameters: [{}]", fmt::join(arguments, ", ")));
   }
   for (const Option& option : command->options) {

@@ -83,8 +83,8 @@ struct Command {
   std::vector<Option> options = {};
   std::string usage = {};  // of the arguments; empty: it takes none
   std::string arguments_description = {};
-  size_t max_arguments = SIZE_MAX;
-  std::string required = {};  // the name of an argument that must be given, as the error calls it
+  size_t max_arguments = SIZE_MAX;  // 1: there may be several, of which the last counts, as for Cassandra
+  std::string required = {};        // the name of an argument that must be given, as the error calls it
 };
 
 // Every command of Cassandra 5.0.9's nodetool, in order of name; aliases are not listed by help.
@@ -99,7 +99,7 @@ const std::vector<Option>& global_options();
 // The whole program: returns the exit code.
 int run_nodetool(const std::vector<std::string>& words, const Connect& connect, std::ostream& out, std::ostream& err);
 
-// The first argument, an Integer as Java reads it; `name` is what the error calls it.
+// The last argument. All are Integers as Java reads them; `name` is what the error calls them.
 std::string integer(const Session& s, const char* name);
 
 // Groups of commands, each in a file of its own.
@@ -178,6 +178,8 @@ void run_enablebackup(Session&);
 void run_disablebackup(Session&);
 void run_statusbackup(Session&);
 void run_invalidate_nothing(Session&);
+void run_invalidatepermissionscache(Session&);
+void run_setcachecapacity(Session&);
 void run_invalidatecredentialscache(Session&);
 void run_getauthcacheconfig(Session&);
 void run_setauthcacheconfig(Session&);

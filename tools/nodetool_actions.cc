@@ -201,14 +201,15 @@ void run_gettraceprobability(Session& s) {
 }
 
 void run_settraceprobability(Session& s) {
-  const std::string& text = s.arguments[0];
   double value = 0;
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size()) {
-    bad_use(fmt::format("trace_probability: can not convert \"{}\" to a Double", text));
+  for (const std::string& text : s.arguments) {
+    auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || rest != text.data() + text.size()) {
+      bad_use(fmt::format("trace_probability: can not convert \"{}\" to a Double", text));
+    }
   }
   if (!(value >= 0 && value <= 1)) bad_use("Trace probability must be between 0 and 1");
-  s.post("/v1/trace_probability", {{"value", text}});
+  s.post("/v1/trace_probability", {{"value", s.arguments.back()}});
 }
 
 void run_statusbinary(Session& s) {

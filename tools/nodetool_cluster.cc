@@ -24,7 +24,7 @@ std::string shown_load(const Json& node) {
 // Cassandra prints an unknown keyspace of these two in a layout of its own.
 Json get_ring(Session& s) {
   try {
-    return s.get("/v1/ring", s.arguments.empty() ? Parameters{} : Parameters{{"keyspace", s.arguments[0]}});
+    return s.get("/v1/ring", s.arguments.empty() ? Parameters{} : Parameters{{"keyspace", s.arguments.back()}});
   } catch (const Failure& f) {
     if (f.kind != Failure::kBadUse) throw;
     s.out << "\nError: " << f.text << "\n";

@@ -49,9 +49,12 @@ void run_enableautocompaction(Session& s) { switch_auto_compaction(s, "true"); }
 void run_disableautocompaction(Session& s) { switch_auto_compaction(s, "false"); }
 
 void run_stop(Session& s) {
-  const std::string type = s.arguments.empty() ? "UNKNOWN" : s.arguments[0];
-  if (std::find(kOperations.begin(), kOperations.end(), type) == kOperations.end()) {
-    bad_use(fmt::format("compaction_type: can not convert \"{}\" to a OperationType", type));
+  std::string type = "UNKNOWN";
+  for (const std::string& each : s.arguments) {
+    if (std::find(kOperations.begin(), kOperations.end(), each) == kOperations.end()) {
+      bad_use(fmt::format("compaction_type: can not convert \"{}\" to a OperationType", each));
+    }
+    type = each;
   }
   if (s.has("-id")) {
     s.post("/v1/compactions/stop", {{"id", s.option("-id")}});

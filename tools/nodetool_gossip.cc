@@ -35,13 +35,14 @@ std::string hint_time(const Json& millis) {
 }  // namespace
 
 std::string integer(const Session& s, const char* name) {
-  const std::string& text = s.arguments[0];
-  int32_t value = 0;
-  auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || rest != text.data() + text.size()) {
-    bad_use(fmt::format("{}: can not convert \"{}\" to a Integer", name, text));
+  for (const std::string& text : s.arguments) {
+    int32_t value = 0;
+    auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || rest != text.data() + text.size()) {
+      bad_use(fmt::format("{}: can not convert \"{}\" to a Integer", name, text));
+    }
   }
-  return text;
+  return s.arguments.back();
 }
 
 void run_failuredetector(Session& s) {
@@ -68,7 +69,7 @@ void run_checktokenmetadata(Session& s) {
 
 void run_enablegossip(Session& s) { s.post("/v1/gossip/enable"); }
 void run_disablegossip(Session& s) { s.post("/v1/gossip/disable"); }
-void run_assassinate(Session& s) { s.post("/v1/assassinate", {{"address", s.arguments[0]}}); }
+void run_assassinate(Session& s) { s.post("/v1/assassinate", {{"address", s.arguments.back()}}); }
 void run_join(Session& s) { s.post("/v1/join"); }
 void run_resetlocalschema(Session& s) { s.post("/v1/schema/reset"); }
 void run_reloadlocalschema(Session& s) { s.post("/v1/schema/reload"); }
@@ -112,7 +113,7 @@ void run_listpendinghints(Session& s) {
 }
 
 void run_truncatehints(Session& s) {
-  s.post("/v1/hints/truncate", s.arguments.empty() ? Parameters{} : Parameters{{"address", s.arguments[0]}});
+  s.post("/v1/hints/truncate", s.arguments.empty() ? Parameters{} : Parameters{{"address", s.arguments.back()}});
 }
 
 void run_pausehandoff(Session& s) { s.post("/v1/handoff", {{"paused", "true"}}); }

@@ -105,7 +105,9 @@ void run_getcolumnindexsize(Session& s) {
   s.out << fmt::format("Current value for column_index_size: {} KiB\n", size.is_null() ? -1 : size.get<int64_t>());
 }
 void run_setcolumnindexsize(Session& s) {
-  set(s, "column_index_size_kib", std::to_string(converted(s.arguments[0], "column_index_size", "int")));
+  int32_t kib = 0;
+  for (const std::string& text : s.arguments) kib = converted(text, "column_index_size", "int");
+  set(s, "column_index_size_kib", std::to_string(kib));
 }
 
 void run_getdefaultrf(Session& s) { s.out << s.get("/v1/settings").at("default_keyspace_rf").get<int64_t>() << "\n"; }
@@ -120,8 +122,48 @@ void run_statusbackup(Session& s) {
   s.out << (s.get("/v1/settings").at("incremental_backups").get<bool>() ? "running\n" : "not running\n");
 }
 
-// This node has no key, row or counter cache: once it has answered, nothing of them is left.
+// This node has no key, row or counter cache, and none of roles and permissions: once it has answered, nothing of them is left.
 void run_invalidate_nothing(Session& s) { s.get("/v1/settings"); }
+
+// The resources that Cassandra would forget the permissions of have to fit together.
+void run_invalidatepermissionscache(Session& s) {
+  auto with = [&s](const char* option, const char* needed) {
+    if (s.has(option) && s.option(needed).empty()) {
+      bad_use(fmt::format("{} option should be passed along with {} option", option, needed));
+    }
+  };
+  if (s.arguments.empty() && !s.options.empty())
+    bad_use("No resource options allowed without a <role> being specified");
+  if (s.arguments.size() > 1) {
+    bad_use("A single <role> is only supported / you have a typo in the resource options spelling");
+  }
+  with("--all-tables", "--keyspace");
+  with("--table", "--keyspace");
+  with("--function", "--functions-in-keyspace");
+  if (s.has("--function") && !s.option("--function").ends_with(']')) {
+    bad_use(fmt::format("functions/{}/{} is not a valid function resource name. It must end with \"[]\"",
+                        s.option("--functions-in-keyspace"), s.option("--function")));
+  }
+  if (!s.arguments.empty() && s.options.empty()) bad_use("No resource options specified");
+  run_invalidate_nothing(s);
+}
+
+// NopCacheProvider: what Cassandra says of a cache that is switched off.
+void run_setcachecapacity(Session& s) {
+  constexpr char kTitle[] = "<key-cache-capacity> <row-cache-capacity> <counter-cache-capacity>";
+  std::vector<int32_t> capacities;
+  for (const std::string& text : s.arguments) capacities.push_back(converted(text, kTitle, "Integer"));
+  if (capacities.size() != 3) {
+    bad_use("setcachecapacity requires key-cache-capacity, row-cache-capacity, and counter-cache-capacity args.");
+  }
+  s.get("/v1/settings");
+  const auto [least, most] = std::minmax_element(capacities.begin(), capacities.end());
+  if (*least < 0) failed("capacity should not be negative.");
+  if (*most == 0) return;
+  failed(
+      "Setting capacity of NopCache is not permitted as this cache is disabled. Check your yaml settings if you want "
+      "to enable it.");
+}
 
 void run_invalidatecredentialscache(Session& s) {
   Parameters roles;

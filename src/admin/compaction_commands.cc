@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "admin/api.h"
 #include "admin/statistics.h"
@@ -64,22 +67,23 @@ Task<size_t> on_all_engines(AdminContextPtr context, Work work) {
   co_return total;
 }
 
-std::optional<uint32_t> whole(const std::string& text) {
-  uint32_t value = 0;
+std::optional<int64_t> whole(const std::string& text) {
+  int64_t value = 0;
   auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-constexpr std::array kOwn{
-    CompactionOperation::kCompaction, CompactionOperation::kMajor,   CompactionOperation::kTombstones,
-    CompactionOperation::kRelocate,   CompactionOperation::kUpgrade, CompactionOperation::kGarbageCollect,
-    CompactionOperation::kVerify,     CompactionOperation::kCleanup, CompactionOperation::kScrub};
+constexpr std::array kOwn{CompactionOperation::kCompaction, CompactionOperation::kMajor,
+                          CompactionOperation::kTombstones, CompactionOperation::kRelocate,
+                          CompactionOperation::kUpgrade,    CompactionOperation::kGarbageCollect,
+                          CompactionOperation::kVerify,     CompactionOperation::kCleanup,
+                          CompactionOperation::kScrub};
 
-// Members of Cassandra's OperationType that `nodetool stop` may name and this node never runs.
+// The other members of Cassandra's OperationType. This node runs none of them as a compaction, so there is none to stop.
 constexpr std::array kOthers{
-    "VALIDATION", "INDEX_BUILD", "ANTICOMPACTION", "VIEW_BUILD",     "INDEX_SUMMARY",  "P0",
-    "FLUSH",      "WRITE",       "STREAM",         "KEY_CACHE_SAVE", "ROW_CACHE_SAVE", "COUNTER_CACHE_SAVE"};
+    "VALIDATION", "INDEX_BUILD", "ANTICOMPACTION", "VIEW_BUILD",     "INDEX_SUMMARY",      "P0",     "FLUSH", "WRITE",
+    "STREAM",     "KEY_CACHE_SAVE", "ROW_CACHE_SAVE", "COUNTER_CACHE_SAVE", "UNKNOWN"};
 
 Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const RunningCompaction&)> which) {
   auto stop = [which](Maintenance& maintenance) { return maintenance.stop_compactions(which); };
@@ -112,37 +116,48 @@ Task<Answer> compactions(AdminContextPtr context, Parameters) {
   co_return answer;
 }
 
+// DatabaseDescriptor.setCompactionThroughputMebibytesPerSec
+std::optional<Answer> check_throughput(std::optional<int64_t> mib_per_second) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (!mib_per_second) return refuse(400, "throughput_mib_per_second is a whole number from 0 on");
+  if (*mib_per_second < 0) return refuse(400, "Invalid data rate: value must be non-negative");
+  if (*mib_per_second < kMost) return std::nullopt;
+  return refuse(400, fmt::format("compaction_throughput: {} is too large; it should be less than {} in MiB/s",
+                                 *mib_per_second, kMost));
+}
+
 // Changes what is given, once all of it is understood.
 Task<Answer> set_compactions(AdminContextPtr context, Parameters parameters) {
-  std::optional<uint32_t> throughput, compactors;
+  std::optional<int64_t> throughput, compactors;
   if (parameters.has("throughput_mib_per_second")) {
     throughput = whole(parameters.get("throughput_mib_per_second"));
-    if (!throughput) co_return refuse(400, "throughput_mib_per_second is a whole number from 0 on");
+    if (auto refusal = check_throughput(throughput)) co_return std::move(*refusal);
   }
   if (parameters.has("concurrent_compactors")) {
     compactors = whole(parameters.get("concurrent_compactors"));
-    if (!compactors || *compactors == 0) co_return refuse(400, "concurrent_compactors should be great than 0.");
+    if (!compactors || *compactors <= 0 || *compactors > std::numeric_limits<int32_t>::max()) {
+      co_return refuse(400, "concurrent_compactors should be great than 0.");
+    }
   }
   auto change = [throughput, compactors](Maintenance& maintenance) -> size_t {
-    if (throughput) maintenance.set_compaction_throughput(uint64_t{*throughput} << 20);
-    if (compactors) maintenance.set_concurrent_compactors(*compactors);
+    if (throughput) maintenance.set_compaction_throughput(static_cast<uint64_t>(*throughput) << 20);
+    if (compactors) maintenance.set_concurrent_compactors(static_cast<unsigned>(*compactors));
     return 0;
   };
   co_await on_all_engines(context, change);
   co_return Answer{};
 }
 
-// CompactionManager.stopCompaction and stopCompactionById. UNKNOWN, which is the type where none is given, stops nothing.
+// CompactionManager.stopCompaction and stopCompactionById. The type is UNKNOWN where none is given.
 Task<Answer> stop_compactions(AdminContextPtr context, Parameters parameters) {
   if (parameters.has("id")) {
     const std::string& id = parameters.get("id");
     return stop_where(std::move(context), [id](const RunningCompaction& c) { return c.id.to_string() == id; });
   }
   const std::string& type = parameters.get("type");
-  if (std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end()) return not_supported("stop " + type);
-  const bool is_known = type == "UNKNOWN" || std::any_of(kOwn.begin(), kOwn.end(), [&type](CompactionOperation own) {
-                          return operation_constant(own) == type;
-                        });
+  const bool is_known = std::find(kOthers.begin(), kOthers.end(), type) != kOthers.end() ||
+                        std::any_of(kOwn.begin(), kOwn.end(),
+                                    [&type](CompactionOperation own) { return operation_constant(own) == type; });
   if (!is_known) return refuse(400, "No enum constant org.apache.cassandra.db.compaction.OperationType." + type);
   return stop_where(std::move(context),
                     [type](const RunningCompaction& c) { return operation_constant(c.operation) == type; });

@@ -6,7 +6,8 @@
 
 namespace cassandra_like::admin {
 
-std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections) {
+std::optional<Answer> select(const Schema& schema, const Parameters& parameters, Selections& selections,
+                             int unknown_table) {
   const std::string& keyspace = parameters.get("keyspace");
   std::vector<std::string> names = parameters.all("table");
   if (keyspace.empty()) {
@@ -18,7 +19,7 @@ std::optional<Answer> select(const Schema& schema, const Parameters& parameters,
   if (found == nullptr || found->is_virtual) return refuse(400, "Keyspace [" + keyspace + "] does not exist.");
   for (const std::string& name : names) {
     if (found->table(name) == nullptr) {
-      return refuse(404, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
+      return refuse(unknown_table, "Unknown keyspace/cf pair (" + keyspace + "." + name + ")");
     }
     selections.push_back({keyspace, name});
   }
@@ -51,9 +52,9 @@ Task<Answer> on_selections(AdminContextPtr context, Selections selections, Table
   co_return Answer{};
 }
 
-Task<Answer> on_named_tables(AdminContextPtr context, Parameters parameters, TableWork work) {
+Task<Answer> on_named_tables(AdminContextPtr context, Parameters parameters, TableWork work, int unknown_table) {
   Selections selections;
-  if (auto refusal = select(*context->schema(), parameters, selections)) return std::move(*refusal);
+  if (auto refusal = select(*context->schema(), parameters, selections, unknown_table)) return std::move(*refusal);
   return on_selections(std::move(context), std::move(selections), std::move(work));
 }
 

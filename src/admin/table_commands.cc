@@ -180,10 +180,7 @@ Task<Answer> flush(AdminContextPtr context, Parameters parameters) {
 // Hidden tables of indexes are tables here, as in Cassandra. A table is switched on all shards alike: the first one tells.
 Task<Answer> auto_compaction(AdminContextPtr context, Parameters parameters) {
   Selections selections;
-  if (auto refusal = select(*context->schema(), parameters, selections)) {
-    refusal->status = 400;
-    co_return std::move(*refusal);
-  }
+  if (auto refusal = select(*context->schema(), parameters, selections, 400)) co_return std::move(*refusal);
   Json all = Json::array();
   for (const TableSelection& selection : selections) {
     if (context->stopped) break;
@@ -208,7 +205,7 @@ Task<Answer> set_auto_compaction(AdminContextPtr context, Parameters parameters)
     maintenance.set_auto_compaction(tables, enabled);
     return Task<Status>(Status());
   };
-  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
+  return on_named_tables(std::move(context), std::move(parameters), std::move(work), 400);
 }
 
 }  // namespace cassandra_like::admin

@@ -274,12 +274,12 @@ Task<Answer> relocate_sstables(AdminContextPtr context, Parameters parameters) {
 
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
   const std::string& granularity = parameters.get("granularity");
-  if (granularity == "NONE") return not_supported("garbagecollect -g NONE");
-  if (!granularity.empty() && granularity != "ROW" && granularity != "CELL") {
+  if (!granularity.empty() && granularity != "ROW" && granularity != "CELL" && granularity != "NONE") {
     return refuse(500, "No enum constant org.apache.cassandra.schema.CompactionParams.TombstoneOption." + granularity);
   }
   SSTableRewrite order;
   order.operation = CompactionOperation::kGarbageCollect;
+  order.skips_rows = granularity != "NONE";
   order.skips_cells = granularity == "CELL";
   return rewrite(std::move(context), std::move(parameters), order);
 }
@@ -287,7 +287,7 @@ Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {
 // ColumnFamilyStore.scrub. Files that shards share are split first, as far as they can be read.
 Task<Answer> scrub(AdminContextPtr context, Parameters parameters) {
   Selections selections;
-  if (auto refusal = select(*context->schema(), parameters, selections)) co_return std::move(*refusal);
+  if (auto refusal = select(*context->schema(), parameters, selections, 400)) co_return std::move(*refusal);
   if (!parameters.is_true("no_snapshot")) {
     SnapshotRequest request(fmt::format("pre-scrub-{}", context->runtime().clock.wall_millis()));
     request.skip_flush = request.with_unread = true;

@@ -308,10 +308,13 @@ TEST_F(Commands, SSTablesAreWrittenAnew) {
   EXPECT_EQ(cql("SELECT count(*) FROM shop.orders"), (Rows{{"10"}}));
   EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&granularity=cell").json,
             error("No enum constant org.apache.cassandra.schema.CompactionParams.TombstoneOption.cell"));
-  EXPECT_EQ(post("/v1/garbage_collect", "granularity=NONE").status, 501);
+  const std::string third = file();
+  EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&granularity=NONE").status, 200);
+  EXPECT_NE(file(), third);
   EXPECT_EQ(post("/v1/upgrade_sstables", "max_timestamp=x").status, 400);
   EXPECT_EQ(post("/v1/upgrade_sstables", "keyspace=nosuch").status, 400);
   EXPECT_EQ(post("/v1/garbage_collect", "keyspace=shop&table=nosuch").status, 404);
+  EXPECT_EQ(post("/v1/scrub", "keyspace=shop&table=nosuch").status, 400);
   for (const char* type : {"UPGRADE_SSTABLES", "GARBAGE_COLLECT", "VERIFY", "CLEANUP"}) {
     EXPECT_EQ(post("/v1/compactions/stop", std::string("type=") + type).json, Json::parse(R"({"stopped": 0})"));
   }
@@ -456,7 +459,10 @@ TEST_F(Commands, TheLimitsOfCompactionsAreSetWhileItRuns) {
   EXPECT_EQ(now["throughput_bytes_per_second"], 0);
   EXPECT_EQ(now["concurrent_compactors"], 5);
   EXPECT_EQ(now["running"], Json::array());
-  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=-1").status, 400);
+  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=-1").json,
+            error("Invalid data rate: value must be non-negative"));
+  EXPECT_EQ(post("/v1/compactions", "throughput_mib_per_second=2147483647").json,
+            error("compaction_throughput: 2147483647 is too large; it should be less than 2147483647 in MiB/s"));
   EXPECT_EQ(post("/v1/compactions", "concurrent_compactors=0&throughput_mib_per_second=7").status, 400);
   EXPECT_EQ(get("/v1/compactions").json["throughput_bytes_per_second"], 0);
 }
@@ -493,9 +499,9 @@ TEST_F(Commands, CleanupLeavesWhatTheNodeOwns) {
 TEST_F(Commands, StopTakesTheTypesThatTheNodeHas) {
   EXPECT_EQ(post("/v1/compactions/stop", "type=COMPACTION").json, Json::parse(R"({"stopped": 0})"));
   EXPECT_EQ(post("/v1/compactions/stop", "type=UNKNOWN").json, Json::parse(R"({"stopped": 0})"));
-  Reply validation = post("/v1/compactions/stop", "type=VALIDATION");
-  EXPECT_EQ(validation.status, 501);
-  EXPECT_EQ(validation.json, error("stop VALIDATION is not supported yet"));
+  for (const char* never_runs : {"VALIDATION", "INDEX_SUMMARY", "P0", "STREAM"}) {
+    EXPECT_EQ(post("/v1/compactions/stop", std::string("type=") + never_runs).json, Json::parse(R"({"stopped": 0})"));
+  }
   EXPECT_EQ(post("/v1/compactions/stop", "type=nosuch").status, 400);
 }
 
@@ -507,6 +513,10 @@ TEST_F(Commands, SwitchesAutomaticCompaction) {
   EXPECT_EQ(post("/v1/auto_compaction", "keyspace=shop&table=orders&enabled=true").status, 200);
   EXPECT_EQ(running(), true);
   EXPECT_EQ(post("/v1/auto_compaction", "").status, 400);
+  Reply unknown = post("/v1/auto_compaction", "keyspace=shop&table=nosuch&enabled=false");
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_EQ(unknown.json, error("Unknown keyspace/cf pair (shop.nosuch)"));
+  EXPECT_EQ(running(), true);
 }
 
 TEST_F(Commands, Network) {

@@ -149,6 +149,13 @@ TEST(NodetoolSettingsTest, RefusesInCassandrasWords) {
   EXPECT_EQ(refusal({"import", "ks", "t", "/a", "/b", "/a"},
                     {{"POST /v1/import?keyspace=ks&table=t&directory=/a&directory=/b", {{"failed", {"/b"}}}}}),
             Refusal(1, "", "Some directories failed to import, check server logs for details:\n/b\n"));
+  const Json there = {{"GET /v1/settings", Json::object()}};
+  EXPECT_EQ(refusal({"setcachecapacity", "1", "2", "3"}, there),
+            Refusal(2, "",
+                    "error: Setting capacity of NopCache is not permitted as this cache is disabled. Check your yaml "
+                    "settings if you want to enable it.\n"));
+  EXPECT_EQ(refusal({"setcachecapacity", "1", "-2", "3"}, there),
+            Refusal(2, "", "error: capacity should not be negative.\n"));
 }
 
 TEST(NodetoolSettingsTest, NamesWhatIsNotThere) {
@@ -240,7 +247,7 @@ TEST(NodetoolCommandLineTest, WhereToConnectComesBeforeTheCommand) {
 
 TEST(NodetoolCommandLineTest, EveryCommandOfCassandraIsKnown) {
   EXPECT_EQ(commands().size(), 149u);
-  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 101);
+  EXPECT_EQ(std::ranges::count_if(commands(), [](const Command& c) { return c.run != nullptr; }), 105);
   EXPECT_EQ(find_command("cfstats"), find_command("tablestats"));
 }
 

@@ -418,7 +418,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   if (run->purges && may_purge(*run)) merge.purge.gc_before = now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.purges_young = run->purges_young;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
-  if (run->operation == CompactionOperation::kGarbageCollect) {
+  if (run->operation == CompactionOperation::kGarbageCollect && run->skips_rows) {
     merge.shadows_cells = run->skips_cells;
     merge.shadows = [run](const DecoratedKey& key) { return newer_data(*run, key); };
   }

@@ -386,7 +386,7 @@ class Engine final : private Maintenance {
     bool is_automatic = false;                              // a major compaction ends it
     bool unread = false;                                    // the inputs go, and nothing is written
     bool purges = true;                                     // tombstones that nothing needs go
-    bool skips_cells = false;                               // of garbage collection: overwritten cells go, too
+    bool skips_rows = true, skips_cells = false;            // as SSTableRewrite has them
     std::function<bool(const DecoratedKey&)> purges_young;  // tombstones of these partitions go before gc_grace_seconds
     OutputLimits limits;
     std::optional<SSTableVerification> verification;  // nothing is written

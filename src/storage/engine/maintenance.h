@@ -49,8 +49,9 @@ struct SSTableRewrite {
   bool include_all = false;   // also those of the latest version of their format
   bool recompresses = false;  // those whose compression is not the table's, whatever their version
   int64_t created_until_millis = std::numeric_limits<int64_t>::max();
-  // Garbage collection takes all SSTables of a table, but not of its indexes. Whether overwritten cells go, too.
-  bool skips_cells = false;
+  // Garbage collection takes all SSTables of a table, but not of its indexes. Whether rows that newer ones delete go, and
+  // cells that they overwrite, too.
+  bool skips_rows = true, skips_cells = false;
   // The tokens that a cleanup leaves. It takes SSTables with keys that do not, and those of the table's indexes when it found some.
   std::function<OwnedTokens(const TableMetadata& table)> owned;
 };

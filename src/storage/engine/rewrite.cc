@@ -99,6 +99,7 @@ std::vector<Engine::CompactionRun> Engine::plan_rewrite(const TableStorePtr& sto
     run.path = sstable->info().descriptor.directory;
     run.operation = rewrite.operation;
     run.purges = collects;
+    run.skips_rows = rewrite.skips_rows;
     run.skips_cells = rewrite.skips_cells;
     run.limits.level = sstable->info().level;
     run.inputs.push_back(std::move(sstable));

@@ -103,7 +103,7 @@ def test_nodetool_answers_at_once(node, command):
     assert min(times) < 0.05  # the others may have met another process
 
 
-@pytest.mark.parametrize("words", ["repair", "setcachecapacity", "decommission"])
+@pytest.mark.parametrize("words", ["repair", "setcachekeystosave", "decommission"])
 def test_nodetool_says_what_it_cannot_do(node, words):
     done = node.nodetool(*words.split(), check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"nodetool: {words.split()[0]} is not supported yet\n")
