@@ -78,11 +78,11 @@ constexpr std::array kOwn{CompactionOperation::kCompaction, CompactionOperation:
                           CompactionOperation::kTombstones, CompactionOperation::kRelocate,
                           CompactionOperation::kUpgrade,    CompactionOperation::kGarbageCollect,
                           CompactionOperation::kVerify,     CompactionOperation::kCleanup,
-                          CompactionOperation::kScrub};
+                          CompactionOperation::kScrub,      CompactionOperation::kIndexBuild};
 
 // The other members of Cassandra's OperationType. This node runs none of them as a compaction, so there is none to stop.
 constexpr std::array kOthers{
-    "VALIDATION", "INDEX_BUILD", "ANTICOMPACTION", "VIEW_BUILD",     "INDEX_SUMMARY",      "P0",     "FLUSH", "WRITE",
+    "VALIDATION", "ANTICOMPACTION", "VIEW_BUILD",     "INDEX_SUMMARY",      "P0",     "FLUSH", "WRITE",
     "STREAM",     "KEY_CACHE_SAVE", "ROW_CACHE_SAVE", "COUNTER_CACHE_SAVE", "UNKNOWN"};
 
 Task<Answer> stop_where(AdminContextPtr context, std::function<bool(const RunningCompaction&)> which) {

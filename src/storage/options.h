@@ -26,6 +26,7 @@ enum class CompactionOperation : uint8_t {
   kVerify,
   kCleanup,
   kScrub,
+  kIndexBuild,
 };
 std::string operation_text(CompactionOperation operation);      // OperationType.toString
 std::string operation_constant(CompactionOperation operation);  // OperationType.name

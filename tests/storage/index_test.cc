@@ -280,6 +280,35 @@ TEST_F(IndexTest, TheBuildOfAnIndexThatIsGoneSaysNothingOfOneOfItsName) {
   EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 2500u);
 }
 
+TEST_F(IndexTest, ABuildRunsAsACompactionDoesAndMayBeStopped) {
+  table = node.table("t");
+  for (int c = 0; c < 5000; ++c) put("key" + std::to_string(c), 1, c % 2 == 0 ? "even" : "odd");
+  node.flush();
+  use("v");
+  Maintenance& maintenance = node.engine().maintenance();
+  std::optional<Status> built;
+  spawn(finish<Status>(maintenance.build_index(table, "by"), &built));
+  std::vector<RunningCompaction> running;
+  while (running.empty() || running[0].completed == 0) {
+    ASSERT_TRUE(node.world().step());
+    running = maintenance.running_compactions();
+  }
+  EXPECT_EQ(operation_text(running[0].operation), "Secondary index build");
+  EXPECT_EQ(running[0].table->name, "t");
+  EXPECT_LT(running[0].completed, running[0].total);
+  EXPECT_EQ(running[0].sstables, 1u);
+  EXPECT_EQ(maintenance.stop_compactions(
+                [](const RunningCompaction& c) { return operation_constant(c.operation) == "INDEX_BUILD"; }),
+            1u);
+  while (!built) ASSERT_TRUE(node.world().step());
+  EXPECT_EQ(built->error().message(), "Compaction interrupted");
+  EXPECT_TRUE(maintenance.running_compactions().empty());
+  const ReadCommand odd = where("v", Operator::kEq, "odd");
+  EXPECT_EQ(node.read(odd), (Lines{"error: The secondary index 'by' is not yet available"}));
+  ASSERT_TRUE(node.run(maintenance.build_index(table, "by")).ok());
+  EXPECT_EQ(find(odd).size(), 2500u);
+}
+
 TEST_F(IndexTest, TwoBuildsAtOnceFollowOneAnother) {
   table = node.table("t");
   for (int c = 0; c < 5000; ++c) put("a", c, c % 100 == 0 ? "few" : "many");

@@ -324,11 +324,12 @@ RunningCompaction Engine::described(const CompactionRun& run) {
 std::vector<RunningCompaction> Engine::running_compactions() const {
   std::vector<RunningCompaction> out;
   for (const CompactionRun* run : running_) out.push_back(described(*run));
+  tell_index_builds(&out);
   return out;
 }
 
 size_t Engine::stop_compactions(const std::function<bool(const RunningCompaction&)>& which) {
-  size_t stopped = 0;
+  size_t stopped = stop_index_builds(which);
   for (CompactionRun* run : running_) {
     if (run->stopped || !which(described(*run))) continue;
     run->stopped = true;

@@ -14,8 +14,10 @@ struct Engine::IndexBuild {
   TableStorePtr index;  // another one may have its name when it is dropped
   KeyRange rest;        // partitions that no page has come to
   Bytes key, behind;    // the partition that the last page did not end, and where to go on in it; or empty
-  uint64_t partitions = 0;
+  uint64_t partitions = 0, total = 0;
   bool is_done = false;
+  bool stopped = false;    // somebody wants it to end
+  RunningCompaction told;  // without its progress
 };
 
 namespace {
@@ -24,7 +26,40 @@ Error was_dropped(const TableStore& index) {
   return invalid(fmt::format("Index {} was dropped while it was built", index.table->qualified_name()));
 }
 
+// SecondaryIndexBuilder.getCompactionInfo
+RunningCompaction build_of(const TableStore& store, const Uuid& id) {
+  RunningCompaction out;
+  out.id = id;
+  out.table = store.table;
+  out.operation = CompactionOperation::kIndexBuild;
+  out.sstables = store.sstables.size();
+  for (const LiveSSTable& live : store.sstables) {
+    out.total += live.sstable->info().uncompressed_bytes;
+    out.total_compressed += live.sstable->info().data_bytes;
+  }
+  return out;
+}
+
 }  // namespace
+
+void Engine::tell_index_builds(std::vector<RunningCompaction>* out) const {
+  for (const IndexBuild* build : index_builds_) {
+    out->push_back(build->told);
+    const double all = static_cast<double>(build->total), done = static_cast<double>(build->partitions);
+    const double share = build->total == 0 ? 0 : std::min(1.0, done / all);
+    out->back().completed = static_cast<uint64_t>(share * static_cast<double>(build->told.total));
+  }
+}
+
+size_t Engine::stop_index_builds(const std::function<bool(const RunningCompaction&)>& which) {
+  size_t stopped = 0;
+  for (IndexBuild* build : index_builds_) {
+    if (build->stopped || !which(build->told)) continue;
+    build->stopped = true;
+    ++stopped;
+  }
+  return stopped;
+}
 
 // Deletions of entries that are there would hide the entries of older rows.
 Task<Status> Engine::empty_index(TableStorePtr table, TableStorePtr index) {
@@ -60,29 +95,33 @@ Task<Status> Engine::build_index(TablePtr table, std::string name) {
 Task<Status> Engine::fill_index(TableStorePtr store, TableStorePtr index, std::string name) {
   co_await index->build_mutex.lock();
   AsyncMutex::Guard build_guard(index->build_mutex);
-  uint64_t total = 0;
-  for (const LiveSSTable& live : store->sstables) total += live.sstable->info().partitions;
-  total += store->memtable->partitions().size();
-  LOG_INFO("Building index {} of {} from about {} partitions", name, store->table->qualified_name(), total);
   IndexBuild build;
   build.index = index;
+  for (const LiveSSTable& live : store->sstables) build.total += live.sstable->info().partitions;
+  build.total += store->memtable->partitions().size();
+  build.told = build_of(*store, begin_record(store->table, {}).id);
+  LOG_INFO("Building index {} of {} from about {} partitions", name, store->table->qualified_name(), build.total);
   // One that is built gets what it lacks, and reads go on.
   Status status;
   if (index->needs_rebuild) status = co_await empty_index(store, index);
-  while (!build.is_done && status.ok() && !gate_.closed()) {
+  index_builds_.push_back(&build);
+  while (!build.is_done && status.ok() && !gate_.closed() && !build.stopped) {
     const uint64_t before = build.partitions;
-    co_await wait_to_build();
+    co_await wait_to_build(&build);
     std::vector<SSTablePtr> sstables;
     for (const LiveSSTable& live : store->sstables) sstables.push_back(live.sstable);
     status = co_await read_ahead(&sstables);
     if (!status.ok()) break;
     status = build_index_page(*store, build);
     if (build.partitions / 100'000 > before / 100'000) {
-      LOG_INFO("Building index {}: {} of {}", name, build.partitions, total);
+      LOG_INFO("Building index {}: {} of {}", name, build.partitions, build.total);
     }
     co_await runtime_.executor.yield();
   }
-  if (!build.is_done && status.ok()) status = Error(ErrorCode::kClosed, "The node is stopping");
+  std::erase(index_builds_, &build);
+  if (!build.is_done && status.ok()) {
+    status = Error(ErrorCode::kClosed, build.stopped ? "Compaction interrupted" : "The node is stopping");
+  }
   if (!status.ok()) co_return status;
   Status flushed = co_await flush_store(store);
   if (!flushed.ok()) co_return flushed;
@@ -170,9 +209,9 @@ Status Engine::build_index_page(TableStore& store, IndexBuild& build) {
 }
 
 // Entries need memory as writes do. A build waits for it as long as it takes.
-Task<void> Engine::wait_to_build() {
+Task<void> Engine::wait_to_build(const IndexBuild* build) {
   constexpr Duration kPause = std::chrono::milliseconds(50);
-  while (options_.memtables->is_full() && !gate_.closed()) {
+  while (options_.memtables->is_full() && !gate_.closed() && !build->stopped) {
     const Status free = co_await wait_for_memory();
     if (!free.ok() || refusing_) co_await runtime_.executor.sleep(kPause);
   }

@@ -45,6 +45,8 @@ constexpr OperationType type_of(CompactionOperation operation) {
       return {"CLEANUP", "Cleanup"};
     case CompactionOperation::kScrub:
       return {"SCRUB", "Scrub"};
+    case CompactionOperation::kIndexBuild:
+      return {"INDEX_BUILD", "Secondary index build"};
     case CompactionOperation::kCompaction:
       break;
   }

@@ -374,7 +374,9 @@ class Engine final : private Maintenance {
   Task<Status> fill_index(TableStorePtr table, TableStorePtr index, std::string name);
   Task<Status> empty_index(TableStorePtr table, TableStorePtr index);
   Status build_index_page(TableStore& store, IndexBuild& build);
-  Task<void> wait_to_build();
+  Task<void> wait_to_build(const IndexBuild* build);
+  void tell_index_builds(std::vector<RunningCompaction>* out) const;
+  size_t stop_index_builds(const std::function<bool(const RunningCompaction&)>& which);
 
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
@@ -604,6 +606,7 @@ class Engine final : private Maintenance {
   CompactionThroughput compaction_throughput_;
   int64_t compacted_nanos_ = 0;  // that slices of compactions took
   std::vector<CompactionRun*> running_;
+  std::vector<IndexBuild*> index_builds_;  // under way
   bool asks_every_minute_ = false;
   std::vector<Relocation> relocations_;  // that wait for the commit of another shard
   std::vector<HeldTable*> held_;
