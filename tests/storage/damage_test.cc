@@ -223,6 +223,24 @@ TEST_P(DamageTest, ThePoliciesIgnoreAndBestEffortGoOnWithoutTheSSTable) {
   EXPECT_NE(lines[0].find(sstable.file("Data.db") + " is missing"), std::string::npos) << lines[0];
 }
 
+// Without the schema or without system.local, the node would lose more than this SSTable's rows.
+TEST_P(DamageTest, WhatTheNodeNeedsToBeItselfIsNotIgnored) {
+  replace("Data.db", kNull);
+  std::vector<std::string> needed;
+  for (const auto& [keyspace, name] : {std::pair("ks", "local"), std::pair("system", "local"),
+                                       std::pair("system", "peers_v2"), std::pair("system_schema", "tables")}) {
+    auto table = std::make_shared<TableMetadata>(*t);
+    table->keyspace = keyspace;
+    table->name = name;
+    TableStore store(table, "ks/" + t->directory_name(), CommitLogPosition());
+    for (FailurePolicy policy : {FailurePolicy::kIgnore, FailurePolicy::kBestEffort}) {
+      const Status opened = store.open(node.disk(), {"/data"}, SSTableOwner{0, 1}, policy, nullptr);
+      if (!opened.ok()) needed.push_back(table->qualified_name());
+    }
+  }
+  EXPECT_EQ(needed, (Lines{"system.local", "system.local", "system_schema.tables", "system_schema.tables"}));
+}
+
 TEST_P(DamageTest, ChecksumsThatCassandraLeftBehindGo) {
   for (const auto& [component, content] : undamaged) {
     if (component != "Checksums.crc32") replace(component, kNull);
