@@ -94,6 +94,13 @@ class Upkeep {
   Status rewrite(SSTableRewrite order = SSTableRewrite(), unsigned shard = 0) {
     return node.run(maintenance(shard).rewrite({"ks", "t"}, std::move(order)));
   }
+  // The table has these options of compaction, too.
+  void alter(const StringPairs& compaction) {
+    auto altered = std::make_shared<TableMetadata>(*t);
+    for (const auto& [option, value] : compaction) altered->params.compaction[option] = value;
+    t = altered;
+    node.set_tables({t, node.table("kv")});
+  }
   void restart_with(const SSTableVersion& version) {
     node.options.sstable_version = &version;
     node.restart();
@@ -373,6 +380,29 @@ TEST(Garbage, OverwrittenCellsGoWhereCellsCount) {
   ASSERT_TRUE(u.rewrite(garbage(true)).ok());
   EXPECT_EQ(with_max_timestamp(u, 10).cells, 7u);
   EXPECT_EQ(u.rows(), expected);
+}
+
+// Boolean.parseBoolean ignores the case.
+TEST(Garbage, OnlyRepairedTombstonesGoWhereTheTableSaysSo) {
+  std::vector<std::string> purging, collecting;
+  for (const char* value : {"false", "False", "true", "True", "TRUE"}) {
+    for (const bool collects : {false, true}) {
+      Upkeep u;
+      u.alter({{"only_purge_repaired_tombstones", value}});
+      u.write({"a"}, 10);
+      ASSERT_TRUE(u.node.apply(Update(u.t, "a").at(20).delete_partition()).ok());
+      u.flush();
+      u.leave_segments();
+      if (collects) {
+        ASSERT_TRUE(u.rewrite(garbage(false)).ok());
+      } else {
+        u.node.compact();
+      }
+      if (u.sstables().empty()) (collects ? collecting : purging).push_back(value);
+    }
+  }
+  EXPECT_EQ(purging, (Lines{"false", "False"}));
+  EXPECT_EQ(collecting, (Lines{"false", "False"}));
 }
 
 // Whatever lies over what: nobody who reads sees that garbage was collected.

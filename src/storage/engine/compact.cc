@@ -211,11 +211,6 @@ bool Engine::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
   return false;
 }
 
-bool Engine::purges_only_repaired(const TableMetadata& table) {
-  auto option = table.params.compaction.find("only_purge_repaired_tombstones");
-  return option != table.params.compaction.end() && option->second == "true";
-}
-
 bool Engine::may_purge(const TableStore& store) const {
   if (store.has_unread() || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
@@ -238,7 +233,7 @@ bool Engine::may_purge(const CompactionRun& run) const {
   const TableStore& store = *run.store;
   if (!may_purge(store)) return false;
   if (store.is_replayed_whole && run.log_may_hold_inputs) return false;
-  if (!purges_only_repaired(*store.table)) return true;
+  if (!store.compaction.options.only_purge_repaired_tombstones) return true;
   auto is_repaired = [](const SSTablePtr& input) { return input->info().repaired_at != 0; };
   return std::all_of(run.inputs.begin(), run.inputs.end(), is_repaired);
 }

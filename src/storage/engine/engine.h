@@ -473,7 +473,6 @@ class Engine final : private Maintenance {
   Task<Status> settle(TableStorePtr store);
   Task<Status> end_transaction(SSTableTransaction* transaction);
   bool log_may_hold(const std::vector<SSTablePtr>& sstables) const;
-  static bool purges_only_repaired(const TableMetadata& table);
   bool may_purge(const CompactionRun& run) const;
   bool may_purge(const TableStore& store) const;
   bool has_foreign_segments() const;

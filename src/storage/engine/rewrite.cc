@@ -41,7 +41,7 @@ bool has_compression_of(const TableMetadata& table, const SSTable& sstable) {
 bool Engine::wants(const SSTableRewrite& rewrite, const TableStore& store, const LiveSSTable& live) const {
   const SSTableInfo& info = live.sstable->info();
   if (rewrite.operation == CompactionOperation::kGarbageCollect) {
-    return !purges_only_repaired(*store.table) || info.repaired_at != 0;
+    return !store.compaction.options.only_purge_repaired_tombstones || info.repaired_at != 0;
   }
   if (rewrite.operation == CompactionOperation::kCleanup) {
     return !rewrite.owned(*store.table).contains(murmur3_token(info.first_key), murmur3_token(info.last_key));

@@ -144,8 +144,7 @@ Status TableStore::load(Disk& disk, const SSTableOnDisk& files, const SSTableOwn
   if (status.error().code() == ErrorCode::kOverloaded) return status;
   // Without a part of the schema, tables are unknown: their records in the commit log would be passed over. Without
   // system.local, the node would be another one, with another id and other tokens.
-  const bool is_needed =
-      table->keyspace == "system_schema" || (table->keyspace == "system" && table->name == "local");
+  const bool is_needed = table->keyspace == "system_schema" || (table->keyspace == "system" && table->name == "local");
   if (is_needed || (policy != FailurePolicy::kIgnore && policy != FailurePolicy::kBestEffort)) {
     return Error(
         status.error().code(),
