@@ -405,6 +405,73 @@ TEST(Garbage, OnlyRepairedTombstonesGoWhereTheTableSaysSo) {
   EXPECT_EQ(collecting, (Lines{"false", "False"}));
 }
 
+// CompactionController.shadowSources: every compaction of the table does what a garbage collection does. The newer data lies
+// where the compaction does not write.
+TEST(Garbage, NewerDataIsLookedAtByAllCompactionsWhereTheTableSaysSo) {
+  std::vector<std::pair<uint64_t, uint64_t>> left;  // rows and cells
+  for (const char* value : {"NONE", "ROW", "cell"}) {
+    Upkeep u;
+    u.alter({{"provide_overlapping_tombstones", value}});
+    for (int c = 0; c < 5; ++c) {
+      ASSERT_TRUE(u.node.apply(Update(u.t, "a").at(1000).row(c).cell("v", "x")).ok());
+      // The oldest input is not the first.
+      if (c == 2) u.flush();
+    }
+    u.flush();
+    ASSERT_TRUE(u.node.apply(Update(u.t, "a").at(2000).row(2).delete_row().row(3).cell("v", "y")).ok());
+    u.flush();
+    u.leave_segments();
+    const Lines expected = u.rows();
+    CompactionScope older;
+    older.wants = [](const TableMetadata&, const SSTable& sstable) { return sstable.info().max_timestamp == 1000; };
+    ASSERT_TRUE(u.compact(older).ok());
+    const SSTableInfo output = with_max_timestamp(u, 1000);
+    left.emplace_back(output.rows, output.cells);
+    EXPECT_EQ(u.sstables().size(), 2u);
+    EXPECT_EQ(u.rows(), expected);
+  }
+  EXPECT_EQ(left, (std::vector<std::pair<uint64_t, uint64_t>>{{5, 5}, {4, 4}, {3, 3}}));
+}
+
+// A compaction of several inputs looks at what is newer than the oldest of them, whichever comes first.
+TEST(Garbage, NewerThanTheOldestInputIsNewer) {
+  for (const bool is_last : {false, true}) {
+    Upkeep u;
+    u.alter({{"provide_overlapping_tombstones", "CELL"}});
+    auto put = [&u](const char* key, int64_t timestamp) {
+      ASSERT_TRUE(u.node.apply(Update(u.t, key).at(timestamp).row(1).cell("v", "x")).ok());
+      u.flush();
+    };
+    put(is_last ? "b" : "a", is_last ? 3000 : 1000);
+    put(is_last ? "a" : "b", is_last ? 1000 : 3000);
+    ASSERT_TRUE(u.node.apply(Update(u.t, "a").at(2000).row(1).delete_row()).ok());
+    u.flush();
+    u.leave_segments();
+    CompactionScope others;
+    others.wants = [](const TableMetadata&, const SSTable& sstable) { return sstable.info().max_timestamp != 2000; };
+    ASSERT_TRUE(u.compact(others).ok());
+    EXPECT_EQ(with_max_timestamp(u, 3000).cells, 1u) << is_last;
+    EXPECT_EQ(u.rows(), (Lines{"  1: v=x@3000", "b"}));
+  }
+}
+
+// A set-aside SSTable may be older, and no compaction knows what it needs.
+TEST(Garbage, NothingGoesForTheTablesSakeWhileAnSSTableIsSetAside) {
+  Upkeep u;
+  u.alter({{"provide_overlapping_tombstones", "ROW"}});
+  u.write({"a"}, 10);
+  u.write({"b"}, 15);
+  u.remove("a", 20);
+  u.leave_segments();
+  const SSTableDescriptor lost = with_max_timestamp(u, 15).descriptor;
+  ASSERT_TRUE(u.node.disk().remove(lost.file(components::kStatistics)).ok());
+  u.node.restart();
+  CompactionScope oldest;
+  oldest.wants = [](const TableMetadata&, const SSTable& sstable) { return sstable.info().max_timestamp == 10; };
+  ASSERT_TRUE(u.compact(oldest).ok());
+  EXPECT_EQ(with_max_timestamp(u, 10).rows, 4u);
+}
+
 // Whatever lies over what: nobody who reads sees that garbage was collected.
 TEST(Garbage, NobodySeesIt) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {

@@ -399,6 +399,17 @@ std::function<bool(const DecoratedKey&, const Row*)> kept_by_cleanup(const Table
 
 }  // namespace
 
+// Data that newer SSTables hide goes by order, or where the table wants it of all compactions
+// (CompactionController.provideTombstoneSources).
+bool Engine::skips_garbage(CompactionRun* run) const {
+  using Overlapping = CompactionOptions::OverlappingTombstones;
+  if (run->operation == CompactionOperation::kGarbageCollect) return run->skips_rows;
+  const Overlapping wanted = run->store->compaction.options.provide_overlapping_tombstones;
+  if (wanted == Overlapping::kNone || !run->purges || !may_purge(*run)) return false;
+  run->skips_cells = wanted == Overlapping::kCell;
+  return true;
+}
+
 SSTableMerge Engine::make_merge(CompactionRun* run) {
   SSTableMerge merge;
   merge.table = run->store->table;
@@ -415,7 +426,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   if (run->purges && may_purge(*run)) merge.purge.gc_before = now_seconds - merge.table->params.gc_grace_seconds;
   merge.purge.purges_young = run->purges_young;
   merge.purge.oldest_outside = [run](const DecoratedKey& key) { return oldest_outside(*run->store, key); };
-  if (run->operation == CompactionOperation::kGarbageCollect && run->skips_rows) {
+  if (skips_garbage(run)) {
     merge.shadows_cells = run->skips_cells;
     merge.shadows = [run](const DecoratedKey& key) { return newer_data(*run, key); };
   }

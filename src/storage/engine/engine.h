@@ -432,6 +432,7 @@ class Engine final : private Maintenance {
   Task<Status> run_one(CompactionRun* run);
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
+  bool skips_garbage(CompactionRun* run) const;
   SSTableMerge make_merge(CompactionRun* run);
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
   Task<void> leave_core_to_requests(CompactionRun* run);

@@ -6,6 +6,7 @@
 // several shards share are split before (relocate.cc), which writes them anew, too. One that cannot be written now is
 // left as it is, and the order says so once the others are done.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -207,10 +208,12 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::newer_data(const C
                                                                          const DecoratedKey& key) {
   std::vector<std::unique_ptr<PartitionReader>> sources;
   const HashedKey hashed = key;
+  int64_t oldest = std::numeric_limits<int64_t>::max();
+  for (const SSTablePtr& input : run.inputs) oldest = std::min(oldest, input->info().min_timestamp);
   for (const LiveSSTable& live : run.store->sstables) {
     const SSTableInfo& info = live.sstable->info();
     const bool has_deletions = info.min_local_deletion_time != kNoDeletionTime;
-    if (live.compacting || live.suspect || info.max_timestamp <= run.inputs[0]->info().min_timestamp) continue;
+    if (live.compacting || live.suspect || info.max_timestamp <= oldest) continue;
     if (!run.skips_cells && !has_deletions) continue;
     if (!live.sstable->may_contain(hashed)) continue;
     ASSIGN_OR_RETURN(auto source, live.sstable->read(run.store->table, hashed, SliceSelection()));

@@ -263,10 +263,11 @@ void TableStore::suspect(const std::vector<SSTablePtr>& inputs, const std::strin
   auto is_named = [&message](const SSTablePtr& input) {
     return message.find(input->info().descriptor.file("")) != std::string::npos;
   };
-  const bool any = std::any_of(inputs.begin(), inputs.end(), is_named);
+  const bool any = std::any_of(sstables.begin(), sstables.end(),
+                               [&is_named](const LiveSSTable& live) { return is_named(live.sstable); });
   for (LiveSSTable& live : sstables) {
     const bool is_input = std::find(inputs.begin(), inputs.end(), live.sstable) != inputs.end();
-    if (is_input && (!any || is_named(live.sstable))) live.suspect = true;
+    if (any ? is_named(live.sstable) : is_input) live.suspect = true;
   }
 }
 

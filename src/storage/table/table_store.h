@@ -68,7 +68,8 @@ class TableStore {
   // One that this shard wrote.
   void add_sstable(SSTablePtr sstable, const SSTableOwner& self, int64_t created_millis);
   void remove_sstables(const std::vector<SSTablePtr>& gone);
-  // Automatic compaction leaves out the inputs that `message` names from now on; all of them when it names none.
+  // Automatic compaction leaves out the SSTables that `message` names from now on: inputs, or newer ones that a compaction
+  // looked at. When it names none, these are all inputs.
   void suspect(const std::vector<SSTablePtr>& inputs, const std::string& message);
   void set_compacting(const std::vector<SSTablePtr>& inputs, bool compacting);
   void forget_flushed(const std::shared_ptr<Memtable>& memtable);
