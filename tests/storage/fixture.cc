@@ -251,7 +251,13 @@ bool Node::boot() {
   options.memtables = std::make_shared<MemtableBudget>(options.memtable_bytes, shards_);
   options.chunks = std::make_shared<ChunkBudget>(options.chunk_cache_bytes, shards_);
   for (unsigned i = 0; i < shards_; ++i) {
-    engines_.push_back(std::make_unique<Engine>(runtime_->shard(i), shards_, options));
+    ShardRuntime* shard = &runtime_->shard(i);
+    if (wrap_disk) {
+      Disk& disk = *disks_.emplace_back(wrap_disk(shard->disk));
+      shard = &wrapped_.emplace_back(
+          ShardRuntime{shard->executor, shard->clock, shard->network, disk, shard->random, shard->blocking});
+    }
+    engines_.push_back(std::make_unique<Engine>(*shard, shards_, options));
     Status started = run(start_engine(engines_.back().get(), schema_, truncated));
     if (!started.ok()) {
       error_ = started.error().message();

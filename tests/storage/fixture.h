@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,8 @@ class Node {
   TruncationRecords truncated;  // for the next boot
   std::vector<std::pair<FailurePolicy, std::string>> failures;
   std::function<Task<Status>(ShardRuntime&)> before_engines;  // of the next boots; may be unset
+  // Makes what stands between the engines of the next boot and the machine's disk; unset: nothing does.
+  std::function<std::unique_ptr<Disk>(Disk&)> wrap_disk;
 
  private:
   std::unique_ptr<SimWorld> world_;
@@ -143,6 +146,8 @@ class Node {
   unsigned shards_;
   SchemaPtr schema_;
   Runtime* runtime_ = nullptr;
+  std::vector<std::unique_ptr<Disk>> disks_;  // of wrap_disk
+  std::deque<ShardRuntime> wrapped_;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::string error_;
 };

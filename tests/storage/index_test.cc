@@ -7,6 +7,7 @@
 #include "storage/index/secondary_index.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/statistics.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -387,6 +388,47 @@ TEST_F(IndexTest, AnIndexOfTheNameOfOneWhoseDropWasCutOffIsBuilt) {
   restart_with(without_index());
   put_numbers(20, 40);
   restart_with(table);
+  EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 20u);
+}
+
+// A disk on which files of a directory cannot be renamed, as the first step of a removal does, while this is wanted.
+class DiskThatKeeps final : public test::ForwardingDisk {
+ public:
+  DiskThatKeeps(Disk& disk, std::string directory, const bool& wanted)
+      : ForwardingDisk(disk), directory_(std::move(directory)), wanted_(wanted) {}
+  Status rename(const std::string& from, const std::string& to) override {
+    if (wanted_ && from.starts_with(directory_)) return Error(ErrorCode::kIo, "cannot rename " + from);
+    return disk_.rename(from, to);
+  }
+
+ private:
+  const std::string directory_;
+  const bool& wanted_;
+};
+
+TEST_F(IndexTest, ADropSucceedsThoughFilesOfTheIndexStayForNow) {
+  use("v");
+  const std::string directory = "/data/ks/" + table->directory_name() + "/.by";
+  bool keeps = false;
+  node.wrap_disk = [&](Disk& disk) { return std::make_unique<DiskThatKeeps>(disk, directory, keeps); };
+  node.restart();
+  put_numbers(0, 20);
+  node.flush();
+  keeps = true;
+  ASSERT_TRUE(node.run(node.engine().set_schema(make_schema({without_index()}))).ok());
+  put_numbers(20, 40);
+  EXPECT_EQ(list_sstables(node.disk(), directory).value().size(), 1u);
+  // An index of its name would take them for its own.
+  const Status refused = node.run(node.engine().set_schema(make_schema({table})));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "The index by cannot be made while the files of a dropped one are in ks/" +
+                                           table->directory_name() + "/.by: they cannot be removed");
+  // The next change of the schema removes them, and finds them gone.
+  keeps = false;
+  node.set_tables({without_index()});
+  EXPECT_EQ(list_sstables(node.disk(), directory).value().size(), 0u);
+  node.set_tables({table});
+  ASSERT_TRUE(node.run(node.engine().maintenance().build_index(table, "by")).ok());
   EXPECT_EQ(find(where("v", Operator::kEq, "odd")).size(), 20u);
 }
 

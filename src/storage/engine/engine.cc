@@ -102,6 +102,8 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
     Status made = co_await make_durable_directory(directory);
     if (!made.ok()) co_return made;
   }
+  // An index may come of the name of one whose files could not be removed the last time.
+  co_await discard_gone_indexes();
   SchemaPtr before = std::exchange(schema_, schema);
   // Only what differs is looked at, unless something is left over from the last time.
   const bool had_all_tables = std::exchange(has_all_tables_, false);
@@ -120,7 +122,7 @@ Task<Status> Engine::set_schema(SchemaPtr schema, int64_t at_millis) {
     if (!dropped.ok()) co_return dropped;
   }
   CO_TRY(co_await sync_unbuilt_indexes());
-  CO_TRY(co_await discard_gone_indexes());
+  co_await discard_gone_indexes();
   has_all_tables_ = true;
   co_return Status();
 }
@@ -227,16 +229,26 @@ Task<Status> Engine::sync_unbuilt_indexes() {
   co_return Status();
 }
 
-Task<Status> Engine::discard_gone_indexes() {
-  while (!gone_indexes_.empty()) {
-    const TableStorePtr index = gone_indexes_.back();
+// Files that cannot be removed stay until the next change of the schema. No file says any more that the index is built, so a
+// start does not take them for it.
+Task<void> Engine::discard_gone_indexes() {
+  const Stores gone = gone_indexes_;
+  for (const TableStorePtr& index : gone) {
     const CompactionGuards ended = co_await end_compactions(index);
     Status discarded = index->discard(runtime_.disk, {});
-    if (!discarded.ok()) co_return discarded;
-    std::erase(gone_indexes_, index);
+    if (discarded.ok()) {
+      std::erase(gone_indexes_, index);
+    } else {
+      LOG_WARN("Files of a dropped index stay for now in {}: {}", index->paths[0], discarded.error().message());
+    }
   }
   recount_memory();
-  co_return Status();
+}
+
+bool Engine::has_files_of_gone_index(const std::string& directory) const {
+  return std::any_of(gone_indexes_.begin(), gone_indexes_.end(), [&directory](const TableStorePtr& gone) {
+    return gone->directory == directory && !gone->leftovers.empty();
+  });
 }
 
 Status Engine::update_indexes(TableStore& store) {
@@ -245,8 +257,8 @@ Status Engine::update_indexes(TableStore& store) {
     return table.indexes.contains(index->metadata.name) && index->column(table) != nullptr;
   });
   for (auto it = gone; it != store.indexes.end(); ++it) {
-    (*it)->store->dropped = true;  // a compaction ends at its next pause
     TRY(set_unbuilt(*(*it)->store));
+    (*it)->store->dropped = true;  // a compaction ends at its next pause
     gone_indexes_.push_back((*it)->store);
   }
   store.indexes.erase(gone, store.indexes.end());
@@ -259,6 +271,12 @@ Status Engine::update_indexes(TableStore& store) {
       // Cassandra's other kinds of indexes do not keep their tables from being served.
       LOG_WARN("{}", made.error().message());
       continue;
+    }
+    if (has_files_of_gone_index((*made)->store->directory)) {
+      return Error(ErrorCode::kIo,
+                   fmt::format("The index {} cannot be made while the files of a dropped one are in {}: "
+                               "they cannot be removed",
+                               name, (*made)->store->directory));
     }
     TRY((*made)->store->open(runtime_.disk, options_.data_directories, self_, options_.disk_failure_policy,
                              &chunk_cache_));

@@ -207,7 +207,8 @@ class Engine final : private Maintenance {
   Status forget_dropped_indexes(const TableStore& store);
   Task<Status> sync_unbuilt_indexes();
   // When the compactions of indexes that were dropped have ended, their files go.
-  Task<Status> discard_gone_indexes();
+  Task<void> discard_gone_indexes();
+  bool has_files_of_gone_index(const std::string& directory) const;
   Status update_indexes(TableStore& store);
   Status log_mutation(const Mutation& mutation, std::span<TableStore* const> stores, BytesView serialized);
   Task<Status> drop_table(TableStorePtr store, SchemaPtr before, int64_t at_millis);
