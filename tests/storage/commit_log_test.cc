@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "model/counter.h"
 #include "storage/commitlog/segment_reader.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like::storage_test {
 namespace {
@@ -471,6 +472,38 @@ TEST(CommitLogTest, AnotherNumberOfShardsReplaysEverythingOnce) {
   node.set_shards(2);
   ASSERT_TRUE(node.boot()) << node.error();
   EXPECT_EQ(node.scan("t").size(), 52u);
+}
+
+// A disk on which another shard is always faster to rename a file.
+class DiskOfFasterShards final : public test::ForwardingDisk {
+ public:
+  using ForwardingDisk::ForwardingDisk;
+  Status rename(const std::string& from, const std::string& to) override {
+    TRY(disk_.rename(from, to));
+    return disk_.rename(from, to);
+  }
+};
+
+TEST(CommitLogTest, AllShardsSetADamagedSegmentOfAnotherOwnerAside) {
+  EngineOptions options;
+  options.commitlog_sync = CommitLogSync::kBatch;
+  options.commit_failure_policy = FailurePolicy::kIgnore;
+  Node node(1, 1, options);
+  ASSERT_TRUE(node.apply(write(node.table("t"), 0)).ok());
+  const std::string path = segments(node)[0];
+  Bytes file = contents(node.disk(), path);
+  file[file.find("key")] ^= 1;
+  replace(node, path, file);
+  node.kill();
+  node.set_shards(2);
+  node.wrap_disk = [](Disk& disk) { return std::make_unique<DiskOfFasterShards>(disk); };
+  ASSERT_TRUE(node.boot()) << node.error();
+  ASSERT_EQ(node.engine(0).foreign_segments(), std::vector<std::string>{path});
+  for (unsigned i = 0; i < 2; ++i) {
+    const Status removed = node.engine(i).remove_foreign_segments();
+    EXPECT_TRUE(removed.ok()) << removed.error().message();
+  }
+  EXPECT_TRUE(node.disk().exists(path + ".damaged"));
 }
 
 // CommitLog-8-1795223318699.log of a Cassandra 5.0.9 (storage_compatibility_mode NONE) begins with these bytes: header,

@@ -311,8 +311,11 @@ std::vector<std::string> Engine::foreign_segments() const { return foreign_segme
 
 Status Engine::remove_foreign_segments() {
   for (const std::string& path : foreign_segments_) {
-    const bool damaged = damaged_segments_.contains(path) && runtime_.disk.exists(path);
-    TRY(damaged ? set_damaged_aside(runtime_.disk, path) : runtime_.disk.remove(path));
+    if (!runtime_.disk.exists(path)) continue;
+    Status gone =
+        damaged_segments_.contains(path) ? set_damaged_aside(runtime_.disk, path) : runtime_.disk.remove(path);
+    // All shards do this at once: another one may have done it meanwhile.
+    if (!gone.ok() && runtime_.disk.exists(path)) return gone;
   }
   foreign_segments_.clear();
   return {};
