@@ -83,6 +83,24 @@ class Importing {
   }
   Maintenance& maintenance(unsigned shard = 0) { return node.engine(shard).maintenance(); }
   std::string table_directory() { return "/data/ks/" + t->directory_name(); }
+  // Ids of all shards' SSTables, and of those in backups/.
+  std::vector<std::string> live() {
+    std::vector<std::string> ids;
+    for (unsigned shard = 0; shard < node.runtime().shard_count(); ++shard) {
+      for (const SSTableInfo& info : maintenance(shard).sstables(t->id)) ids.push_back(info.descriptor.id);
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
+  std::vector<std::string> backups() {
+    std::vector<std::string> ids;
+    const std::vector<SSTableOnDisk> all = find_sstables(node.disk(), table_directory() + "/backups").value();
+    for (const SSTableOnDisk& files : all) {
+      if (files.has(components::kData)) ids.push_back(files.descriptor.id);
+    }
+    std::sort(ids.begin(), ids.end());
+    return ids;
+  }
   size_t sources() { return list_sstables(node.disk(), kSource).value().size(); }
   Lines rows() {
     Lines lines = node.scan("t");
@@ -268,6 +286,45 @@ TEST(Import, NewSSTablesAreLoadedBesideFlushesAndCompactions) {
   }
 }
 
+// Tracker.addSSTables. Both ways of bringing SSTables, and what a compaction of them leaves there.
+TEST(Import, WhatComesIsBackedUpWhereTheNodeAndTheTableWantIt) {
+  for (const bool is_wanted : {false, true}) {
+    for (const bool is_placed : {false, true}) {
+      Importing m;
+      EngineSettings settings = m.maintenance().settings();
+      settings.incremental_backups = is_wanted;
+      for (unsigned shard = 0; shard < 2; ++shard) m.maintenance(shard).use(settings);
+      if (is_placed) {
+        m.move_sources(m.table_directory());
+        ASSERT_TRUE(m.load_new().ok());
+      } else {
+        ASSERT_EQ(m.restore().value(), Importing::Failed());
+      }
+      const std::vector<std::string> imported = m.live();
+      for (unsigned shard = 0; shard < 2; ++shard) {
+        ASSERT_TRUE(m.node.run(m.maintenance(shard).compact({"ks", "t"}, {})).ok());
+      }
+      ASSERT_EQ(imported.size(), 4u);
+      EXPECT_EQ(m.backups(), is_wanted ? imported : std::vector<std::string>()) << is_placed;
+    }
+  }
+}
+
+// A split among shards brings nothing.
+TEST(Import, ASplitIsNotBackedUp) {
+  Importing m(1);
+  ASSERT_EQ(m.restore().value(), Importing::Failed());
+  m.node.kill();
+  m.node.set_shards(2);
+  m.node.options.incremental_backups = true;
+  ASSERT_TRUE(m.node.boot()) << m.node.error();
+  for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(m.node.engine(i).remove_foreign_segments().ok());
+  for (unsigned i = 0; i < 2; ++i) ASSERT_TRUE(m.node.run(m.maintenance(i).relocate({"ks", "t"})).ok());
+  EXPECT_EQ(m.maintenance(0).sstables(m.t->id).size(), 2u);
+  EXPECT_EQ(m.maintenance(1).sstables(m.t->id).size(), 2u);
+  EXPECT_EQ(m.backups(), std::vector<std::string>());
+}
+
 TEST(Import, KeysOfOthersAreRefused) {
   Importing m(1);
   SSTableImport order;
@@ -293,7 +350,9 @@ class ImportFaults : public testing::TestWithParam<SimFaults::Fault> {};
 TEST_P(ImportFaults, NothingIsLostWhereverItFails) {
   int failures = 0;
   for (uint64_t operations = 0;; operations += test::kIsSanitized ? 17 : 1) {
-    Importing m(2, operations + 1);
+    EngineOptions options = without_policy();
+    options.incremental_backups = true;
+    Importing m(2, operations + 1, options);
     SimFaults& faults = m.node.machine().faults();
     faults.operations_until_fault = operations;
     faults.fault = GetParam();
@@ -310,6 +369,8 @@ TEST_P(ImportFaults, NothingIsLostWhereverItFails) {
     ASSERT_EQ(*second, Importing::Failed()) << operations;
     ASSERT_EQ(m.rows(), m.expected) << operations;
     ASSERT_EQ(m.sources(), 0u) << operations;
+    const std::vector<std::string> live = m.live(), backups = m.backups();
+    ASSERT_TRUE(std::includes(backups.begin(), backups.end(), live.begin(), live.end())) << operations;
     if (ended) {
       EXPECT_GT(operations, 50u);
       EXPECT_GT(failures, test::kIsSanitized ? 2 : 30);

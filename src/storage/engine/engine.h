@@ -354,7 +354,10 @@ class Engine final : private Maintenance {
   const std::string& pick_path(const TableStore& store) const;
   uint32_t column_index_bytes() const { return row_index_granularity(options_); }
   SSTableGuardrails sstable_guardrails() const;
+  bool wants_backups(const TableStore& store) const;
   Task<Status> back_up(SSTableDescriptor descriptor);
+  Task<Status> back_up_all(std::vector<SSTableDescriptor> descriptors);
+  void forget_backups(const std::vector<SSTableDescriptor>& descriptors);
   std::string next_id(TableStore& store) { return options_.sequence_ids ? store.sequence.next(self_) : ids_.next(); }
   Error disk_failure(const Error& cause, const std::string& what);
   void obey_paranoia(const Error& cause) const;
@@ -556,6 +559,7 @@ class Engine final : private Maintenance {
   };
   Task<Status> split_and_commit(CompactionRun* run);
   Task<Result<SplitSSTable>> split_input(CompactionRun* run, SSTablePtr input);
+  std::vector<SSTableDescriptor> parts_of(const std::vector<SplitSSTable>& split) const;
   Task<Status> hand_over(CompactionRun* run, std::vector<SplitSSTable> split);
   Task<Result<std::vector<std::string>>> ask_for_ids(SharedSSTable shared);
   Task<Status> on_every_engine(std::function<Status(unsigned, Engine&)> work);

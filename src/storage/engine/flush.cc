@@ -282,7 +282,7 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
       store->leftovers.push_back(descriptor);
       co_return failure(info.error());
     }
-    if (options_.incremental_backups && store->table->params.incremental_backups && !is_void()) {
+    if (wants_backups(*store) && !is_void()) {
       Status kept = co_await back_up(descriptor);
       if (!kept.ok()) {
         store->leftovers.push_back(descriptor);

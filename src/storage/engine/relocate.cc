@@ -226,6 +226,16 @@ Task<Result<Engine::SplitSSTable>> Engine::split_input(CompactionRun* run, SSTab
   co_return out;
 }
 
+std::vector<SSTableDescriptor> Engine::parts_of(const std::vector<SplitSSTable>& split) const {
+  std::vector<SSTableDescriptor> parts;
+  for (const SplitSSTable& each : split) {
+    for (const std::string& id : each.ids) {
+      if (!id.empty()) parts.push_back(SSTableDescriptor::of(options_.sstable_version, each.shared.directory, id));
+    }
+  }
+  return parts;
+}
+
 Task<Status> Engine::hand_over(CompactionRun* run, std::vector<SplitSSTable> split) {
   const auto all = std::make_shared<const std::vector<SplitSSTable>>(std::move(split));
   std::function<Status(unsigned, Engine&)> prepare = [all](unsigned shard, Engine& engine) -> Status {
@@ -234,6 +244,12 @@ Task<Status> Engine::hand_over(CompactionRun* run, std::vector<SplitSSTable> spl
   };
   Status status = co_await on_every_engine(std::move(prepare));
   if (status.ok()) status = co_await sync_unbuilt_indexes();  // those of all shards are in the same directories
+  // A compaction may take the parts as soon as they are the table's.
+  std::vector<SSTableDescriptor> backed_up;
+  if (status.ok() && run->is_import && wants_backups(*run->store)) {
+    backed_up = parts_of(*all);
+    status = co_await back_up_all(backed_up);
+  }
   if (status.ok()) {
     std::vector<SSTableDescriptor> obsolete;
     for (const SplitSSTable& each : *all) {
@@ -241,6 +257,7 @@ Task<Status> Engine::hand_over(CompactionRun* run, std::vector<SplitSSTable> spl
     }
     status = co_await run->transaction->commit(std::move(obsolete));
   }
+  if (!status.ok() && !run->transaction->is_in_doubt()) forget_backups(backed_up);
   std::function<Status(unsigned, Engine&)> end = [all, committed = status.ok()](unsigned, Engine& engine) {
     for (const SplitSSTable& each : *all) engine.end_relocation(each.shared, committed);
     return Status();

@@ -56,6 +56,11 @@ Task<Status> replace_file(Disk* disk, std::string path, std::string text, std::s
 
 }  // namespace
 
+// Tracker.maybeIncrementallyBackup: of what is flushed and of what is imported.
+bool Engine::wants_backups(const TableStore& store) const {
+  return options_.incremental_backups && store.table->params.incremental_backups;
+}
+
 // Directories.getBackupsDirectory: that of an index lies in its table's.
 Task<Status> Engine::back_up(SSTableDescriptor descriptor) {
   const std::string& from = descriptor.directory;
@@ -68,6 +73,23 @@ Task<Status> Engine::back_up(SSTableDescriptor descriptor) {
   Status synced = co_await runtime_.disk.sync_directory(target);
   if (!synced.ok() || !is_index) co_return synced;
   co_return co_await runtime_.disk.sync_directory(backups);
+}
+
+Task<Status> Engine::back_up_all(std::vector<SSTableDescriptor> descriptors) {
+  for (const SSTableDescriptor& descriptor : descriptors) {
+    Status kept = co_await back_up(descriptor);
+    if (!kept.ok()) co_return kept;
+  }
+  co_return Status();
+}
+
+// These are SSTables of tables, not of indexes.
+void Engine::forget_backups(const std::vector<SSTableDescriptor>& descriptors) {
+  for (SSTableDescriptor backup : descriptors) {
+    backup.directory += "/backups";
+    Status removed = remove_sstable(runtime_.disk, backup);
+    if (!removed.ok()) LOG_WARN("{}", removed.error().message());
+  }
 }
 
 namespace {
