@@ -187,6 +187,7 @@ std::set<uint32_t> Engine::groups_of(const TableStore& store) {
 Task<bool> Engine::compact_next(TableStorePtr store) {
   const std::set<uint32_t> groups = groups_of(*store);
   for (uint32_t group : groups) {
+    if (is_unwritable(group / 2)) continue;
     CompactionSight sight;
     look_at(*store, group, &sight);
     const std::shared_ptr<const CompactionStrategy> strategy = store->compaction.strategy;

@@ -349,9 +349,17 @@ class Engine final : private Maintenance {
   Task<void> flush_in_background(TableStorePtr store);
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
   Task<Status> write_partitions(const TableStore* store, Memtable* memtable, SSTableWriter* writer, bool* wrote);
-  Task<Status> sync_paths(TableStorePtr store);
+  // All that are not passed over, and the one that is chosen for an SSTable.
+  Task<Status> sync_paths(TableStorePtr store, std::string chosen);
   Task<Status> sync_names_of_sstables();
   const std::string& pick_path(const TableStore& store) const;
+  // A file of an SSTable could not be written in this directory of the table.
+  void note_unwritable(const TableStore& store, const std::string& path, const Error& cause);
+  // Data directories are named by their place.
+  bool is_unwritable(size_t directory) const;
+  bool is_passed_over(size_t directory) const;
+  size_t unwritable_directories() const;
+  Task<Status> write_somewhere(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
   uint32_t column_index_bytes() const { return row_index_granularity(options_); }
   SSTableGuardrails sstable_guardrails() const;
   bool wants_backups(const TableStore& store) const;
@@ -586,6 +594,8 @@ class Engine final : private Maintenance {
   LogQuota tombstone_lines_, damage_lines_;
   uint64_t replayed_mutations_ = 0, replayed_bytes_ = 0;  // by one replay()
   int64_t highest_flushed_segment_ = 0;                   // as the SSTables that were loaded say
+
+  std::map<size_t, int64_t> unwritable_until_;  // data directories, and when they are tried again
 
   bool started_ = false;
   bool replaying_ = true;

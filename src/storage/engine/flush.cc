@@ -7,6 +7,8 @@
 // that write, the table has the old value again, and the index must have its entry. So the log is synced first. A table
 // without a log takes back its indexes' marks until its own memtable is on the disk: a start builds such indexes anew.
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,8 @@ namespace cassandra_like {
 
 namespace {
 constexpr int64_t kSliceNanos = 1'000'000;
+constexpr int64_t kFullPause = 60'000'000'000;  // before a full directory is tried again
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 constexpr Duration kShortestRetry = std::chrono::seconds(1), kLongestRetry = std::chrono::seconds(8);
 }  // namespace
 
@@ -128,7 +132,7 @@ Task<Status> Engine::flush_store(TableStorePtr store) {
     }
     if (!work.empty()) status = co_await prepare_flush(store, work.front().store != store, shared_records);
     for (const Work& each : work) {
-      if (status.ok()) status = co_await write_memtable(each.store, each.memtable, each.upper);
+      if (status.ok()) status = co_await write_somewhere(each.store, each.memtable, each.upper);
     }
     if (status.ok() && !store->dropped) {
       log_.mark_clean(store->log, upper);
@@ -177,31 +181,86 @@ Task<Status> Engine::withdraw_marks(TableStorePtr store) {
   co_return Status();
 }
 
+namespace {
+
+// Directories.isStoredInLocalSystemKeyspacesDataLocation: so the schema does not go with the loss of another disk.
+bool belongs_to_first_directory(const TableMetadata& table) {
+  constexpr std::array<std::string_view, 5> kSpread{"batches", "paxos", "compaction_history", "prepared_statements",
+                                                    "repairs"};
+  if (table.keyspace == "system_schema") return true;
+  return table.keyspace == "system" && std::find(kSpread.begin(), kSpread.end(), table.name) == kSpread.end();
+}
+
+}  // namespace
+
+// The freest, of those that are not passed over.
 const std::string& Engine::pick_path(const TableStore& store) const {
-  const std::string* best = &store.paths[0];
+  const size_t count = store.paths.size();
+  if (count == 1) return store.paths[0];
+  if (belongs_to_first_directory(*store.table) && !is_passed_over(0)) return store.paths[0];
+  const std::string* best = nullptr;
   uint64_t most = 0;
-  for (size_t i = 0; i < store.paths.size() && store.paths.size() > 1; ++i) {
-    auto space = runtime_.disk.space(store.paths[i]);
-    if (!space.ok() || space->available <= most) continue;
-    most = space->available;
+  for (size_t i = 0; i < count; ++i) {
+    if (is_passed_over(i)) continue;
+    const auto space = runtime_.disk.space(store.paths[i]);
+    const uint64_t available = space.ok() ? space->available : 0;
+    if (best != nullptr && available <= most) continue;
+    most = available;
     best = &store.paths[i];
   }
   return *best;
 }
 
+// DisallowedDirectories.maybeMarkUnwritable. A disk that is full may have room later, and may say that it has: inodes and quotas
+// are no bytes.
+void Engine::note_unwritable(const TableStore& store, const std::string& path, const Error& cause) {
+  const bool is_full = cause.code() == ErrorCode::kDiskFull;
+  if (store.paths.size() == 1 || (!is_full && cause.code() != ErrorCode::kIo)) return;
+  const auto place = static_cast<size_t>(std::find(store.paths.begin(), store.paths.end(), path) - store.paths.begin());
+  const int64_t until = is_full ? runtime_.clock.monotonic_nanos() + kFullPause : kForever;
+  if (!is_unwritable(place)) {
+    LOG_WARN("No SSTables are written to {} {}", options_.data_directories[place],
+             is_full ? "for a minute" : "until the next start");
+  }
+  unwritable_until_[place] = until;
+}
+
+bool Engine::is_unwritable(size_t directory) const {
+  const auto found = unwritable_until_.find(directory);
+  return found != unwritable_until_.end() && found->second > runtime_.clock.monotonic_nanos();
+}
+
+size_t Engine::unwritable_directories() const {
+  size_t count = 0;
+  for (const auto& [directory, until] : unwritable_until_) count += is_unwritable(directory) ? 1 : 0;
+  return count;
+}
+
+// When none can be written to, each is as good as another.
+bool Engine::is_passed_over(size_t directory) const {
+  return is_unwritable(directory) && unwritable_directories() < options_.data_directories.size();
+}
+
 // A directory that was just made must not be lost with the first SSTable in it.
-Task<Status> Engine::sync_paths(TableStorePtr store) {
+Task<Status> Engine::sync_paths(TableStorePtr store, std::string chosen) {
   if (store->paths_synced) co_return Status();
-  for (const std::string& path : store->paths) {
-    std::string parent = path;
+  bool all = true;
+  for (size_t i = 0; i < store->paths.size(); ++i) {
+    if (is_passed_over(i) && store->paths[i] != chosen) {
+      all = false;
+      continue;
+    }
+    std::string parent = store->paths[i];
     // For a table: its keyspace's directory and the data directory; for an index: the table's, too.
     for (int levels = store->table->is_index ? 3 : 2; levels > 0; --levels) {
       parent = parent.substr(0, parent.rfind('/'));
       Status synced = co_await runtime_.disk.sync_directory(parent);
-      if (!synced.ok()) co_return synced;
+      if (synced.ok()) continue;
+      note_unwritable(*store, store->paths[i], synced.error());
+      co_return synced;
     }
   }
-  store->paths_synced = true;
+  store->paths_synced = all;
   co_return Status();
 }
 
@@ -214,7 +273,7 @@ Task<Status> Engine::sync_names_of_sstables() {
   }
   for (const TableStorePtr& store : stores) {
     if (store->sstables.empty()) continue;
-    Status synced = co_await sync_paths(store);
+    Status synced = co_await sync_paths(store, "");
     if (!synced.ok()) co_return synced;
     for (const std::string& path : store->paths) {
       synced = co_await runtime_.disk.sync_directory(path);
@@ -244,6 +303,17 @@ class BeingFlushed {
 
 }  // namespace
 
+// Another directory may take what one could not.
+Task<Status> Engine::write_somewhere(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
+  while (true) {
+    const size_t unwritable = unwritable_directories();
+    Status written = co_await write_memtable(store, memtable, upper);
+    const bool has_another =
+        unwritable_directories() > unwritable && unwritable_directories() < options_.data_directories.size();
+    if (written.ok() || !has_another || !goes_on_after(written.error())) co_return written;
+  }
+}
+
 Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
   // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
   auto is_void = [&store, &memtable] {
@@ -256,10 +326,15 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
   TablePtr table = memtable->table();
   std::string what = fmt::format("Failed to flush {}", table->qualified_name());
   auto failure = [&](const Error& cause) { return is_void() ? Status() : Status(disk_failure(cause, what)); };
-  Status synced = co_await sync_paths(store);
+  const std::string path = pick_path(*store);
+  Status synced = co_await sync_paths(store, path);
   if (!synced.ok()) co_return failure(synced.error());
-  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, pick_path(*store), next_id(*store));
+  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, path, next_id(*store));
   const BeingFlushed being_flushed(store, descriptor);
+  auto failure_there = [&](const Error& cause) {
+    note_unwritable(*store, descriptor.directory, cause);
+    return failure(cause);
+  };
   SSTableWriterOptions options;
   options.stats = memtable->stats();
   options.static_columns = memtable->columns(true);
@@ -272,21 +347,21 @@ Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtabl
   options.row_index_granularity = column_index_bytes();
   options.guardrails = sstable_guardrails();
   auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
-  if (!writer.ok()) co_return failure(writer.error());
+  if (!writer.ok()) co_return failure_there(writer.error());
   bool wrote = false;
   Status written = co_await write_partitions(store.get(), memtable.get(), writer->get(), &wrote);
-  if (!written.ok()) co_return failure(written.error());
+  if (!written.ok()) co_return failure_there(written.error());
   if (wrote) {
     auto info = co_await (*writer)->finish();
     if (!info.ok()) {
       store->leftovers.push_back(descriptor);
-      co_return failure(info.error());
+      co_return failure_there(info.error());
     }
     if (wants_backups(*store) && !is_void()) {
       Status kept = co_await back_up(descriptor);
       if (!kept.ok()) {
         store->leftovers.push_back(descriptor);
-        co_return failure(kept.error());
+        co_return failure_there(kept.error());
       }
     }
     if (is_void()) co_return remove_sstable(runtime_.disk, descriptor);
