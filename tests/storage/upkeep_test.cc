@@ -4,111 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "fixture.h"
-#include "storage/compaction/strategy/options.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_version.h"
+#include "upkeep.h"
 
 namespace cassandra_like::storage_test::upkeep_test {
 namespace {
-
-constexpr int kGrace = 10;
-
-TablePtr table_with_strategy(const std::string& strategy) {
-  auto table = std::make_shared<TableMetadata>(*make_table("t"));
-  table->params.gc_grace_seconds = kGrace;
-  table->params.compaction = normal_compaction({{"class", strategy}}).value();
-  return table;
-}
-
-class Upkeep {
- public:
-  explicit Upkeep(unsigned shards = 1, uint64_t seed = 1, EngineOptions options = {},
-                  const std::string& strategy = "SizeTieredCompactionStrategy")
-      : node(seed, shards, with_policy(std::move(options)), {table_with_strategy(strategy), make_table("kv")}),
-        t(node.table("t")) {
-    node.machine().shift_wall_clock(std::chrono::seconds(kNow) -
-                                    std::chrono::microseconds(node.runtime().shard(0).clock.wall_micros()));
-  }
-  static EngineOptions with_policy(EngineOptions options) {
-    options.disk_failure_policy = FailurePolicy::kIgnore;
-    options.commitlog_sync = CommitLogSync::kBatch;
-    options.commitlog_segment_bytes = 8 << 10;
-    return options;
-  }
-
-  Maintenance& maintenance(unsigned shard = 0) { return node.engine(shard).maintenance(); }
-  // An SSTable of each shard with rows of these keys.
-  void write(const std::vector<std::string>& keys, int64_t timestamp) {
-    for (const std::string& key : keys) {
-      Update rows(t, key);
-      rows.at(timestamp).static_row().cell("s", "static");
-      for (int c = 0; c < 3; ++c) rows.row(c).live().cell("v", "x").element("m", "k", "e");
-      ASSERT_TRUE(node.apply(rows).ok());
-    }
-    flush();
-  }
-  void remove(const std::string& key, int64_t timestamp) {
-    ASSERT_TRUE(node.apply(Update(t, key).at(timestamp).row(1).delete_row().row(2).tombstone("v").clear("m")).ok());
-    ASSERT_TRUE(node.apply(Update(t, key).at(timestamp).delete_range(0, true, 1, false)).ok());
-    flush();
-  }
-  void flush() {
-    for (unsigned i = 0; i < node.runtime().shard_count(); ++i) {
-      ASSERT_TRUE(node.run(maintenance(i).flush({"ks", "t"})).ok());
-    }
-  }
-  // The segments that hold what was written until now are gone.
-  void leave_segments() {
-    for (int i = 0; i < 40; ++i) {
-      Update filler(node.table("kv"), fmt::format("filler{}", i));
-      ASSERT_TRUE(node.apply(filler.row(std::vector<int32_t>{}).cell("v1", std::string(400, 'x'))).ok());
-    }
-    for (unsigned i = 0; i < node.runtime().shard_count(); ++i) {
-      ASSERT_TRUE(node.run(maintenance(i).flush({"ks", "kv"})).ok());
-    }
-  }
-  std::vector<SSTableInfo> sstables(unsigned shard = 0) { return maintenance(shard).sstables(t->id); }
-  std::vector<std::string> names(unsigned shard = 0) {
-    std::vector<std::string> out;
-    for (const SSTableInfo& info : sstables(shard)) out.push_back(info.descriptor.file(components::kData));
-    std::sort(out.begin(), out.end());
-    return out;
-  }
-  // By version and format, in order.
-  std::vector<std::string> versions(unsigned shard = 0) {
-    std::vector<std::string> out;
-    for (const SSTableInfo& info : sstables(shard)) {
-      out.push_back(info.descriptor.version + "-" + info.descriptor.format);
-    }
-    std::sort(out.begin(), out.end());
-    return out;
-  }
-  size_t files() { return find_sstables(node.disk(), "/data/ks/" + t->directory_name())->size(); }
-  Lines rows() {
-    Lines lines = node.scan("t");
-    std::sort(lines.begin(), lines.end());
-    return lines;
-  }
-  Status compact(CompactionScope scope) { return node.run(maintenance().compact({"ks", "t"}, std::move(scope))); }
-  Status rewrite(SSTableRewrite order = SSTableRewrite(), unsigned shard = 0) {
-    return node.run(maintenance(shard).rewrite({"ks", "t"}, std::move(order)));
-  }
-  // The table has these options of compaction, too.
-  void alter(const StringPairs& compaction) {
-    auto altered = std::make_shared<TableMetadata>(*t);
-    for (const auto& [option, value] : compaction) altered->params.compaction[option] = value;
-    t = altered;
-    node.set_tables({t, node.table("kv")});
-  }
-  void restart_with(const SSTableVersion& version) {
-    node.options.sstable_version = &version;
-    node.restart();
-  }
-
-  Node node;
-  TablePtr t;
-};
 
 SSTableRewrite all_of_them() {
   SSTableRewrite rewrite;
@@ -507,12 +408,6 @@ TEST(Garbage, NobodySeesIt) {
   }
 }
 
-EngineOptions slowly() {
-  EngineOptions options;
-  options.compaction_throughput = 1000;
-  return options;
-}
-
 TEST(Upkeep, ARewriteIsSeenAndStops) {
   Upkeep u(1, 1, slowly());
   for (int i = 0; i < 500; ++i) {
@@ -607,22 +502,6 @@ TEST_P(UpkeepFaults, NothingComesBackWhereverGarbageCollectionFails) {
       return;
     }
   }
-}
-
-// All but one key.
-SSTableRewrite cleanup_of(const std::vector<std::string>& keys) {
-  std::vector<std::pair<Token, Token>> ranges;
-  std::vector<Token> foreign;
-  for (const std::string& key : keys) foreign.push_back(murmur3_token(key));
-  std::sort(foreign.begin(), foreign.end());
-  for (size_t i = 0; i < foreign.size(); ++i) {
-    ranges.emplace_back(foreign[i], foreign[(i + 1) % foreign.size()] - 1);
-  }
-  SSTableRewrite order;
-  order.operation = CompactionOperation::kCleanup;
-  const OwnedTokens owned = OwnedTokens::of(ranges);
-  order.owned = [owned](const TableMetadata&) { return owned; };
-  return order;
 }
 
 TEST(OwnedTokens, AreSpansThatDoNotTouch) {
@@ -742,116 +621,6 @@ TEST_P(UpkeepFaults, NothingIsLostWhereverACleanupFails) {
     EXPECT_GT(failures, 20);
     return;
   }
-}
-
-Status verify(Upkeep& u, SSTableVerification order = SSTableVerification()) {
-  return u.node.run(u.maintenance().verify({"ks", "t"}, std::move(order)));
-}
-
-// Replaces a byte of a file by another. The file that was open stays as it was.
-void flip(Disk& disk, const std::string& path, uint64_t at) {
-  auto file = disk.open(path);
-  ASSERT_TRUE(file.ok());
-  Bytes content((*file)->size(), '\0');
-  ASSERT_TRUE((*file)->read(0, content).ok());
-  content[at] ^= 1;
-  ASSERT_TRUE(disk.remove(path).ok());
-  auto made = disk.create(path);
-  ASSERT_TRUE(made.ok() && (*made)->append(content).ok());
-}
-
-TEST(Verify, NamesWhatIsDamagedWhileTheNodeServes) {
-  Upkeep u;
-  u.write({"a", "b"}, 10);
-  u.write({"c"}, 20);
-  const Lines expected = u.rows();
-  SSTableVerification extended;
-  extended.extended = true;
-  EXPECT_TRUE(verify(u).ok());
-  EXPECT_TRUE(verify(u, extended).ok());
-  const SSTableDescriptor damaged = with_max_timestamp(u, 10).descriptor;
-  flip(u.node.disk(), damaged.file(components::kData), 3);
-  const Status found = verify(u);
-  ASSERT_FALSE(found.ok());
-  EXPECT_EQ(found.error().code(), ErrorCode::kCorruption);
-  const std::string file = damaged.file(components::kData);
-  EXPECT_TRUE(found.error().message().starts_with("Invalid SSTable " + file + ", please force a full repair: " + file +
-                                                  " at 0: "))
-      << found.error().message();
-  SSTableVerification quick;
-  quick.quick = true;
-  // It reads no rows, but the first chunk, to open the files.
-  EXPECT_EQ(verify(u, quick).error().code(), ErrorCode::kCorruption);
-  EXPECT_EQ(u.rows(), expected);
-  EXPECT_TRUE(u.maintenance().running_compactions().empty());
-}
-
-TEST(Verify, OldVersionsAreAFindingWhereThatIsAsked) {
-  EngineOptions options;
-  options.sstable_version = &SSTableVersion::nb();
-  Upkeep u(1, 1, options);
-  u.write({"a"}, 10);
-  SSTableVerification order;
-  order.check_version = true;
-  EXPECT_TRUE(verify(u, order).ok());
-  u.restart_with(SSTableVersion::da());
-  EXPECT_TRUE(verify(u).ok());
-  const Status found = verify(u, order);
-  ASSERT_FALSE(found.ok());
-  EXPECT_TRUE(found.error().message().ends_with("-Data.db is not the latest version, run upgradesstables"));
-}
-
-TEST(Verify, KeysOfOthersAreAFindingWhereThatIsAsked) {
-  Upkeep u;
-  u.write({"a", "b"}, 10);
-  SSTableVerification order;
-  order.owned = [](const TableMetadata&) { return OwnedTokens::all(); };
-  EXPECT_TRUE(verify(u, order).ok());
-  order.owned = cleanup_of({"b"}).owned;
-  const Status found = verify(u, order);
-  ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().message().find("is not contained in the given ranges"), std::string::npos);
-}
-
-TEST(Verify, EndsTheNodeWhereThePolicySaysSo) {
-  for (FailurePolicy policy : {FailurePolicy::kDie, FailurePolicy::kStop}) {
-    Upkeep u;
-    u.node.kill();
-    u.node.options.disk_failure_policy = policy;
-    ASSERT_TRUE(u.node.boot());
-    u.write({"a"}, 10);
-    flip(u.node.disk(), u.sstables()[0].descriptor.file(components::kData), 0);
-    SSTableVerification order;
-    EXPECT_FALSE(verify(u, order).ok());
-    EXPECT_TRUE(u.node.failures.empty());
-    order.invokes_failure_policy = true;
-    EXPECT_FALSE(verify(u, order).ok());
-    EXPECT_EQ(u.node.failures.size(), policy == FailurePolicy::kDie ? 1u : 0u);
-  }
-}
-
-TEST(Verify, IsSeenAndStops) {
-  Upkeep u(1, 1, slowly());
-  for (int i = 0; i < 500; ++i) {
-    Update row(u.t, fmt::format("key{}", i));
-    std::string value;
-    while (value.size() < 300) value += std::to_string(u.node.world().random().next());
-    ASSERT_TRUE(u.node.apply(row.at(10).row(0).cell("v", value)).ok());
-  }
-  u.flush();
-  std::optional<Status> done;
-  spawn(finish<Status>(u.maintenance().verify({"ks", "t"}, SSTableVerification()), &done));
-  ASSERT_TRUE(u.node.world().run_until([&] { return !u.maintenance().running_compactions().empty(); },
-                                       std::chrono::seconds(5)));
-  u.node.world().run_for(std::chrono::milliseconds(500));
-  ASSERT_EQ(u.maintenance().running_compactions().size(), 1u);
-  const RunningCompaction running = u.maintenance().running_compactions()[0];
-  EXPECT_EQ(operation_constant(running.operation), "VERIFY");
-  EXPECT_GT(running.completed, 0u);
-  EXPECT_LT(running.completed, running.total);
-  EXPECT_EQ(u.maintenance().stop_compactions([](const RunningCompaction&) { return true; }), 1u);
-  EXPECT_TRUE(u.node.world().run_until([&] { return done.has_value(); }, std::chrono::milliseconds(100)));
-  EXPECT_EQ(done->error().message(), "Compaction interrupted");
 }
 
 INSTANTIATE_TEST_SUITE_P(Storage, UpkeepFaults,
