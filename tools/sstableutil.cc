@@ -68,7 +68,7 @@ Status list_or_clean_up(const ToolContext& context, const CommandLine& line) {
 }  // namespace
 
 int run_sstableutil(const std::vector<std::string>& arguments, const ToolContext& context) {
-  const CommandLine line = CommandLine::parse(
+  const CommandLine line = CommandLine::parse_gnu(
       {{'c', "cleanup"}, {'d', "debug"}, {'h', "help"}, {'o', "oplog"}, {'t', "type", 1}, {'v', "verbose"}}, arguments);
   if (line.error.empty() && line.has('h')) {
     context.out << kUtilUsage;
