@@ -118,38 +118,58 @@ Result<std::unique_ptr<SSTableData>> SSTableData::open(Disk& disk, const SSTable
   const SSTableFiles files{nullptr, file.version, self->data_.get(), self->lookup_.get(), false};
   self->reader_ = std::make_unique<SSTablePartitionReader>(files, self->header_, SliceSelection());
   self->walk_ = self->lookup_->walk(RingPosition::minimum());
+  self->is_in_ring_order_ = file.statistics.partitioner.ends_with(".Murmur3Partitioner");
   const std::string& directory = file.descriptor.directory;
   self->is_index_ = directory.substr(directory.rfind('/') + 1).starts_with('.');
   return self;
 }
 
-void SSTableData::only(std::vector<Token> tokens) {
-  std::sort(tokens.begin(), tokens.end());
-  tokens_ = std::move(tokens);
+void SSTableData::only(std::vector<Bytes> keys) {
+  if (!is_in_ring_order_) {
+    keys_ = std::set<Bytes>(keys.begin(), keys.end());
+    return;
+  }
+  tokens_.emplace();
+  for (const Bytes& key : keys) tokens_->push_back(murmur3_token(key));
+  std::sort(tokens_->begin(), tokens_->end());
   token_ = 0;
   walk_ = nullptr;
 }
 
 Result<bool> SSTableData::next() {
-  for (;;) {
-    if (walk_ == nullptr) {
-      if (token_ == tokens_->size()) return false;
-      walk_ = lookup_->walk(RingPosition::before((*tokens_)[token_]));
-    }
-    PartitionPlace place;
-    ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
-    if (found) {
-      // From the partition's first byte, without its row index.
-      PartitionPlace beginning;
-      beginning.data_position = place.data_position;
-      ASSIGN_OR_RETURN([[maybe_unused]] const bool is_there, reader_->begin(beginning, nullptr));
-      if (!tokens_ || reader_->key().token == (*tokens_)[token_]) return true;
-      if (reader_->key().token < (*tokens_)[token_]) continue;
-    } else if (!tokens_) {
-      return false;
-    }
+  if (tokens_) return next_of_tokens();
+  if (keys_) return next_of_keys();
+  return read_next();
+}
+
+// From the partition's first byte, without its row index.
+Result<bool> SSTableData::read_next() {
+  PartitionPlace place;
+  ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
+  if (!found) return false;
+  PartitionPlace beginning;
+  beginning.data_position = place.data_position;
+  ASSIGN_OR_RETURN([[maybe_unused]] const bool is_there, reader_->begin(beginning, nullptr));
+  return true;
+}
+
+Result<bool> SSTableData::next_of_tokens() {
+  while (token_ < tokens_->size()) {
+    const Token token = (*tokens_)[token_];
+    if (walk_ == nullptr) walk_ = lookup_->walk(RingPosition::before(token));
+    ASSIGN_OR_RETURN(const bool found, read_next());
+    if (found && reader_->key().token == token) return true;
+    if (found && reader_->key().token < token) continue;
     walk_ = nullptr;
     ++token_;
+  }
+  return false;
+}
+
+Result<bool> SSTableData::next_of_keys() {
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool found, read_next());
+    if (!found || keys_->contains(Bytes(reader_->key().key))) return found;
   }
 }
 

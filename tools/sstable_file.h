@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct SSTableFile {
   const SSTableVersion* version = nullptr;
   Statistics statistics;
   std::string compressor;  // simple class name; empty: none
+
+  // LocalPartitioner, which hidden tables of indexes have: a key is its own token, and its type gives the order.
+  bool is_local() const { return statistics.partitioner.ends_with(".LocalPartitioner"); }
 
   static Result<SSTableFile> open(Disk& disk, const SSTableDescriptor& descriptor);
 };
@@ -46,8 +50,8 @@ class SSTableData {
   BytesView first_key() const { return lookup_->first_key(); }
   BytesView last_key() const { return lookup_->last_key(); }
 
-  // Partitions in ring order: all, or after only() those of some tokens, in their order.
-  void only(std::vector<Token> tokens);
+  // Partitions in the order of the file: all, or after only() those of some keys.
+  void only(std::vector<Bytes> keys);
   // False at the end. The reader is behind the partition's header and static row.
   Result<bool> next();
   SSTablePartitionReader& partition() { return *reader_; }
@@ -56,8 +60,12 @@ class SSTableData {
 
  private:
   SSTableData() = default;
+  Result<bool> next_of_tokens();
+  Result<bool> next_of_keys();
+  Result<bool> read_next();
 
   bool is_index_ = false;
+  bool is_in_ring_order_ = true;
   std::unique_ptr<DataFile> data_;
   std::unique_ptr<PartitionLookup> lookup_;
   std::shared_ptr<const ResolvedHeader> header_;
@@ -65,6 +73,7 @@ class SSTableData {
   std::unique_ptr<PartitionWalk> walk_;
   std::optional<std::vector<Token>> tokens_;
   size_t token_ = 0;
+  std::optional<std::set<Bytes>> keys_;
 };
 
 }  // namespace cassandra_like::sstable_tools

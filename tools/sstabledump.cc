@@ -65,13 +65,13 @@ class Dump {
   }
 
   Status select_keys() {
-    std::vector<Token> tokens;
+    std::vector<Bytes> keys;
     for (const std::string& key : line_.options.at('k')) {
       if (excluded_.contains(key)) continue;
-      ASSIGN_OR_RETURN(const Bytes bytes, data_.table()->partition_key_type()->from_text(key));
-      tokens.push_back(DecoratedKey::of(bytes).token);
+      ASSIGN_OR_RETURN(Bytes bytes, data_.table()->partition_key_type()->from_text(key));
+      keys.push_back(std::move(bytes));
     }
-    data_.only(std::move(tokens));
+    data_.only(std::move(keys));
     return {};
   }
 

@@ -48,6 +48,27 @@ constexpr std::array kUnits{TimeUnit{"NANOSECONDS", 1000000, 1},
                             TimeUnit{"HOURS", 1, 3600000},
                             TimeUnit{"DAYS", 1, 86400000}};
 
+struct Day {
+  int64_t year, month, day;
+};
+
+int64_t floor_divide(int64_t dividend, int64_t divisor) {
+  return dividend / divisor - (dividend % divisor < 0 ? 1 : 0);
+}
+
+constexpr int64_t kFirstGregorianDay = -141427;  // 15 October 1582, from 1970
+
+// The Julian calendar's, of a day from 1970. Years begin in March here, so that the day that some have is their last.
+Day julian_day(int64_t days) {
+  constexpr int64_t kDaysFromMarchOfYear0 = 719470, kDaysOfFourYears = 1461, kDaysOfFiveMonths = 153;
+  const int64_t since = days + kDaysFromMarchOfYear0;
+  const int64_t year = floor_divide(4 * since + 3, kDaysOfFourYears);
+  const int64_t of_year = since - floor_divide(kDaysOfFourYears * year, 4);
+  const int64_t month = (5 * of_year + 2) / kDaysOfFiveMonths;  // 0: March
+  return {year + (month >= 10 ? 1 : 0), month + (month >= 10 ? -9 : 3),
+          of_year - (kDaysOfFiveMonths * month + 2) / 5 + 1};
+}
+
 // SimpleDateFormat("MM/dd/yyyy HH:mm:ss"), in the time zone of the system.
 Text date_text(int64_t time, const TimeUnit& unit) {
   if (time == 0) return std::nullopt;
@@ -56,8 +77,10 @@ Text date_text(int64_t time, const TimeUnit& unit) {
   const time_t seconds = millis / 1000 - (millis % 1000 < 0 ? 1 : 0);
   std::tm local{};
   if (localtime_r(&seconds, &local) == nullptr) return std::to_string(time);
-  const int64_t year = int64_t{local.tm_year} + 1900;
-  return fmt::format("{:02}/{:02}/{:04} {:02}:{:02}:{:02}", local.tm_mon + 1, local.tm_mday, year > 0 ? year : 1 - year,
+  Day day{int64_t{local.tm_year} + 1900, local.tm_mon + 1, local.tm_mday};
+  const int64_t days = floor_divide(timegm(&local), 86400);
+  if (days < kFirstGregorianDay) day = julian_day(days);
+  return fmt::format("{:02}/{:02}/{:04} {:02}:{:02}:{:02}", day.month, day.day, day.year > 0 ? day.year : 1 - day.year,
                      local.tm_hour, local.tm_min, local.tm_sec);
 }
 Text date_of_seconds(int64_t seconds) { return date_text(seconds, kSeconds); }
@@ -273,8 +296,11 @@ Status Viewer::print_keys(const SSTableFile& file) {
     first = Bytes(data->first_key());
     last = Bytes(data->last_key());
   }
-  field("First token", murmur3_token(first), type->to_text(first));
-  field("Last token", murmur3_token(last), type->to_text(last));
+  auto token = [&](const Bytes& key) {
+    return file.is_local() ? type->to_text(key) : std::to_string(murmur3_token(key));
+  };
+  field("First token", token(first), type->to_text(first));
+  field("Last token", token(last), type->to_text(last));
   return {};
 }
 
@@ -371,22 +397,22 @@ int metadata_usage(const ToolContext& context, const std::string& error) {
 int run_sstablemetadata(const std::vector<std::string>& arguments, const ToolContext& context) {
   const CommandLine line = CommandLine::parse({{'c', "colors"},
                                                {'u', "unicode"},
-                                               {'g', "gc_grace_seconds", 1},
-                                               {'t', "timestamp_unit", 1},
+                                               {'g', "gc_grace_seconds", 1, true},
+                                               {'t', "timestamp_unit", 1, true},
                                                {'h', "help"},
                                                {'s', "scan"}},
                                               arguments);
   if (!line.error.empty()) return metadata_usage(context, line.error);
   if (line.words.empty()) return metadata_usage(context, "You must supply at least one sstable");
   int32_t gc_grace = 0;
-  if (line.has('g')) {
+  if (line.has_argument('g')) {
     const std::string& text = line.options.at('g').front();
     const auto parsed = parse_java_int(text);
     if (!parsed) return fail(context, "java.lang.NumberFormatException", "For input string: \"" + text + "\"");
     gc_grace = *parsed;
   }
   TimeUnit unit = kMicroseconds;
-  if (line.has('t')) {
+  if (line.has_argument('t')) {
     const std::string& name = line.options.at('t').front();
     const auto found =
         std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& known) { return known.name == name; });

@@ -167,5 +167,30 @@ TEST_F(SSTableTools, NameAFileThatTheyCannotRead) {
   fs::remove_all(directory);
 }
 
+// Files of an index that Cassandra made with USING 'legacy_local_table', of map keys and of ints: their partitioner is
+// LocalPartitioner, which has no ring.
+TEST_F(SSTableTools, FindKeysOfALegacyIndex) {
+  const std::string directory = SOURCE_DIR "/tests/tools/data/legacy_index";
+  const std::string of_keys = directory + "/.i1m/da-3h5x_0sy3_4aqzu2f1wsejk4l2gf-bti-Data.db";
+  const std::string of_ints = directory + "/.i1v/da-3h5x_0sxx_37b8q2f1wsejk4l2gf-bti-Data.db";
+  auto keys_of = [](const Answer& answer) {
+    std::vector<std::string> keys;
+    std::istringstream in(answer.out);
+    for (std::string line; std::getline(in, line);) {
+      keys.push_back(nlohmann::json::parse(line)["partition"]["key"][0].get<std::string>());
+    }
+    return keys;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys_of(run({"sstabledump", of_keys, "-l"})), (Keys{"k0", "k1", "k2"}));
+  EXPECT_EQ(keys_of(run({"sstabledump", of_keys, "-l", "-k", "k1"})), (Keys{"k1"}));
+  EXPECT_EQ(keys_of(run({"sstabledump", of_keys, "-l", "-k", "k2", "k0"})), (Keys{"k0", "k2"}));
+  EXPECT_EQ(keys_of(run({"sstabledump", of_ints, "-l", "-k", "3", "0", "6", "9"})), (Keys{"0", "3", "6"}));
+  EXPECT_EQ(run({"sstabledump", of_keys, "-k", "zz"}).out, "[ ]");
+  const std::string of_text = run({"sstablemetadata", of_keys}).out, of_numbers = run({"sstablemetadata", of_ints}).out;
+  EXPECT_NE(of_text.find("\nFirst token: k0 (k0)\nLast token: k2 (k2)\n"), of_text.npos) << of_text;
+  EXPECT_NE(of_numbers.find("\nFirst token: 0 (0)\nLast token: 6 (6)\n"), of_numbers.npos) << of_numbers;
+}
+
 }  // namespace
 }  // namespace cassandra_like::sstable_tools
