@@ -13,7 +13,6 @@
 #include "storage/owned_tokens.h"
 #include "storage/sstable/component_set.h"
 #include "storage/sstable/sstable_verifier.h"
-#include "storage/sstable/sstable_version.h"
 
 namespace cassandra_like::sstable_tools {
 
@@ -66,16 +65,11 @@ Result<TokenRange> parse_token_range(const std::string& text) {
   return range;
 }
 
-// A node writes nb or oa by its storage_compatibility_mode, which this tool does not know.
-bool is_latest(const SSTableDescriptor& descriptor) {
-  const SSTableVersion* version = descriptor.known_version();
-  return version == &SSTableVersion::da() || version == &SSTableVersion::oa() || version == &SSTableVersion::nb();
-}
-
 class Verification {
  public:
-  Verification(const ToolContext& context, const CommandLine& line, std::vector<TokenRange> ranges)
-      : context_(context), line_(line), ranges_(std::move(ranges)) {}
+  Verification(const ToolContext& context, const CommandLine& line, std::vector<TokenRange> ranges,
+               const SSTableVersion* written)
+      : context_(context), line_(line), ranges_(std::move(ranges)), written_(written) {}
 
   // False: damage was found, and printed.
   Result<bool> run(const OfflineTable& table) {
@@ -123,16 +117,25 @@ class Verification {
     const SSTableDescriptor& descriptor = info.descriptor;
     const std::string name = reader_name(descriptor);
     say(fmt::format("Verifying {} ({})", name, memory_text(info.uncompressed_bytes)));
-    if (line_.has('c') && !is_latest(descriptor)) {
+    if (line_.has('c') && !has_latest_version(descriptor, written_)) {
       const std::string message = name + " is not the latest version, run upgradesstables";
       say(message);
       say(fmt::format("WARNING: Error verifying {}: {}", name, message));
       return false;
     }
     say("Deserializing sstable metadata for " + name + " ");
+    // Cassandra's tool accepts -q and does not pass it on.
     SSTableVerifyOptions options;
-    options.quick = line_.has('q');
     options.extended = line_.has('e');
+    uint64_t sound = 0;
+    if (line_.has('v')) {
+      options.on_partition = [this](uint64_t start) { say(fmt::format("Reading row at {}", start)); };
+      options.on_sound_partition = [this, &sound](BytesView key, uint64_t start, uint64_t end) {
+        const uint64_t header_bytes = sizeof(uint16_t) + key.size();
+        say(fmt::format("row {} is {}", to_hex(key), memory_text(end - start - header_bytes)));
+        say(fmt::format("Row {} at {} valid, moving to next row at {} ", ++sound, start, end));
+      };
+    }
     if (!ranges_.empty()) {
       options.owns = [owned = OwnedTokens::of(ranges_)](Token token) { return owned.contains(token); };
     }
@@ -176,6 +179,7 @@ class Verification {
   const ToolContext& context_;
   const CommandLine& line_;
   const std::vector<TokenRange> ranges_;
+  const SSTableVersion* written_;  // by the node
 };
 
 Result<bool> verify_table(const ToolContext& context, const CommandLine& line) {
@@ -199,22 +203,23 @@ Result<bool> verify_table(const ToolContext& context, const CommandLine& line) {
   if (line.has('r')) {
     ASSIGN_OR_RETURN(locks, lock_table(context, *table));
   }
-  return Verification(context, line, std::move(ranges)).run(*table);
+  ASSIGN_OR_RETURN(const EngineOptions storage, context.storage(false));
+  return Verification(context, line, std::move(ranges), storage.sstable_version).run(*table);
 }
 
 }  // namespace
 
 int run_sstableverify(const std::vector<std::string>& arguments, const ToolContext& context) {
-  const CommandLine line = CommandLine::parse({{kDebug, "debug"},
-                                               {'e', "extended"},
-                                               {'v', "verbose"},
-                                               {'h', "help"},
-                                               {'c', "check_version"},
-                                               {'r', "mutate_repair_status"},
-                                               {'q', "quick"},
-                                               {'f', "force"},
-                                               {'t', "token_range", 1}},
-                                              arguments);
+  const CommandLine line = CommandLine::parse_gnu({{kDebug, "debug"},
+                                                   {'e', "extended"},
+                                                   {'v', "verbose"},
+                                                   {'h', "help"},
+                                                   {'c', "check_version"},
+                                                   {'r', "mutate_repair_status"},
+                                                   {'q', "quick"},
+                                                   {'f', "force"},
+                                                   {'t', "token_range", kAnyNumber}},
+                                                  arguments);
   if (line.error.empty() && line.has('h')) {
     context.out << kVerifyUsage;
     return 0;

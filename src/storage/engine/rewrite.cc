@@ -16,17 +16,12 @@
 #include "storage/sstable/data_reader.h"
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_partition_reader.h"
-#include "storage/sstable/sstable_version.h"
+#include "storage/sstable/sstable_verifier.h"
 
 namespace cassandra_like {
 
-// SSTableFormat.getLatestVersion: each format has one, whichever the node writes.
 bool Engine::is_current(const SSTableDescriptor& descriptor) const {
-  const SSTableVersion* written = options_.sstable_version;
-  const bool writes_big = written != nullptr && written->format == SSTableFormat::kBig;
-  const SSTableVersion& big = writes_big ? *written : SSTableVersion::oa();
-  const SSTableVersion* version = descriptor.known_version();
-  return version == &SSTableVersion::da() || version == &big;
+  return has_latest_version(descriptor, options_.sstable_version);
 }
 
 namespace {

@@ -21,6 +21,13 @@ constexpr size_t kSamplesTogether = 512;
 
 }  // namespace
 
+bool has_latest_version(const SSTableDescriptor& descriptor, const SSTableVersion* written) {
+  const bool writes_big = written != nullptr && written->format == SSTableFormat::kBig;
+  const SSTableVersion& big = writes_big ? *written : SSTableVersion::oa();
+  const SSTableVersion* version = descriptor.known_version();
+  return version == &SSTableVersion::da() || version == &big;
+}
+
 SSTableVerifier::SSTableVerifier(Disk* disk, std::shared_ptr<const SSTable> sstable, TablePtr table,
                                  SSTableVerifyOptions options)
     : disk_(disk),
@@ -225,7 +232,10 @@ Status SSTableVerifier::check_rows() {
   if (!in_partition_) {
     PartitionPlace place;
     ASSIGN_OR_RETURN(const bool found, walk_->next(&place));
-    if (found) return begin_partition(place);
+    if (found) {
+      if (options_.on_partition) options_.on_partition(next_partition_);
+      return begin_partition(place);
+    }
     if (next_partition_ != files_.data->size()) return corrupt_data(next_partition_, "data after the last partition");
     if (partitions_ != files_.lookup->count() || last_key_ != files_.lookup->last_key())
       return files_.lookup->corrupt();
@@ -327,6 +337,7 @@ Status SSTableVerifier::end_partition() {
     return corrupt_data(next_partition_, "the row index has a block behind this end of a partition");
   in_partition_ = false;
   ++partitions_;
+  if (options_.on_sound_partition) options_.on_sound_partition(last_key_, reader_->start_position(), next_partition_);
   return {};
 }
 

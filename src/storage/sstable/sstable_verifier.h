@@ -22,11 +22,17 @@
 
 namespace cassandra_like {
 
+// SSTableFormat.getLatestVersion: each format has one, whichever the node writes. BIG's is `written`, when that is of BIG.
+bool has_latest_version(const SSTableDescriptor& descriptor, const SSTableVersion* written);
+
 struct SSTableVerifyOptions {
   SSTableVerifyOptions() = default;  // not an aggregate: see TableSelection
   bool quick = false;
   bool extended = false;
   std::function<bool(Token)> owns;  // unset: it is not asked
+  // Told of each partition before its rows are read, with its first position in the data, and once they are.
+  std::function<void(uint64_t start)> on_partition;
+  std::function<void(BytesView key, uint64_t start, uint64_t end)> on_sound_partition;
 };
 
 class SSTableVerifier {
