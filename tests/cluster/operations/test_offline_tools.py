@@ -131,7 +131,7 @@ def test_sstableverify_finds_a_flipped_bit_and_names_its_place(node):
             "checkVersion=false, mutateRepairStatus=false, checkOwnsTokens=%s, quick=false}"]
 
     def verify(*options, extended="false", tokens=""):
-        code, out, err = node.tool("sstableverify", "-f", *options, "ks", "t")
+        code, out, err = node.tool("sstableverify", "ks", "t", "-f", *options)
         lines = out.splitlines()
         assert lines[:2] == [head[0] % (extended, tokens), head[1] % (extended, "true" if tokens else "false")]
         assert lines[2].startswith(f"Verifying {name} (") and lines[3] == f"Deserializing sstable metadata for {name} "
@@ -158,8 +158,10 @@ def test_sstableverify_finds_a_flipped_bit_and_names_its_place(node):
 def test_sstableverify_wants_to_be_forced(node):
     assert node.tool("sstableverify", "ks", "t")[0] == 1
     assert node.tool("sstableverify", "-f", "ks", "gone")[2] == "Unknown keyspace/table ks.gone\n"
-    assert node.tool("sstableverify", "-f", "-t", "1", "ks", "t")[2] == (
+    assert node.tool("sstableverify", "ks", "t", "-f", "-t", "1")[2] == (
         "Unable to parse token range from 1; format is left,right but saw 1 parts\n")
+    # -t takes all words that follow it.
+    assert node.tool("sstableverify", "-f", "-t", "0,1", "ks", "t")[2] == "Missing arguments\n"
 
 
 def fill(node, rows=2000):
