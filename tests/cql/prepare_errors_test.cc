@@ -43,8 +43,9 @@ class PrepareErrors : public testing::Test {
   std::string columns(const std::string& text) {
     auto tree = parse_statement(text);
     PrepareContext context(schema_, "", text, tree->bind_variables, options_);
+    const auto statement = prepare_statement(*tree, context);
     std::string names;
-    for (const ColumnSpec& column : (*prepare_statement(*tree, context))->result_metadata()->columns) {
+    for (const ColumnSpec& column : (*statement)->result_metadata()->columns) {
       names += (names.empty() ? "" : ", ") + column.name;
     }
     return names;
