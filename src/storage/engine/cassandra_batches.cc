@@ -64,6 +64,12 @@ class Rewriting {
     SSTableMergeProgress progress;
     auto scrubbed = co_await scrub_sstable(&runtime_, &scrub, &progress);
     Status status = scrubbed.ok() ? Status() : Status(std::move(scrubbed.error()));
+    if (status.ok() && scrubbed->bad_partitions > 0) {
+      status = Error(ErrorCode::kCorruption,
+                     fmt::format("{} of them cannot be read. Bring back the file, or move all files {}* away and do "
+                                 "without these batches",
+                                 scrubbed->bad_partitions, info.descriptor.file("")));
+    }
     std::vector<SSTableDescriptor> obsolete{info.descriptor};
     if (status.ok()) status = co_await transaction.commit(std::move(obsolete));
     if (!status.ok()) {
