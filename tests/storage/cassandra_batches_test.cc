@@ -60,5 +60,25 @@ TEST_F(CassandraBatchesTest, AreWrittenAnewAtTheStart) {
   EXPECT_EQ(node.engine().maintenance().sstables(batches->id).size(), 1u);
 }
 
+TEST_F(CassandraBatchesTest, ThatAreDamagedStopTheStart) {
+  ASSERT_TRUE(node.apply(Update(batches, "a").at(3).row(std::vector<int32_t>{}).cell("v1", "x")).ok());
+  node.flush();
+  name_local_partitioner();
+  const std::string data = node.engine().maintenance().sstables(batches->id)[0].descriptor.file(components::kData);
+  auto file = node.disk().open(data);
+  Bytes content((*file)->size(), '\0');
+  ASSERT_TRUE((*file)->read(0, content).ok());
+  content[content.size() / 2] ^= 1;
+  ASSERT_TRUE(node.disk().remove(data).ok());
+  auto damaged = node.disk().create(data);
+  ASSERT_TRUE((*damaged)->append(content).ok());
+  node.kill();
+
+  node.before_engines = [this](ShardRuntime& runtime) { return put_batches_in_order(&runtime, node.options, batches); };
+  EXPECT_FALSE(node.boot());
+  EXPECT_THAT(node.error(), testing::HasSubstr("Cannot take over the logged batches in " + data));
+  EXPECT_TRUE(node.disk().exists(data));
+}
+
 }  // namespace
 }  // namespace cassandra_like::storage_test
