@@ -42,9 +42,10 @@ void SimulatedTable::flush(std::mt19937_64& random, size_t rows, int64_t after_m
     newest_[key] = millis;
   }
   const uint64_t bytes = sorted.size() * setup_.row_bytes;
+  const OutputLimits limits = strategy_->flush_limits(setup_.ranges, flush_bytes_);
   flush_bytes_ = flush_bytes_ == 0 ? static_cast<double>(bytes) : 0.9 * flush_bytes_ + 0.1 * static_cast<double>(bytes);
   flushed_ += bytes;
-  store(std::move(sorted), strategy_->flush_limits(show()), nullptr);
+  store(std::move(sorted), limits, nullptr);
 }
 
 void SimulatedTable::store(std::vector<SimulatedRow> rows, const OutputLimits& limits,

@@ -35,6 +35,7 @@
 #include "storage/commitlog/segment_reader.h"
 #include "storage/compaction/merge_sstables.h"
 #include "storage/engine/compaction_limits.h"
+#include "storage/engine/flush_outputs.h"
 #include "storage/engine/maintenance.h"
 #include "storage/engine/prefetch_key.h"
 #include "storage/engine/relocation.h"
@@ -48,7 +49,6 @@
 namespace cassandra_like {
 
 class SSTableVerifier;
-class SSTableWriter;
 
 struct SegmentOnDisk {
   std::string path;
@@ -348,7 +348,12 @@ class Engine final : private Maintenance {
   Task<Status> withdraw_marks(TableStorePtr store);
   Task<void> flush_in_background(TableStorePtr store);
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
-  Task<Status> write_partitions(const TableStore* store, Memtable* memtable, SSTableWriter* writer, bool* wrote);
+  struct FlushRun;
+  FlushOutputs::Order order_flush(FlushRun* run, const CommitLogPosition& upper, std::string path);
+  Task<Status> write_partitions(FlushRun* run);
+  Task<Status> write_and_commit(FlushRun* run);
+  Task<Status> undo_flush(FlushRun* run);
+  Task<void> end_flush_transaction(FlushRun* run);
   // All that are not passed over, and the one that is chosen for an SSTable.
   Task<Status> sync_paths(TableStorePtr store, std::string chosen);
   Task<Status> sync_names_of_sstables();

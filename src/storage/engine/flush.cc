@@ -18,7 +18,6 @@
 #include "read/merge.h"
 #include "storage/engine/engine.h"
 #include "storage/sstable/sstable_files.h"
-#include "storage/sstable/sstable_writer.h"
 
 namespace cassandra_like {
 
@@ -283,25 +282,35 @@ Task<Status> Engine::sync_names_of_sstables() {
   co_return Status();
 }
 
-namespace {
-
-// Tells, as long as it lives, that the files are this node's work.
-class BeingFlushed {
- public:
-  BeingFlushed(TableStorePtr store, const SSTableDescriptor& descriptor)
-      : store_(std::move(store)), descriptor_(descriptor) {
-    store_->being_flushed.push_back(descriptor_);
+// The flush of one memtable into one directory.
+struct Engine::FlushRun {
+  FlushRun(TableStorePtr flushed_store, std::shared_ptr<Memtable> flushed)
+      : store(std::move(flushed_store)), memtable(std::move(flushed)) {}
+  ~FlushRun() {
+    for (const SSTableDescriptor& output : named) std::erase(store->being_flushed, output);
   }
-  ~BeingFlushed() { std::erase(store_->being_flushed, descriptor_); }
-  BeingFlushed(const BeingFlushed&) = delete;
-  BeingFlushed& operator=(const BeingFlushed&) = delete;
+  FlushRun(const FlushRun&) = delete;
+  FlushRun& operator=(const FlushRun&) = delete;
 
- private:
-  TableStorePtr store_;
-  SSTableDescriptor descriptor_;
+  // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
+  bool is_void() const {
+    const bool is_waited_for =
+        std::find(store->flushing.begin(), store->flushing.end(), memtable) != store->flushing.end();
+    return store->dropped || !is_waited_for;
+  }
+  // As long as the run lives, its files are this node's work.
+  void name(const SSTableDescriptor& output) {
+    named.push_back(output);
+    store->being_flushed.push_back(output);
+  }
+
+  const TableStorePtr store;
+  const std::shared_ptr<Memtable> memtable;
+  std::vector<SSTableDescriptor> named, backed_up;
+  std::unique_ptr<FlushOutputs> outputs;
+  std::vector<SSTablePtr> sstables;
+  bool is_in_doubt = false;  // a start may find the outputs, or not
 };
-
-}  // namespace
 
 // Another directory may take what one could not.
 Task<Status> Engine::write_somewhere(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
@@ -314,71 +323,127 @@ Task<Status> Engine::write_somewhere(TableStorePtr store, std::shared_ptr<Memtab
   }
 }
 
+namespace {
+
+// For the log.
+struct FlushedFiles {
+  void add(const SSTableInfo& info) {
+    partitions += info.partitions;
+    data_bytes += info.data_bytes;
+    names += (names.empty() ? "" : ", ") + info.descriptor.file(components::kData);
+  }
+
+  uint64_t partitions = 0, data_bytes = 0;
+  std::string names;
+};
+
+}  // namespace
+
+FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& upper, std::string path) {
+  const Memtable& memtable = *run->memtable;
+  const TableCompaction& compaction = run->store->compaction;
+  FlushOutputs::Order order;
+  order.table = memtable.table();
+  order.writer.stats = memtable.stats();
+  order.writer.static_columns = memtable.columns(true);
+  order.writer.regular_columns = memtable.columns(false);
+  order.writer.estimated_partitions = memtable.partitions().size();
+  order.writer.host_id = options_.host_id;
+  order.writer.owner = self_;
+  DCHECK(memtable.lower() <= upper);
+  order.writer.commit_log_intervals = {{memtable.lower(), upper}};
+  order.writer.row_index_granularity = column_index_bytes();
+  order.writer.guardrails = sstable_guardrails();
+  order.limits = compaction.strategy->flush_limits(ranges_, compaction.flush_bytes);
+  if (!order.limits.boundaries.empty()) {
+    constexpr std::string_view kOperation = "flush";
+    const Uuid id = begin_record(run->store->table, {}).id;
+    order.transaction = std::make_unique<SSTableTransaction>(runtime_.disk, path, kOperation, id);
+  }
+  order.next_output = [this, run, path = std::move(path)] {
+    auto output = SSTableDescriptor::of(options_.sstable_version, path, next_id(*run->store));
+    run->name(output);
+    return output;
+  };
+  return order;
+}
+
 Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
-  // An index does not wait for its flush when it goes. One of the same name may be there then, in the same directory.
-  auto is_void = [&store, &memtable] {
-    const bool is_waited_for =
-        std::find(store->flushing.begin(), store->flushing.end(), memtable) != store->flushing.end();
-    return store->dropped || !is_waited_for;
-  };
-  if (is_void()) co_return Status();
+  FlushRun run(store, memtable);
+  if (run.is_void()) co_return Status();
   const int64_t begun = runtime_.clock.monotonic_nanos();
-  TablePtr table = memtable->table();
-  std::string what = fmt::format("Failed to flush {}", table->qualified_name());
-  auto failure = [&](const Error& cause) { return is_void() ? Status() : Status(disk_failure(cause, what)); };
+  const std::string name = memtable->table()->qualified_name(), what = fmt::format("Failed to flush {}", name);
   const std::string path = pick_path(*store);
-  Status synced = co_await sync_paths(store, path);
-  if (!synced.ok()) co_return failure(synced.error());
-  const auto descriptor = SSTableDescriptor::of(options_.sstable_version, path, next_id(*store));
-  const BeingFlushed being_flushed(store, descriptor);
-  auto failure_there = [&](const Error& cause) {
-    note_unwritable(*store, descriptor.directory, cause);
-    return failure(cause);
-  };
-  SSTableWriterOptions options;
-  options.stats = memtable->stats();
-  options.static_columns = memtable->columns(true);
-  options.regular_columns = memtable->columns(false);
-  options.estimated_partitions = memtable->partitions().size();
-  options.host_id = options_.host_id;
-  options.owner = self_;
-  DCHECK(memtable->lower() <= upper);
-  options.commit_log_intervals = {{memtable->lower(), upper}};
-  options.row_index_granularity = column_index_bytes();
-  options.guardrails = sstable_guardrails();
-  auto writer = SSTableWriter::create(runtime_.disk, descriptor, table, options);
-  if (!writer.ok()) co_return failure_there(writer.error());
-  bool wrote = false;
-  Status written = co_await write_partitions(store.get(), memtable.get(), writer->get(), &wrote);
-  if (!written.ok()) co_return failure_there(written.error());
-  if (wrote) {
-    auto info = co_await (*writer)->finish();
-    if (!info.ok()) {
-      store->leftovers.push_back(descriptor);
-      co_return failure_there(info.error());
-    }
-    if (wants_backups(*store) && !is_void()) {
-      Status kept = co_await back_up(descriptor);
-      if (!kept.ok()) {
-        store->leftovers.push_back(descriptor);
-        co_return failure_there(kept.error());
-      }
-    }
-    if (is_void()) co_return remove_sstable(runtime_.disk, descriptor);
-    auto sstable = SSTable::open_written(runtime_.disk, descriptor, store->table, &chunk_cache_);
-    if (!sstable.ok()) {
-      store->leftovers.push_back(descriptor);
-      co_return failure(sstable.error());
-    }
-    LOG_INFO("Completed flushing {}: {} partitions, {} of memory to {} ({}) in {} ms", table->qualified_name(),
-             info->partitions, memory_text(memtable->memory_used()), descriptor.file("Data.db"),
-             memory_text(info->data_bytes), (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
-    store->add_sstable(std::move(sstable).value(), self_, runtime_.clock.wall_millis());
-    store->compaction.note_flush(info->data_bytes);
-    ask_for_compaction(store);
+  Status written = co_await sync_paths(store, path);
+  if (!written.ok()) co_return run.is_void() ? Status() : Status(disk_failure(written.error(), what));
+  run.outputs = std::make_unique<FlushOutputs>(runtime_.disk, order_flush(&run, upper, path));
+  written = co_await write_and_commit(&run);
+  if (!written.ok() || run.is_void()) {
+    Status undone = co_await undo_flush(&run);
+    if (run.is_void()) co_return undone;
+    note_unwritable(*store, path, written.error());
+    co_return disk_failure(written.error(), what);
+  }
+  // Reads change over with the disk: nothing has waited since the commit.
+  FlushedFiles flushed;
+  for (const SSTablePtr& sstable : run.sstables) {
+    flushed.add(sstable->info());
+    store->add_sstable(sstable, self_, runtime_.clock.wall_millis());
   }
   store->forget_flushed(memtable);
+  if (!run.sstables.empty()) {
+    LOG_INFO("Completed flushing {}: {} partitions, {} of memory to {} ({}) in {} ms", name, flushed.partitions,
+             memory_text(memtable->memory_used()), flushed.names, memory_text(flushed.data_bytes),
+             (runtime_.clock.monotonic_nanos() - begun) / 1'000'000);
+    store->compaction.note_flush(flushed.data_bytes);
+    ask_for_compaction(store);
+  }
+  co_await end_flush_transaction(&run);
   co_return Status();
+}
+
+Task<Status> Engine::write_and_commit(FlushRun* run) {
+  FlushOutputs& outputs = *run->outputs;
+  CO_TRY(co_await write_partitions(run));
+  CO_TRY(co_await outputs.end());
+  if (run->is_void()) co_return Status();
+  if (wants_backups(*run->store)) {
+    run->backed_up = outputs.ended();
+    CO_TRY(co_await back_up_all(run->backed_up));
+  }
+  for (const SSTableInfo& info : outputs.infos()) {
+    CO_ASSIGN_OR_RETURN(auto sstable,
+                        SSTable::open_written(runtime_.disk, info.descriptor, run->store->table, &chunk_cache_));
+    run->sstables.push_back(std::move(sstable));
+  }
+  if (run->is_void()) co_return Status();
+  co_return co_await outputs.commit();
+}
+
+// Outputs may stay, when the disk fails or a commit is in doubt. They do no harm after a crash: the log and other SSTables have the
+// same rows.
+Task<Status> Engine::undo_flush(FlushRun* run) {
+  TableStore& store = *run->store;
+  FlushOutputs& outputs = *run->outputs;
+  outputs.abandon();
+  const bool is_of_transaction = outputs.transaction() != nullptr && !outputs.transaction()->is_committed();
+  if (!is_of_transaction) {
+    store.leftovers.insert(store.leftovers.end(), outputs.ended().begin(), outputs.ended().end());
+  }
+  co_await end_flush_transaction(run);
+  if (!run->is_in_doubt) forget_backups(run->backed_up);
+  co_return run->is_void() ? store.remove_leftovers(runtime_.disk) : Status();
+}
+
+Task<void> Engine::end_flush_transaction(FlushRun* run) {
+  SSTableTransaction* const transaction = run->outputs->transaction();
+  if (transaction == nullptr) co_return;
+  Status ended = co_await end_transaction(transaction);
+  if (ended.ok()) co_return;
+  run->is_in_doubt = transaction->is_in_doubt();
+  LOG_WARN("The files of a flush of {} are removed later: {}", run->store->table->qualified_name(),
+           ended.error().message());
+  run->store->unfinished.push_back(run->outputs->take_transaction());
 }
 
 namespace {
@@ -396,18 +461,22 @@ bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
 
 }  // namespace
 
-Task<Status> Engine::write_partitions(const TableStore* store, Memtable* memtable, SSTableWriter* writer, bool* wrote) {
-  const bool forgets_deletions = forgets_ended_batches(*store);
+Task<Status> Engine::write_partitions(FlushRun* run) {
+  const bool forgets_deletions = forgets_ended_batches(*run->store);
+  const Memtable* memtable = run->memtable.get();
+  FlushOutputs* outputs = run->outputs.get();
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   Unfiltered unfiltered;
   Arena arena(1024);  // of one row
   std::vector<BytesView> values;
-  const TableMetadata* uniform_table = writer->takes_uniform_rows() ? memtable->table().get() : nullptr;
+  const TableMetadata* table = memtable->table().get();
   auto append = [&](const MemtableRow& row) {
-    if (row.is_packed() && row.table() == uniform_table) return writer->append(row.uniform_with_age(values));
+    SSTableWriter& writer = outputs->writer();
+    const bool is_uniform = row.is_packed() && row.table() == table && writer.takes_uniform_rows();
+    if (is_uniform) return writer.append(row.uniform_with_age(values));
     arena.reset();
     unfiltered.row = row.row(arena);
-    return writer->append(unfiltered);
+    return writer.append(unfiltered);
   };
   for (const MemtablePartition& partition : memtable->partitions()) {
     if (needs_merge(*memtable, partition)) {
@@ -418,14 +487,14 @@ Task<Status> Engine::write_partitions(const TableStore* store, Memtable* memtabl
       if (!first.ok()) co_return std::move(first.error());
       const bool has_rows = *first != nullptr || !merged.static_row().is_empty();
       if (!has_rows && (forgets_deletions || merged.partition_deletion().is_live())) continue;
-      CO_TRY(writer->begin_partition(partition.key, merged.partition_deletion(), merged.static_row()));
+      CO_TRY(co_await outputs->begin_partition(partition.key, merged.partition_deletion(), merged.static_row()));
       for (const Unfiltered* at = *first; at != nullptr;) {
-        CO_TRY(writer->append(*at));
+        CO_TRY(outputs->writer().append(*at));
         co_await pause_if_due(&slice_end);
         CO_ASSIGN_OR_RETURN(at, merged.next());
       }
     } else {
-      CO_TRY(writer->begin_partition(partition.key, partition.deletion, partition.static_part()));
+      CO_TRY(co_await outputs->begin_partition(partition.key, partition.deletion, partition.static_part()));
       if (partition.only_row != nullptr) {
         CO_TRY(append(*partition.only_row));
       } else if (partition.rows != nullptr) {
@@ -435,8 +504,7 @@ Task<Status> Engine::write_partitions(const TableStore* store, Memtable* memtabl
         }
       }
     }
-    CO_TRY(writer->end_partition());
-    *wrote = true;
+    CO_TRY(outputs->writer().end_partition());
     co_await pause_if_due(&slice_end);
   }
   co_return Status();

@@ -61,18 +61,29 @@ bool Engine::wants_backups(const TableStore& store) const {
   return options_.incremental_backups && store.table->params.incremental_backups;
 }
 
+namespace {
+
+struct BackupDirectories {
+  std::string table, own;
+};
+
 // Directories.getBackupsDirectory: that of an index lies in its table's.
+BackupDirectories backups_of(const std::string& directory) {
+  const size_t slash = directory.rfind('/');
+  if (directory[slash + 1] != '.') return {directory + "/backups", directory + "/backups"};
+  const std::string backups = directory.substr(0, slash) + "/backups";
+  return {backups, backups + directory.substr(slash)};
+}
+
+}  // namespace
+
 Task<Status> Engine::back_up(SSTableDescriptor descriptor) {
-  const std::string& from = descriptor.directory;
-  const size_t slash = from.rfind('/');
-  const bool is_index = from[slash + 1] == '.';
-  const std::string backups = (is_index ? from.substr(0, slash) : from) + "/backups";
-  const std::string target = is_index ? backups + from.substr(slash) : backups;
-  CO_TRY(runtime_.disk.make_directories(target));
-  CO_TRY(link_sstable(runtime_.disk, descriptor, target));
-  Status synced = co_await runtime_.disk.sync_directory(target);
-  if (!synced.ok() || !is_index) co_return synced;
-  co_return co_await runtime_.disk.sync_directory(backups);
+  const BackupDirectories backups = backups_of(descriptor.directory);
+  CO_TRY(runtime_.disk.make_directories(backups.own));
+  CO_TRY(link_sstable(runtime_.disk, descriptor, backups.own));
+  Status synced = co_await runtime_.disk.sync_directory(backups.own);
+  if (!synced.ok() || backups.own == backups.table) co_return synced;
+  co_return co_await runtime_.disk.sync_directory(backups.table);
 }
 
 Task<Status> Engine::back_up_all(std::vector<SSTableDescriptor> descriptors) {
@@ -83,10 +94,9 @@ Task<Status> Engine::back_up_all(std::vector<SSTableDescriptor> descriptors) {
   co_return Status();
 }
 
-// These are SSTables of tables, not of indexes.
 void Engine::forget_backups(const std::vector<SSTableDescriptor>& descriptors) {
   for (SSTableDescriptor backup : descriptors) {
-    backup.directory += "/backups";
+    backup.directory = backups_of(backup.directory).own;
     Status removed = remove_sstable(runtime_.disk, backup);
     if (!removed.ok()) LOG_WARN("{}", removed.error().message());
   }

@@ -11,7 +11,7 @@ class SimpleCompaction : public CompactionStrategy {
   explicit SimpleCompaction(const CompactionOptions& options) : options_(options) {}
 
   CompactionTask user_defined(const CompactionView& view, std::vector<uint64_t> inputs) const override;
-  OutputLimits flush_limits(const CompactionView& view) const override;
+  OutputLimits flush_limits(const OwnedRanges& ranges, double flush_bytes) const override;
   void ended(const CompactionView& before, const CompactionTask& task, std::span<const CompactionCandidate> outputs,
              CompactionState& state) const override;
 
@@ -53,7 +53,7 @@ class UnifiedCompaction final : public SimpleCompaction {
   uint32_t estimated_tasks(const CompactionView& view, const CompactionState& state) const override;
   std::vector<CompactionTask> major(const CompactionView& view, bool split_output) const override;
   CompactionTask user_defined(const CompactionView& view, std::vector<uint64_t> inputs) const override;
-  OutputLimits flush_limits(const CompactionView& view) const override;
+  OutputLimits flush_limits(const OwnedRanges& ranges, double flush_bytes) const override;
 };
 
 // The ids of the SSTables, all of one group, that are sent to level 0 since they overlap others of their level

@@ -18,7 +18,7 @@ CompactionTask SimpleCompaction::user_defined(const CompactionView& /*view*/, st
   return task;
 }
 
-OutputLimits SimpleCompaction::flush_limits(const CompactionView& /*view*/) const { return {}; }
+OutputLimits SimpleCompaction::flush_limits(const OwnedRanges& /*ranges*/, double /*flush_bytes*/) const { return {}; }
 
 void SimpleCompaction::ended(const CompactionView& /*before*/, const CompactionTask& /*task*/,
                              std::span<const CompactionCandidate> /*outputs*/, CompactionState& /*state*/) const {}

@@ -126,8 +126,8 @@ class CompactionStrategy {
   virtual std::vector<CompactionTask> major(const CompactionView& view, bool split_output) const = 0;
   // The named SSTables into one, or as they must be cut. `inputs` is not empty.
   virtual CompactionTask user_defined(const CompactionView& view, std::vector<uint64_t> inputs) const = 0;
-  // How a flush is cut.
-  virtual OutputLimits flush_limits(const CompactionView& view) const = 0;
+  // How a flush is cut. flush_bytes: as CompactionView has it, before this flush.
+  virtual OutputLimits flush_limits(const OwnedRanges& ranges, double flush_bytes) const = 0;
   // A task of next() has ended with these outputs (which may be none).
   virtual void ended(const CompactionView& before, const CompactionTask& task,
                      std::span<const CompactionCandidate> outputs, CompactionState& state) const = 0;

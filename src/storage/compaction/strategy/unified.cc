@@ -266,9 +266,10 @@ CompactionTask UnifiedCompaction::user_defined(const CompactionView& view, std::
   return task;
 }
 
-OutputLimits UnifiedCompaction::flush_limits(const CompactionView& view) const {
+// UnifiedCompactionStrategy.createSSTableMultiWriter. Only levels heed flush_size_override.
+OutputLimits UnifiedCompaction::flush_limits(const OwnedRanges& ranges, double flush_bytes) const {
   OutputLimits limits;
-  limits.boundaries = view.ranges->boundaries(unified_shard_count(options_.unified, view.flush_bytes));
+  limits.boundaries = ranges.boundaries(unified_shard_count(options_.unified, flush_bytes));
   return limits;
 }
 
