@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "storage/compaction/strategy/strategy.h"
 #include "storage/compaction/strategy/unified.h"
 #include "tests/strategy/recorded.h"
 
@@ -79,6 +80,39 @@ TEST(Shares, ARangeOutsideOfTheShardSpansNothing) {
   EXPECT_EQ(owned.spanned(7000, 8000), 0);
   EXPECT_EQ(owned.spanned(-5, -1), 0);
   EXPECT_EQ(owned.spanned(kMinimumToken + 1, INT64_MAX), owned.coverage());
+}
+
+OutputLimits flush_limits(StringPairs compaction, double flush_bytes) {
+  compaction["class"] = "UnifiedCompactionStrategy";
+  const auto options = parse_compaction_options(*normal_compaction(compaction));
+  return make_compaction_strategy(*options)->flush_limits(OwnedRanges(), flush_bytes);
+}
+
+// UnifiedCompactionStrategy.createSSTableMultiWriter
+TEST(Shares, AFlushIsCutByTheSizesOfThoseBefore) {
+  constexpr double kMiB = 1 << 20;
+  const Token quarter = Token{1} << 62;
+  const std::vector<Token> none, half{0}, quarters{-quarter, 0, quarter};
+  auto boundaries = [](StringPairs compaction, double flush_bytes) {
+    return flush_limits(std::move(compaction), flush_bytes).boundaries;
+  };
+  EXPECT_EQ(boundaries({}, 0), none);
+  EXPECT_EQ(boundaries({}, 199 * kMiB), none);
+  EXPECT_EQ(boundaries({}, 200 * kMiB), half);
+  EXPECT_EQ(boundaries({}, 400 * kMiB), quarters);
+  EXPECT_EQ(boundaries({{"min_sstable_size", "0B"}}, 0), quarters);
+  EXPECT_EQ(boundaries({{"min_sstable_size", "0B"}, {"base_shard_count", "2"}}, kMiB), half);
+  EXPECT_EQ(boundaries({{"min_sstable_size", "0B"}, {"base_shard_count", "1"}}, kMiB), none);
+  EXPECT_EQ(boundaries({{"flush_size_override", "400MiB"}}, kMiB), none);
+}
+
+TEST(Shares, OtherStrategiesDoNotCutFlushes) {
+  for (const char* strategy : {"SizeTiered", "Leveled", "TimeWindow"}) {
+    const StringPairs compaction{{"class", std::string(strategy) + "CompactionStrategy"}};
+    const auto options = parse_compaction_options(*normal_compaction(compaction));
+    const OutputLimits limits = make_compaction_strategy(*options)->flush_limits(OwnedRanges(), 1e12);
+    EXPECT_TRUE(limits.boundaries.empty()) << strategy;
+  }
 }
 
 }  // namespace

@@ -298,7 +298,7 @@ struct Engine::FlushRun {
         std::find(store->flushing.begin(), store->flushing.end(), memtable) != store->flushing.end();
     return store->dropped || !is_waited_for;
   }
-  // As long as the run lives, its files are this node's work.
+  // Until the run ends, its files are this node's work.
   void name(const SSTableDescriptor& output) {
     named.push_back(output);
     store->being_flushed.push_back(output);

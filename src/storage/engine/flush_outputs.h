@@ -29,8 +29,8 @@ class FlushOutputs {
   FlushOutputs(const FlushOutputs&) = delete;
   FlushOutputs& operator=(const FlushOutputs&) = delete;
 
-  // As SSTableWriter's, in ring order; the arguments outlive the Task. It waits where an output ends or begins. After an
-  // error, and an error of the writer, abandon().
+  // SSTableWriter::begin_partition; keys in ring order. The arguments outlive the Task, which waits where an output ends or
+  // begins. After an error, and after one of writer(), abandon().
   Task<Status> begin_partition(const DecoratedKey& key, const DeletionTime& deletion, const Row& static_row);
   // For the rest of the partition.
   SSTableWriter& writer() { return *writer_; }
@@ -40,7 +40,7 @@ class FlushOutputs {
   Task<Status> commit();
 
   const std::vector<SSTableInfo>& infos() const { return infos_; }  // of the outputs that are whole
-  // Those that are whole, and one that may be: its end() failed.
+  // The outputs that are whole, and one that may be, since its end failed.
   const std::vector<SSTableDescriptor>& ended() const { return ended_; }
   // Removes the output under way. The rest is for the caller to remove, by the transaction, if there is one.
   void abandon() { writer_ = nullptr; }
