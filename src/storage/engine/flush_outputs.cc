@@ -1,6 +1,7 @@
 // The order of outputs, and the lines of their transaction.
 #include "storage/engine/flush_outputs.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/dcheck.h"
