@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/inlined_vector.h"
 #include "model/counter.h"
 
 namespace cassandra_like {
@@ -130,6 +131,28 @@ std::span<const Cell> merge_cell_lists(std::span<const Cell> a, std::span<const 
   return {out, n};
 }
 
+// Like one after the other, in one pass: else each list but the first would cost a copy of what was merged before.
+std::span<const Cell> merge_many_lists(std::span<std::span<const Cell>> lists, size_t total, Arena& arena) {
+  auto* out = allocate<Cell>(arena, total);
+  size_t n = 0;
+  while (true) {
+    const Cell* first = nullptr;
+    for (const auto& list : lists) {
+      if (!list.empty() && (first == nullptr || compare_cells(list.front(), *first) < 0)) first = &list.front();
+    }
+    if (first == nullptr) return {out, n};
+    out[n] = *first;
+    for (auto& list : lists) {
+      if (list.empty()) continue;
+      const bool is_first = &list.front() == first;
+      if (!is_first && compare_cells(list.front(), *first) != 0) continue;
+      if (!is_first) out[n] = merge_cells(out[n], list.front(), arena);
+      list = list.subspan(1);
+    }
+    ++n;
+  }
+}
+
 std::span<const BytesView> copy_views(std::span<const BytesView> views, Arena& arena) {
   auto out = arena.make_span<BytesView>(views.size());
   for (size_t i = 0; i < views.size(); ++i) out[i] = arena.copy(views[i]);
@@ -194,14 +217,21 @@ Row merge_rows(std::span<const Row* const> rows, const DeletionTime& deletion, A
 
   // Deleted cells must go before others are merged with them: of a counter, a deleted shard must not come back.
   ActiveDeletions deletions(active, out.complex_deletions);
-  for (const Row* row : rows) {
-    std::span<const Cell> cells = row->cells;
-    if (!deletions.none()) {
-      cells = filter_cells(
-          cells, [&](const Cell& c) { return !deletions.deletes(c); }, arena);
-    }
-    out.cells = merge_cell_lists(out.cells, cells, arena);
+  auto left_of = [&](const Row& row) {
+    if (deletions.none()) return row.cells;
+    return filter_cells(
+        row.cells, [&](const Cell& c) { return !deletions.deletes(c); }, arena);
+  };
+  constexpr size_t kMany = 1024;
+  size_t total = 0;
+  for (const Row* row : rows) total += row->cells.size();
+  if (rows.size() <= 2 || total < kMany) {
+    for (const Row* row : rows) out.cells = merge_cell_lists(out.cells, left_of(*row), arena);
+    return out;
   }
+  absl::InlinedVector<std::span<const Cell>, 8> lists;
+  for (const Row* row : rows) lists.push_back(left_of(*row));
+  out.cells = merge_many_lists({lists.data(), lists.size()}, total, arena);
   return out;
 }
 

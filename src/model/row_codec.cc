@@ -2,6 +2,8 @@
 
 #include "model/row_codec.h"
 
+#include <algorithm>
+
 #include "absl/container/inlined_vector.h"
 #include "base/result.h"
 #include "base/vint.h"
@@ -472,6 +474,45 @@ void RowDecoder::read_simple_cells(Reader& in, std::span<const HeaderColumn> col
   row->cells = {cells, in.failed() ? 0 : count};
 }
 
+void RowDecoder::begin_cells(size_t columns) {
+  if (scratch_.size() < columns) scratch_.resize(columns);
+  cells_ = scratch_.data();
+  cell_count_ = 0;
+  cell_capacity_ = scratch_.size();
+  refused_cell_bytes_ = 0;
+}
+
+bool RowDecoder::make_room(size_t more) {
+  constexpr size_t kMostInScratch = 1024;
+  const size_t needed = cell_count_ + more;
+  if (needed <= cell_capacity_) return true;
+  if (needed <= kMostInScratch) {
+    scratch_.resize(std::min(kMostInScratch, std::max(needed, 2 * cell_capacity_)));
+    cells_ = scratch_.data();
+    cell_capacity_ = scratch_.size();
+    return true;
+  }
+  // A second large collection is likely to be followed by others.
+  const bool is_first = cells_ == scratch_.data();
+  const size_t capacity = is_first ? needed : std::max(needed, cell_capacity_ + cell_capacity_ / 2);
+  if (capacity > most_cell_bytes_ / sizeof(Cell)) {
+    refused_cell_bytes_ = capacity * sizeof(Cell);
+    return false;
+  }
+  auto* cells = static_cast<Cell*>(arena_->allocate(capacity * sizeof(Cell), alignof(Cell)));
+  std::copy_n(cells_, cell_count_, cells);
+  cells_ = cells;
+  cell_capacity_ = capacity;
+  return true;
+}
+
+std::span<const Cell> RowDecoder::end_cells() {
+  if (cells_ != scratch_.data()) return {cells_, cell_count_};
+  auto* cells = static_cast<Cell*>(arena_->allocate(cell_count_ * sizeof(Cell), alignof(Cell)));
+  std::copy_n(cells_, cell_count_, cells);
+  return {cells, cell_count_};
+}
+
 void RowDecoder::read_row_body(Reader& in, Row* row) {
   bool is_static = (extended_ & RowFlag::kExtendedStatic) != 0;
   std::span<const HeaderColumn> columns = is_static ? header_.static_columns : header_.regular_columns;
@@ -482,14 +523,15 @@ void RowDecoder::read_row_body(Reader& in, Row* row) {
   read_liveness(in, &row->liveness);
   row->deletion = (flags_ & RowFlag::kHasDeletion) != 0 ? read_deletion(in) : DeletionTime();
   row->complex_deletions = {};
+  row->cells = {};
   if (!any_complex_ && (flags_ & RowFlag::kHasAllColumns) != 0) return read_simple_cells(in, columns, row);
   ColumnSubset subset(in, columns.size(), (flags_ & RowFlag::kHasAllColumns) != 0);
-  cells_.clear();
   complex_deletions_.clear();
+  begin_cells(columns.size());
   for (size_t i = 0; i < columns.size() && !in.failed(); ++i) {
     if (!subset.has(i)) continue;
     const HeaderColumn& column = columns[i];
-    size_t count = 1;
+    uint64_t count = 1;
     if (column.complex) {
       if ((flags_ & RowFlag::kHasComplexDeletion) != 0) {
         DeletionTime deletion = read_deletion(in);
@@ -498,15 +540,15 @@ void RowDecoder::read_row_body(Reader& in, Row* row) {
         }
       }
       count = read_vint64(in);
+      // Flags and the length of a path.
+      constexpr uint64_t kShortestCell = 2;
+      if (count > in.remaining() / kShortestCell || !make_room(count + columns.size() - i)) return in.fail();
     }
     for (; count > 0 && !in.failed(); --count) {
-      cells_.emplace_back();
-      if (!read_cell(in, column, row->liveness, &cells_.back())) cells_.pop_back();
+      if (read_cell(in, column, row->liveness, cells_ + cell_count_)) ++cell_count_;
     }
   }
-  auto* cells = static_cast<Cell*>(arena_->allocate(cells_.size() * sizeof(Cell), alignof(Cell)));
-  std::copy(cells_.begin(), cells_.end(), cells);
-  row->cells = {cells, cells_.size()};
+  row->cells = end_cells();
   if (!complex_deletions_.empty()) {
     auto deletions = arena_->make_span<ComplexDeletion>(complex_deletions_.size());
     std::copy(complex_deletions_.begin(), complex_deletions_.end(), deletions.begin());

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "base/arena.h"
 #include "base/bytes.h"
 #include "model/integer_component.h"
@@ -114,10 +115,15 @@ size_t marker_size(const SerializationHeader& header, const RangeTombstoneMarker
 char* write_marker(char* p, const SerializationHeader& header, const RangeTombstoneMarker& marker);
 
 // The form with sizes, as in SSTables. previous_size is that of the unfiltered before it, 0 for a partition's
-// first and for the static row. The static row is known by its clustering's kind.
-void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size);
+// first and for the static row. The static row is known by its clustering's kind. While a large row is appended, `drain` is
+// called each time that there are some more KiB, and may take bytes from the front.
+using RowDrain = absl::FunctionRef<void()>;
+void append_sstable_row(
+    Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size, RowDrain drain = [] {});
 // The header's regular columns are those of the row's table.
-void append_sstable_row(Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size);
+void append_sstable_row(
+    Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size,
+    RowDrain drain = [] {});
 void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,
                            uint64_t previous_size);
 
@@ -157,6 +163,10 @@ class RowDecoder {
   // The header must outlive the decoder. The arena may be changed between calls.
   RowDecoder(const SerializationHeader& header, RowForm form, Arena& arena);
   void set_arena(Arena& arena) { arena_ = &arena; }
+  // The cells of one row that has collections may take so many bytes of memory; at first as many as there are. Then reading
+  // a row that needs more fails its input, and refused_cell_bytes() is what it needs. 0: it failed for another reason.
+  void limit_cells(uint64_t bytes) { most_cell_bytes_ = bytes; }
+  uint64_t refused_cell_bytes() const { return refused_cell_bytes_; }
 
   // Only for a partition whose header says that it has one (SSTables: whose table has static columns).
   Row read_static_row(Reader& in);
@@ -198,6 +208,12 @@ class RowDecoder {
   void read_liveness(Reader& in, Liveness* liveness);
   // When every column is there and none is complex.
   void read_simple_cells(Reader& in, std::span<const HeaderColumn> columns, Row* row);
+  // The cells of a row that has collections are gathered: few of them in scratch memory, many in the arena, where they
+  // stay. There is room for `columns` cells then.
+  void begin_cells(size_t columns);
+  // Room for so many more; false when they may not be so many.
+  bool make_room(size_t more);
+  std::span<const Cell> end_cells();
   // Fills in all of the cell; false when the table no longer has it.
   bool read_cell(Reader& in, const HeaderColumn& column, const Liveness& liveness, Cell* cell);
   // Reads when a cell expires or was deleted, and its TTL.
@@ -221,7 +237,10 @@ class RowDecoder {
   // Scratch for position(), so that skipping costs no arena; and for the cells of the row being read.
   absl::InlinedVector<BytesView, 4> values_;
   Bytes comparable_;
-  absl::InlinedVector<Cell, 16> cells_;
+  absl::InlinedVector<Cell, 16> scratch_;
+  Cell* cells_ = nullptr;
+  size_t cell_count_ = 0, cell_capacity_ = 0;
+  uint64_t most_cell_bytes_ = ~uint64_t{0}, refused_cell_bytes_ = 0;
   absl::InlinedVector<ComplexDeletion, 2> complex_deletions_;
 };
 

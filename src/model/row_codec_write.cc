@@ -323,14 +323,49 @@ void put_marker_body(Out& out, const SerializationHeader& header, const RangeTom
   if (is_boundary(marker.bound.kind) || is_start(marker.bound.kind)) put_deletion(out, header, marker.open);
 }
 
+constexpr size_t kPiece = 64 << 10;
+
+// Appends, and drains behind each piece.
+class DrainedOut {
+ public:
+  DrainedOut(Bytes& out, RowDrain drain) : out_(out), drain_(drain) {}
+
+  void u8(uint8_t v) { out_.push_back(static_cast<char>(v)); }
+  void u16(uint16_t v) { append_be(out_, v); }
+  void vint(uint64_t v) { append_unsigned_vint(out_, v); }
+  void bytes(BytesView v) {
+    do {
+      const BytesView piece = v.substr(0, kPiece);
+      out_.append(piece);
+      v.remove_prefix(piece.size());
+      since_drain_ += piece.size();
+      if (since_drain_ < kPiece) continue;
+      drain_();
+      since_drain_ = 0;
+    } while (!v.empty());
+  }
+
+ private:
+  Bytes& out_;
+  RowDrain drain_;
+  size_t since_drain_ = 0;
+};
+
 // Appends head, sizes and body, given as functions of a sink.
 template <class Head, class Body>
-void append_with_sizes(Bytes& out, uint64_t previous_size, Head head, Body body) {
+void append_with_sizes(Bytes& out, uint64_t previous_size, RowDrain drain, Head head, Body body) {
   SizeOut head_size, sizes_size, body_size;
   head(head_size);
   body(body_size);
   uint64_t size = body_size.n + unsigned_vint_size(previous_size);
   sizes_size.vint(size);
+  if (size > kPiece) {
+    DrainedOut to(out, drain);
+    head(to);
+    to.vint(size);
+    to.vint(previous_size);
+    return body(to);
+  }
   size_t at = out.size();
   out.resize(at + head_size.n + sizes_size.n + size);
   MemoryOut to{out.data() + at};
@@ -372,25 +407,27 @@ char* write_marker(char* p, const SerializationHeader& header, const RangeTombst
   return out.p;
 }
 
-void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size) {
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const Row& row, uint64_t previous_size,
+                        RowDrain drain) {
   RowShape shape(header, row);
   append_with_sizes(
-      out, previous_size, [&](auto& to) { put_row_head(to, header, row, shape); },
+      out, previous_size, drain, [&](auto& to) { put_row_head(to, header, row, shape); },
       [&](auto& to) { put_row_body(to, header, row, shape); });
 }
 
-void append_sstable_row(Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size) {
+void append_sstable_row(Bytes& out, const SerializationHeader& header, const UniformRow& row, uint64_t previous_size,
+                        RowDrain drain) {
   DCHECK(row.values.size() == header.regular_columns.size());
   const size_t count = row.count();
   append_with_sizes(
-      out, previous_size, [&](auto& to) { put_row_head(to, header, row, count); },
+      out, previous_size, drain, [&](auto& to) { put_row_head(to, header, row, count); },
       [&](auto& to) { put_row_body(to, header, row, count); });
 }
 
 void append_sstable_marker(Bytes& out, const SerializationHeader& header, const RangeTombstoneMarker& marker,
                            uint64_t previous_size) {
   append_with_sizes(
-      out, previous_size, [&](auto& to) { put_marker_head(to, header, marker); },
+      out, previous_size, [] {}, [&](auto& to) { put_marker_head(to, header, marker); },
       [&](auto& to) { put_marker_body(to, header, marker); });
 }
 

@@ -91,6 +91,52 @@ TEST(RowCodecTest, UniformRowsMayMissManyColumns) {
   }
 }
 
+// Who writes a large row to a file takes what there is of it, piece by piece.
+TEST(RowCodecTest, ALargeRowIsWrittenInPieces) {
+  const TableHeader header(wide_table(), kStats);
+  RowBuilder builder = wide_row(1, "b");
+  const Bytes large(300'000, 'x'), small(100, 'y');
+  for (int i = 0; i < 5000; ++i) builder.put("m", kTs, program_arena().copy(encode_int(i)), i == 2500 ? large : small);
+  const Row row = builder.build();
+  Bytes whole, out, written;
+  append_sstable_row(whole, header.get(), row, 17);
+  size_t most = 0;
+  append_sstable_row(out, header.get(), row, 17, [&] {
+    most = std::max(most, out.size());
+    written += out;
+    out.clear();
+  });
+  EXPECT_TRUE(written + out == whole);
+  EXPECT_LT(most, 200'000u);
+  EXPECT_GT(whole.size(), 800'000u);
+}
+
+// Cells of a large collection are made where they stay, and there may be a bound.
+TEST(RowCodecTest, ManyCellsAreMadeInOnePieceOfTheArena) {
+  const TableHeader header(wide_table(), kStats);
+  RowBuilder builder = wide_row(1, "b");
+  for (int i = 0; i < 10'000; ++i) builder.put("m", kTs, program_arena().copy(encode_int(i)), "");
+  Bytes bytes;
+  append_sstable_row(bytes, header.get(), builder.build(), 17);
+  Arena arena;
+  RowDecoder decoder(header.get(), RowForm::kSstable, arena);
+  Unfiltered unfiltered;
+  Reader in(bytes);
+  ASSERT_TRUE(decoder.next(in));
+  decoder.read_body(in, &unfiltered);
+  EXPECT_FALSE(in.failed());
+  EXPECT_EQ(unfiltered.row.cells.size(), 10'000u);
+  EXPECT_LT(arena.reserved(), 10'100 * sizeof(Cell));
+
+  decoder.limit_cells(10'000 * sizeof(Cell) - 1);
+  Reader again(bytes);
+  ASSERT_TRUE(decoder.next(again));
+  decoder.read_body(again, &unfiltered);
+  EXPECT_TRUE(again.failed());
+  EXPECT_TRUE(unfiltered.row.cells.empty());
+  EXPECT_GE(decoder.refused_cell_bytes(), 10'000 * sizeof(Cell));
+}
+
 TEST(RowCodecTest, ListsTheShorterOfPresentAndMissingColumns) {
   RowBuilder few = many_row([](int i) { return i % 30 == 1; });
   RowBuilder most = many_row([](int i) { return i % 7 != 3; });

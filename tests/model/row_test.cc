@@ -83,6 +83,32 @@ TEST(RowTest, MergingOneVersionThatNothingDeletesCopiesNothing) {
   EXPECT_EQ(arena.reserved(), 0u);
 }
 
+// Row i of four has all elements whose number is at least i, newer than row i - 1.
+TEST(RowTest, MergingManyLargeVersionsTakesOneListOfCells) {
+  constexpr int kElements = 2000, kRows = 4;
+  Arena values;
+  std::vector<Row> rows;
+  std::vector<const Row*> pointers;
+  for (int r = 0; r < kRows; ++r) {
+    RowBuilder builder = wide_row(1, "b");
+    for (int i = r; i < kElements; ++i) {
+      const Bytes path = encode_int(i);
+      builder.put("m", kTs + r, values.copy(path), values.copy(encode_int(r)));
+    }
+    rows.push_back(builder.build());
+  }
+  for (const Row& row : rows) pointers.push_back(&row);
+  Arena arena;
+  const Row merged = merge_rows(pointers, {}, arena);
+  ASSERT_EQ(merged.cells.size(), size_t{kElements});
+  for (int i = 0; i < kElements; ++i) {
+    const Cell& cell = merged.cells[static_cast<size_t>(i)];
+    EXPECT_EQ(cell.path, encode_int(i));
+    EXPECT_EQ(cell.value, encode_int(std::min(i, kRows - 1)));
+  }
+  EXPECT_LE(arena.reserved(), kRows * kElements * sizeof(Cell) + 8192);
+}
+
 TEST(RowTest, EmptyCounterValuesStandForThoseThatWereNotAskedFor) {
   RowBuilder a(counts_table()), b(counts_table());
   a.set("c", kTs, "");

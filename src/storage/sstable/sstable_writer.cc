@@ -121,7 +121,7 @@ Status SSTableWriter::begin_partition(const DecoratedKey& key, const DeletionTim
   }
   Row row = static_row;
   row.clustering.kind = ClusteringKind::kStaticClustering;
-  append_sstable_row(out, header_, row, 0);
+  TRY(append_row(row, 0));
   header_bytes_ = partition_offset();
   if (row.is_empty()) return {};
   statistics_.add(row);
@@ -144,10 +144,20 @@ Result<uint64_t> SSTableWriter::begin_unfiltered(const ClusteringPrefix& positio
   return start - std::exchange(previous_start_, start);
 }
 
+// The begin of a large row is written while the rest is appended.
+template <class AnyRow>
+Status SSTableWriter::append_row(const AnyRow& row, uint64_t previous_size) {
+  Status status;
+  append_sstable_row(data_->buffer(), header_, row, previous_size, [&] {
+    if (status.ok()) status = data_->flush_chunks();
+  });
+  return status;
+}
+
 Status SSTableWriter::append(const Unfiltered& unfiltered) {
   ASSIGN_OR_RETURN(const uint64_t previous_size, begin_unfiltered(unfiltered.position(), unfiltered.is_row));
   if (unfiltered.is_row) {
-    append_sstable_row(data_->buffer(), header_, unfiltered.row, previous_size);
+    TRY(append_row(unfiltered.row, previous_size));
     statistics_.add(unfiltered.row);
     if (guard_) guard_->add(key_, unfiltered.row);
   } else {
@@ -162,7 +172,7 @@ Status SSTableWriter::append(const Unfiltered& unfiltered) {
 Status SSTableWriter::append(const UniformRow& row) {
   DCHECK(takes_uniform_rows_);
   ASSIGN_OR_RETURN(const uint64_t previous_size, begin_unfiltered(row.clustering, true));
-  append_sstable_row(data_->buffer(), header_, row, previous_size);
+  TRY(append_row(row, previous_size));
   statistics_.add(row);
   if (guard_) guard_->add(row);
   return end_unfiltered();

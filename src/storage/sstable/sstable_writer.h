@@ -65,6 +65,8 @@ class SSTableWriter {
   Status mark_unfinished();
   // Its result is the size of the unfiltered before it, or of the partition's header before the first one.
   Result<uint64_t> begin_unfiltered(const ClusteringPrefix& position, bool is_row);
+  template <class AnyRow>
+  Status append_row(const AnyRow& row, uint64_t previous_size);
   Status end_unfiltered();
   void end_block();
   void add_hashes();
