@@ -135,6 +135,24 @@ TEST_F(MemtableTest, OverwritingWithTheSameSizeTakesNoMemory) {
   EXPECT_EQ(memtable.row_count(), 1u);
 }
 
+// A collection that was replaced as a whole has a deletion of its own. Each element that follows takes its own memory only.
+TEST_F(MemtableTest, ElementsAfterADeletionOfTheirCollectionAreNoCopiesOfIt) {
+  auto t = node.table("t");
+  Memtable memtable(t, {});
+  memtable.apply(Update(t, "k").row(1).at(10).clear("m").element("m", "000", "x").build());
+  std::string expected = "1: m[000]=x@10";
+  for (int i = 1; i < 1000; ++i) {
+    const std::string path = fmt::format("{:03}", i);
+    memtable.apply(Update(t, "k").row(1).at(11).element("m", path, "x").build());
+    memtable.apply(Update(t, "k").row(1).at(10).element("m", path + "x", "deleted").build());
+    expected += " m[" + path + "]=x@11";
+  }
+  EXPECT_LE(memtable.memory_used(), 4 * 1000 * sizeof(Cell));
+  Arena arena;
+  const MemtablePartition& partition = *memtable.find(DecoratedKey::of("k"));
+  EXPECT_EQ(to_line(*t, partition.rows->tree.begin()->row->row(arena)), expected);
+}
+
 const MemtableRow& only_row(const Memtable& memtable, BytesView key) {
   const MemtablePartition& partition = *memtable.find(DecoratedKey::of(key));
   return partition.only_row != nullptr ? *partition.only_row : *partition.rows->tree.begin()->row;

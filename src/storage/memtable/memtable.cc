@@ -11,6 +11,15 @@ namespace {
 
 constexpr size_t kFirstChunk = 1024;
 
+// Whether the row has a deletion that covers the cell.
+bool is_deleted(const Row& row, const Cell& cell) {
+  if (!row.deletion.is_live() && row.deletion.deletes(cell.timestamp)) return true;
+  const auto covers = [&cell](const ComplexDeletion& d) {
+    return d.deletion.deletes(cell.timestamp) && compare_columns(d.column, cell.column) == 0;
+  };
+  return std::any_of(row.complex_deletions.begin(), row.complex_deletions.end(), covers);
+}
+
 bool is_live_counter(const Cell& c) { return c.column->type->is_counter() && !c.is_tombstone(); }
 
 }  // namespace
@@ -155,11 +164,21 @@ void insert_cell(GeneralRow& into, size_t at, const Cell& cell, Arena& arena) {
   into.row.cells = {into.cells, size + 1};
 }
 
+// Where the cell may be, from `at` on: of many cells, not far before it.
+size_t first_candidate(const GeneralRow& into, size_t at, const Cell& cell) {
+  constexpr size_t kFew = 32;
+  const std::span<const Cell> rest = into.row.cells.subspan(at);
+  if (rest.size() <= kFew) return at;
+  const auto found = std::lower_bound(rest.begin(), rest.end(), cell,
+                                      [](const Cell& a, const Cell& b) { return compare_cells(a, b) < 0; });
+  return at + static_cast<size_t>(found - rest.begin());
+}
+
 }  // namespace
 
 // Updates that delete nothing: cell by cell, in place. False when they do; then nothing has changed yet.
 bool Memtable::merge_simple(GeneralRow& into, const Row& row, Arena& arena) {
-  if (!row.deletion.is_live() || !row.complex_deletions.empty() || !into.row.complex_deletions.empty()) return false;
+  if (!row.deletion.is_live() || !row.complex_deletions.empty()) return false;
   bool counters = tables_.back()->is_counter();
   if (counters && !(std::all_of(row.cells.begin(), row.cells.end(), is_live_counter) &&
                     std::all_of(into.row.cells.begin(), into.row.cells.end(), is_live_counter))) {
@@ -171,7 +190,8 @@ bool Memtable::merge_simple(GeneralRow& into, const Row& row, Arena& arena) {
   }
   size_t at = 0;
   for (const Cell& cell : row.cells) {
-    if (!deletion.is_live() && deletion.deletes(cell.timestamp)) continue;
+    if (is_deleted(into.row, cell)) continue;
+    at = first_candidate(into, at, cell);
     int order = 1;
     for (; at < into.row.cells.size(); ++at) {
       const Cell& old = into.cells[at];
