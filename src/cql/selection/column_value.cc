@@ -1,5 +1,6 @@
 // Values of columns out of cells.
 #include <algorithm>
+#include <cstring>
 
 #include "cql/selection/selection.h"
 #include "model/counter.h"
@@ -24,14 +25,29 @@ std::span<const Cell> cells_of(const Column& column, const Row& row) {
   return {begin, end};
 }
 
+// In one piece of the arena, since it may be large.
 BytesView frozen_collection(const Column& column, std::span<const Cell> cells, Arena& arena) {
-  Bytes out;
-  append_be<int32_t>(out, static_cast<int32_t>(cells.size()));
+  const bool has_paths = column.type->kind() != TypeKind::kList, has_values = column.type->kind() != TypeKind::kSet;
+  size_t size = sizeof(int32_t);
   for (const Cell& cell : cells) {
-    if (column.type->kind() != TypeKind::kList) append_element(out, cell.path);
-    if (column.type->kind() != TypeKind::kSet) append_element(out, cell.value);
+    if (has_paths) size += sizeof(int32_t) + cell.path.size();
+    if (has_values) size += sizeof(int32_t) + cell.value.size();
   }
-  return arena.copy(out);
+  char* const begin = static_cast<char*>(arena.allocate(size, 1));
+  char* p = begin;
+  store_be(p, static_cast<int32_t>(cells.size()));
+  p += sizeof(int32_t);
+  auto put = [&p](BytesView element) {
+    store_be(p, is_null(element) ? int32_t{-1} : static_cast<int32_t>(element.size()));
+    p += sizeof(int32_t);
+    if (!element.empty()) std::memcpy(p, element.data(), element.size());
+    p += element.size();
+  };
+  for (const Cell& cell : cells) {
+    if (has_paths) put(cell.path);
+    if (has_values) put(cell.value);
+  }
+  return {begin, size};
 }
 
 BytesView frozen_udt(const Column& column, std::span<const Cell> cells, Arena& arena) {
@@ -48,6 +64,11 @@ BytesView frozen_udt(const Column& column, std::span<const Cell> cells, Arena& a
 }
 
 }  // namespace
+
+std::span<const Cell> stored_cells(const Column& column, const InputRow& input) {
+  const Row* row = column.kind == ColumnKind::kStatic ? input.static_row : input.row;
+  return row == nullptr ? std::span<const Cell>() : cells_of(column, *row);
+}
 
 BytesView stored_value(const Column& column, const InputRow& input) {
   const Row* row = column.kind == ColumnKind::kStatic ? input.static_row : input.row;

@@ -104,7 +104,7 @@ std::unique_ptr<EncodingSink> SelectSink::fork() const {
 
 RowSink::Next SelectSink::encoded_rows(const DecoratedKey& key, BytesView bytes, uint64_t rows) {
   key_ = key;
-  if (!bytes.empty()) std::memcpy(extend(bytes.size()), bytes.data(), bytes.size());
+  if (char* to = extend(bytes.size()); to != nullptr && !bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   rows_ += rows;
   return status_.ok() ? Next::kContinue : Next::kStop;
 }
@@ -114,15 +114,15 @@ uint64_t SelectSink::left_in_partition() const {
   return group_counter_ ? group_counter_->left_in_partition() : left_in_partition_;
 }
 
-// Room for n more bytes of output, to be filled.
+// Room for n more bytes of output, to be filled. Null: it was refused, and the row ends the read.
 inline char* SelectSink::extend(size_t n) {
   size_ += n;
-  if (size_ > out_.size()) grow(n);
+  if (size_ > out_.size() && !grow(n)) return nullptr;
   return out_.data() + size_ - n;
 }
 
-// n: how much of size_ is not written. The row that is refused room is written to its end, and ends the read.
-void SelectSink::grow(size_t n) {
+// n: how much of size_ is not written.
+bool SelectSink::grow(size_t n) {
   constexpr size_t kFirst = 512, kPiece = size_t{1} << 20;
   size_t size = std::max({size_, 2 * out_.size(), kFirst});
   if (!is_fork_ && size > kPiece) {
@@ -134,8 +134,13 @@ void SelectSink::grow(size_t n) {
     size = std::max(n, kPiece);
   }
   size = share_.bounded(piece_bytes_ + size_, piece_bytes_ + size) - piece_bytes_;
-  if (Status status = share_.reserve(piece_bytes_ + size); !status.ok() && status_.ok()) status_ = std::move(status);
+  if (Status status = share_.reserve(piece_bytes_ + size); !status.ok()) {
+    if (status_.ok()) status_ = std::move(status);
+    size_ -= n;
+    return false;
+  }
   out_.resize(size);
+  return true;
 }
 
 void SelectSink::join_pieces() {
@@ -154,6 +159,7 @@ void SelectSink::join_pieces() {
 // Writes as append_element() would.
 inline void SelectSink::append_value(BytesView value) {
   char* p = extend(sizeof(int32_t) + value.size());
+  if (p == nullptr) return;
   store_be(p, is_null(value) ? int32_t{-1} : static_cast<int32_t>(value.size()));
   p += sizeof(int32_t);
   if (value.size() == sizeof(uint64_t)) {

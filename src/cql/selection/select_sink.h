@@ -93,7 +93,7 @@ class SelectSink : public EncodingSink {
   Bytes ordering_place(const ClusteringPrefix& clustering);
   Status write_row(const InputRow& input);
   char* extend(size_t n);
-  void grow(size_t n);
+  bool grow(size_t n);
   void join_pieces();
   void append_value(BytesView value);
   void append_json(std::string& json, const ColumnSpec& spec, BytesView value);

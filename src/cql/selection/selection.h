@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "cql/expressions/function.h"
@@ -24,7 +26,8 @@ struct InputRow {
 };
 
 // A column's value: kNull when absent. Multi-cell collections and UDTs in their frozen form, counters as bigint.
-BytesView stored_value(const Column& column, const InputRow& input);  // of a static or regular column
+BytesView stored_value(const Column& column, const InputRow& input);              // of a static or regular column
+std::span<const Cell> stored_cells(const Column& column, const InputRow& input);  // all of them, of such a column
 inline BytesView column_value(const Column& column, const InputRow& input) {
   if (column.kind > ColumnKind::kClustering) return stored_value(column, input);
   const auto position = static_cast<size_t>(column.position);
@@ -46,6 +49,8 @@ class Selector {
   const TypePtr& type() const { return type_; }
   virtual Result<BytesView> evaluate(const InputRow& input) const = 0;
   virtual bool is_aggregate() const { return false; }
+  // The cells, where it is a column that is a collection of them. Else nothing.
+  virtual std::optional<std::span<const Cell>> cells(const InputRow&) const { return std::nullopt; }
   // A column, a field, an element or a slice.
   virtual Result<CellTimes> cell_times(const InputRow&, bool /*ttl*/) const { return CellTimes(); }
 

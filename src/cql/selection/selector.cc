@@ -17,6 +17,10 @@ class ValueSelector : public Selector {
  public:
   explicit ValueSelector(const Column* column) : Selector(column->type), column_(column) {}
   Result<BytesView> evaluate(const InputRow& input) const override { return column_value(*column_, input); }
+  std::optional<std::span<const Cell>> cells(const InputRow& input) const override {
+    if (!column_->is_complex() || column_->type->is_udt()) return std::nullopt;
+    return stored_cells(*column_, input);
+  }
   Result<CellTimes> cell_times(const InputRow& input, bool ttl) const override {
     CellTimes out;
     const Row* row = column_->kind == ColumnKind::kStatic ? input.static_row : input.row;
@@ -201,7 +205,12 @@ class ElementSelector : public Selector {
   // Calls found(index, key, mapped) for what is selected; false: there is no collection.
   template <class Found>
   Result<bool> for_each(const InputRow& input, Found found) const {
-    ASSIGN_OR_RETURN(BytesView value, receiver_->evaluate(input));
+    // A large collection is not put together for an element.
+    const std::optional<std::span<const Cell>> cells = receiver_->cells(input);
+    BytesView value = kNull;
+    if (!cells) {
+      ASSIGN_OR_RETURN(value, receiver_->evaluate(input));
+    }
     BytesView from = kNull, to = kNull;
     if (from_ != nullptr) {
       ASSIGN_OR_RETURN(from, from_->bind(*input.context));
@@ -212,20 +221,32 @@ class ElementSelector : public Selector {
     // A bound that is unset is none.
     if (is_unset(from)) from = kNull;
     if (is_unset(to)) to = kNull;
-    if (is_null(value)) return false;
     const Type& key_type = *receiver_->type()->base().elements()[0];
+    // False: nothing that follows can be selected.
+    auto look_at = [&](size_t index, BytesView key, BytesView mapped) {
+      if (!range_) {
+        if (is_null(from) || key_type.compare(key, from) != 0) return true;
+        found(index, key, mapped);
+        return false;
+      }
+      const bool is_selected =
+          (is_null(from) || key_type.compare(key, from) >= 0) && (is_null(to) || key_type.compare(key, to) <= 0);
+      if (is_selected) found(index, key, mapped);
+      return true;
+    };
+    if (cells) {
+      for (size_t index = 0; index < cells->size(); ++index) {
+        const Cell& cell = (*cells)[index];
+        if (!look_at(index, cell.path, cell.value)) break;
+      }
+      return !cells->empty();
+    }
+    if (is_null(value)) return false;
     auto elements = ElementReader::collection(value);
     BytesView key, mapped;
     for (size_t index = 0; elements.next(&key); ++index) {
       if (is_map() && !elements.next(&mapped)) break;
-      if (!range_) {
-        if (is_null(from) || key_type.compare(key, from) != 0) continue;
-        found(index, key, mapped);
-        break;
-      }
-      if (!is_null(from) && key_type.compare(key, from) < 0) continue;
-      if (!is_null(to) && key_type.compare(key, to) > 0) continue;
-      found(index, key, mapped);
+      if (!look_at(index, key, mapped)) break;
     }
     return true;
   }
