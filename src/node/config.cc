@@ -236,6 +236,8 @@ class ConfigParser {
     derive("prepared_statements_cache_size", c.prepared_statements_cache_size, std::max(10 * kMiB, heap / 256));
     derive("key_cache_size", c.key_cache_size, std::clamp(heap / 20, kMiB, 100 * kMiB));
     derive("counter_cache_size", c.counter_cache_size, std::clamp(heap / 40, kMiB, 50 * kMiB));
+    // One mutation may have 16 MiB, and is read again.
+    c.row_memory = std::max(host_.memory_bytes / 4, 32 * kMiB);
     // Cassandra stops at 512 MiB, since its chunks lie beside a Java heap.
     derive("file_cache_size", c.file_cache_size, host_.memory_bytes / 8);
     derive("max_mutation_size", c.max_mutation_size, c.commitlog_segment_size / 2);

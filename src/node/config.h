@@ -153,6 +153,7 @@ struct Config {
 
   // Memory. The two memtable spaces are one budget here.
   uint64_t memtable_heap_space = 0;
+  uint64_t row_memory = 0;  // of large rows that are read (read/row_memory.h); no key, derived
   uint64_t memtable_offheap_space = 0;
   std::map<std::string, MemtableConfig> memtable_configurations;
   uint64_t prepared_statements_cache_size = 0;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "messaging/read_command_codec.h"
+#include "read/row_memory.h"
 
 namespace cassandra_like {
 namespace {
@@ -257,6 +258,7 @@ EngineOptions engine_options(const Config& config) {
   options.commit_failure_policy = failure_policy(config.commit_failure_policy);
   options.disk_failure_policy = failure_policy(config.disk_failure_policy);
   options.memtable_bytes = config.memtable_space();
+  options.row_memory = std::make_shared<RowMemory>(config.row_memory);
   options.chunk_cache_bytes = config.file_cache_enabled ? config.file_cache_size : 0;
   options.sstable_version = &written_version(config);
   if (config.column_index_size) options.column_index_bytes = static_cast<uint32_t>(*config.column_index_size);

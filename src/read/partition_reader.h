@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/row.h"
+#include "read/row_memory.h"
 
 namespace cassandra_like {
 
@@ -19,6 +20,9 @@ struct SliceSelection {
   bool reversed = false;
   bool wants_rows = true;    // false: only the static row and the partition's deletion
   bool copies_rows = false;  // uniform rows have their comparable form, their age and their cells
+  // Large rows count here, and a reader that has no room for one fails with kOverloaded. It outlives the readers. Null: they
+  // are not bounded.
+  RowShare* memory = nullptr;
 };
 
 class PartitionReader {

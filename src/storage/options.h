@@ -48,6 +48,7 @@ struct CompactionRecord {
 class Engine;
 class ChunkBudget;
 class MemtableBudget;
+class RowMemory;
 
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
@@ -68,6 +69,7 @@ struct EngineOptions {
   std::shared_ptr<MemtableBudget> memtables;  // these bytes, for the engines of one node
   uint64_t chunk_cache_bytes = 512ull << 20;  // of all shards
   std::shared_ptr<ChunkBudget> chunks;        // these bytes, for the engines of one node
+  std::shared_ptr<RowMemory> row_memory;      // of the engines of one node; null: large rows are not bounded
   // New SSTables are of this version; null: BTI da.
   const SSTableVersion* sstable_version = nullptr;
   // On average half of this is passed over before a slice begins. Unset: as the format has it, 4 KiB for BTI (Cassandra's 16

@@ -224,9 +224,11 @@ Task<Status> SSTableMerger::merge_all(MergedScanner* merged) {
 Task<Status> SSTableMerger::keep_last() {
   const DecoratedKey key = DecoratedKey::of(last_key_);
   const HashedKey hashed = key;
+  SliceSelection everything;
+  everything.memory = merge_.memory;
   std::vector<std::unique_ptr<PartitionReader>> sources;
   for (const SSTablePtr& input : merge_.inputs) {
-    CO_ASSIGN_OR_RETURN(auto source, input->read(merge_.table, hashed, SliceSelection()));
+    CO_ASSIGN_OR_RETURN(auto source, input->read(merge_.table, hashed, everything));
     if (source != nullptr) sources.push_back(std::move(source));
   }
   DCHECK(!sources.empty());
@@ -238,6 +240,7 @@ Task<Status> SSTableMerger::keep_last() {
 Task<Status> SSTableMerger::run() {
   SliceSelection everything;
   everything.copies_rows = true;
+  everything.memory = merge_.memory;
   std::vector<std::unique_ptr<PartitionScanner>> scanners;
   for (const SSTablePtr& input : merge_.inputs) {
     CO_ASSIGN_OR_RETURN(auto scanner, input->scan(merge_.table, KeyRange(), everything));

@@ -44,6 +44,7 @@ struct SSTableMerge {
   SSTableGuardrails guardrails;
   // If nothing were left, the last partition is kept with its tombstones: an output that says which of the commit log is in it.
   bool must_write = false;
+  RowShare* memory = nullptr;  // of the rows that it holds; null: they are not bounded
 };
 
 // Told while the merge goes on.
@@ -57,7 +58,7 @@ struct SSTableMergeResult {
   std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the inputs
 };
 
-// kCorruption naming the input that is damaged. After an error the transaction is to be aborted. All pointers outlive the Task.
+// kCorruption naming the input that is damaged, kOverloaded naming one with a row that is too large. After an error the transaction is to be aborted. All pointers outlive the Task.
 Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const SSTableMerge* merge,
                                                 SSTableMergeProgress* progress);
 

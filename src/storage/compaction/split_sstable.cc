@@ -140,7 +140,9 @@ Task<Status> SSTableSplitter::split_partition(PartitionReader* partition) {
 }
 
 Task<Status> SSTableSplitter::run() {
-  CO_ASSIGN_OR_RETURN(auto scanner, split_.input->scan(split_.table, KeyRange(), SliceSelection()));
+  SliceSelection everything;
+  everything.memory = split_.memory;
+  CO_ASSIGN_OR_RETURN(auto scanner, split_.input->scan(split_.table, KeyRange(), everything));
   while (true) {
     CO_ASSIGN_OR_RETURN(PartitionReader * partition, scanner->next());
     if (partition == nullptr) break;

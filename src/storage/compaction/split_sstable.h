@@ -26,6 +26,7 @@ struct SSTableSplit {
   uint32_t row_index_granularity = 0;
   SSTableGuardrails guardrails;
   bool resets_level = false, clears_repaired = false;  // of the outputs
+  RowShare* memory = nullptr;                          // the same as a merge's
 };
 
 // By owner; those without keys have none.

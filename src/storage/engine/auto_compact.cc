@@ -200,10 +200,10 @@ Task<bool> Engine::compact_next(TableStorePtr store) {
     --compactions_pending_;
     compactions_completed_.mark(runtime_.clock.monotonic_nanos());
     if (!status.ok()) {
-      // The other SSTables may be compacted without the damaged one.
-      const bool is_damaged = status.error().code() == ErrorCode::kCorruption;
-      if (is_damaged) store->suspect(run.inputs, status.error().message());
-      co_return is_damaged;
+      // The other SSTables may be compacted without it.
+      const bool is_set_aside = is_of_input(run, status);
+      if (is_set_aside) store->suspect(run.inputs, status.error().message());
+      co_return is_set_aside;
     }
     if (!run.unread && store->compaction.strategy == strategy) {
       std::vector<CompactionCandidate> outputs;

@@ -177,6 +177,12 @@ Error Engine::compaction_failure(const TableStore& store, const Error& cause) {
   return error;
 }
 
+bool Engine::is_of_input(const CompactionRun& run, const Status& failure) {
+  if (failure.ok()) return false;
+  const ErrorCode code = failure.error().code();
+  return code == ErrorCode::kCorruption || (code == ErrorCode::kOverloaded && run.rows->is_too_large());
+}
+
 // Removes the files that failed flushes and compactions have left.
 Task<Status> Engine::settle(TableStorePtr store) {
   if (!store->leftovers.empty()) {
@@ -421,6 +427,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   merge.row_index_granularity = column_index_bytes();
   merge.guardrails = sstable_guardrails();
   merge.must_write = run->log_may_hold_inputs;
+  merge.memory = run->rows.get();
   const int64_t now_seconds = runtime_.clock.wall_seconds();
   merge.purge.now_seconds = now_seconds - PurgeRules::kLongestRead;
   if (run->purges && may_purge(*run)) merge.purge.gc_before = now_seconds - merge.table->params.gc_grace_seconds;
@@ -445,6 +452,7 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
 }
 
 Task<Status> Engine::run_compaction(CompactionRun* run) {
+  run->rows = std::make_unique<RowShare>(options_.row_memory.get());
   Status settled = co_await settle(run->store);
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
   run->begun = run->slice_begun = runtime_.clock.monotonic_nanos();

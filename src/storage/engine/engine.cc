@@ -50,6 +50,7 @@ Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions option
              return log;
            }()),
       chunk_cache_(options_.chunks, shard_, runtime.executor),
+      row_share_(options_.row_memory.get()),
       ranges_(OwnedRanges::of_shard(std::vector<OwnedRange>{OwnedRange{}}, shard_, shard_count)) {
   set_concurrent_compactors(options_.concurrent_compactors);
   set_compaction_throughput(options_.compaction_throughput);

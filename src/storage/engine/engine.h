@@ -428,6 +428,7 @@ class Engine final : private Maintenance {
     SSTableMergeProgress progress;
     uint64_t bytes_done = 0;  // of record.bytes_in, estimated
     std::optional<OutputCutter> cutter;
+    std::unique_ptr<RowShare> rows;
     std::vector<SSTablePtr> outputs;  // once it has ended
   };
   static std::string operation_name(CompactionOperation operation);
@@ -435,6 +436,8 @@ class Engine final : private Maintenance {
   using Plan = std::function<std::vector<CompactionRun>(const TableStorePtr& store)>;
   Task<Status> run_on_all(Stores stores, Plan plan);
   Task<Status> run_on(TableStorePtr store, Plan plan);
+  // Whether an input must not be compacted again: it is damaged, or has a row that is too large. The error names it.
+  static bool is_of_input(const CompactionRun& run, const Status& failure);
   static Result<std::vector<std::unique_ptr<PartitionReader>>> newer_data(const CompactionRun& run,
                                                                           const DecoratedKey& key);
   bool is_current(const SSTableDescriptor& descriptor) const;
@@ -587,6 +590,7 @@ class Engine final : private Maintenance {
   CommitLog log_;
   uint64_t records_of_counts_ = 0;  // of the log, up to the last sum of a counter that this node made
   ChunkCache chunk_cache_;
+  mutable RowShare row_share_;  // of all reads: each lets go of its rows at the end of its turn
   SchemaPtr schema_;
   Stores gone_indexes_;
   std::vector<std::string> unbuilt_;  // directories of indexes whose marks are removed, but not yet durably

@@ -325,7 +325,9 @@ Status Engine::read_key(const TableStore& store, const ReadCommand& command, con
   row_arena_.reset();
   // Not of counters, whose parts are merged when it is known what of them is deleted.
   if (!sources.sstables.empty() && !store.table->is_counter() && is_one_row(*store.table, selection, row_arena_)) {
-    return read_one_row(store, key, sources, command, feed, statistics);
+    Status status = read_one_row(store, key, sources, command, feed, statistics);
+    row_arena_.reset();  // the row may have been large
+    return status;
   }
   statistics.sstables += sources.sstables.size();
   ASSIGN_OR_RETURN(auto readers, open(store, sources, selection));
@@ -419,25 +421,27 @@ Status feed_row(const DecoratedKey& key, const UniformRow& row, ReadPipeline& fe
 
 Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
                             const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics) {
-  const SliceSelection selection = selection_of(command);
+  SliceSelection selection = selection_of(command);
+  selection.memory = &row_share_;
   Row row;
   DeletionTime deletion;
-  auto take = [&](PartitionReader& reader) -> Status {
-    if (reader.partition_deletion().supersedes(deletion)) deletion = reader.partition_deletion();
+  absl::InlinedVector<std::unique_ptr<PartitionReader>, 4> readers;  // that have parts of the row
+  auto take = [&](std::unique_ptr<PartitionReader> reader) -> Status {
+    if (reader->partition_deletion().supersedes(deletion)) deletion = reader->partition_deletion();
     while (true) {
-      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader.next());
+      ASSIGN_OR_RETURN(const Unfiltered* unfiltered, reader->next());
       if (unfiltered == nullptr) return {};
-      // Only one row fits between a marker that opens here and the one that closes: it covers that row.
-      if (!unfiltered->is_row) {
-        if (unfiltered->marker.open.supersedes(deletion)) deletion = unfiltered->marker.open;
-        continue;
+      if (unfiltered->is_row) {
+        const Row* both[] = {&row, &unfiltered->row};
+        row = row.clustering.comparable.empty() ? unfiltered->row : merge_rows(both, {}, row_arena_);
+        readers.push_back(std::move(reader));
+        return {};
       }
-      Row copy = copy_row(unfiltered->row, row_arena_);
-      const Row* both[] = {&row, &copy};
-      row = row.clustering.comparable.empty() ? copy : merge_rows(both, {}, row_arena_);
+      // Only one row fits between a marker that opens here and the one that closes: it covers that row.
+      if (unfiltered->marker.open.supersedes(deletion)) deletion = unfiltered->marker.open;
     }
   };
-  for (const auto& [memtable, partition] : sources.memtables) TRY(take(*memtable->read(*partition, selection)));
+  for (const auto& [memtable, partition] : sources.memtables) TRY(take(memtable->read(*partition, selection)));
   for (const SSTable* sstable : sources.sstables) {
     if (is_complete(*store.table, row, deletion, sstable->info().max_timestamp)) break;
     ++statistics.sstables;
@@ -447,7 +451,7 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
     if (is_alone && reader->partition_deletion().is_live() && feed.takes_uniform_rows()) {
       if (const UniformRow* plain = reader->next_uniform(command.now_seconds)) return feed_row(key, *plain, feed);
     }
-    TRY(take(*reader));
+    TRY(take(std::move(reader)));
   }
   if (row.clustering.comparable.empty()) return {};
   const Row* only = &row;
@@ -468,9 +472,11 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open_key(const Tab
 
 Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableStore& store, const Sources& sources,
                                                                    const SliceSelection& selection) const {
+  SliceSelection counted = selection;
+  if (counted.memory == nullptr) counted.memory = &row_share_;
   std::vector<std::unique_ptr<PartitionReader>> readers;
   readers.reserve(sources.memtables.size() + sources.sstables.size());
-  for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, selection));
+  for (const auto& [memtable, partition] : sources.memtables) readers.push_back(memtable->read(*partition, counted));
   // An SSTable that a newer partition deletion covers altogether need not be read.
   int64_t deleted_until = kNoTimestamp;
   for (const auto& reader : readers) {
@@ -479,7 +485,7 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableSt
   Status waits;
   for (const SSTable* sstable : sources.sstables) {
     if (sstable->info().max_timestamp < deleted_until) break;
-    auto reader = sstable->read(store.table, sources.hashed, selection, cold_);
+    auto reader = sstable->read(store.table, sources.hashed, counted, cold_);
     if (!reader.ok()) {
       if (!is_disk_wait(reader.error())) return std::move(reader.error());
       waits = std::move(reader.error());  // the others find out what else is missing, so that it comes at the same time
@@ -495,11 +501,13 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::open(const TableSt
 
 Result<std::unique_ptr<PartitionScanner>> Engine::open_range(const TableStore& store, const KeyRange& range,
                                                              const SliceSelection& selection) const {
+  SliceSelection counted = selection;
+  if (counted.memory == nullptr) counted.memory = &row_share_;
   std::vector<std::unique_ptr<PartitionScanner>> scanners;
-  if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, selection));
-  for (const auto& old : store.flushing) scanners.push_back(old->scan(range, selection));
+  if (!store.memtable->empty()) scanners.push_back(store.memtable->scan(range, counted));
+  for (const auto& old : store.flushing) scanners.push_back(old->scan(range, counted));
   for (const LiveSSTable& live : store.sstables) {
-    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, selection, cold_));
+    ASSIGN_OR_RETURN(auto scanner, live.sstable->scan(store.table, range, counted, cold_));
     scanners.push_back(std::move(scanner));
   }
   std::unique_ptr<PartitionScanner> merged = std::make_unique<MergedScanner>(std::move(scanners), selection.reversed);

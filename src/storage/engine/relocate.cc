@@ -137,7 +137,7 @@ Task<Status> Engine::split_one(CompactionRun* run) {
   Status status = co_await run_compaction(run);
   --compactions_pending_;
   compactions_completed_.mark(runtime_.clock.monotonic_nanos());
-  if (!status.ok() && status.error().code() == ErrorCode::kCorruption) {
+  if (is_of_input(*run, status)) {
     run->store->suspect(run->inputs, status.error().message());
   }
   co_return status;
@@ -212,6 +212,7 @@ Task<Result<Engine::SplitSSTable>> Engine::split_input(CompactionRun* run, SSTab
   };
   split.pause = [this, run] { return pause_compaction(run); };
   split.host_id = options_.host_id;
+  split.memory = run->rows.get();
   split.row_index_granularity = column_index_bytes();
   split.guardrails = sstable_guardrails();
   split.resets_level = run->resets_level;

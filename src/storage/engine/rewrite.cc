@@ -203,6 +203,8 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::newer_data(const C
                                                                          const DecoratedKey& key) {
   std::vector<std::unique_ptr<PartitionReader>> sources;
   const HashedKey hashed = key;
+  SliceSelection everything;
+  everything.memory = run.rows.get();
   int64_t oldest = std::numeric_limits<int64_t>::max();
   for (const SSTablePtr& input : run.inputs) oldest = std::min(oldest, input->info().min_timestamp);
   for (const LiveSSTable& live : run.store->sstables) {
@@ -211,7 +213,7 @@ Result<std::vector<std::unique_ptr<PartitionReader>>> Engine::newer_data(const C
     if (live.compacting || live.suspect || info.max_timestamp <= oldest) continue;
     if (!run.skips_cells && !has_deletions) continue;
     if (!live.sstable->may_contain(hashed)) continue;
-    ASSIGN_OR_RETURN(auto source, live.sstable->read(run.store->table, hashed, SliceSelection()));
+    ASSIGN_OR_RETURN(auto source, live.sstable->read(run.store->table, hashed, everything));
     if (source != nullptr) sources.push_back(std::move(source));
   }
   return sources;

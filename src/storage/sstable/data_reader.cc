@@ -228,7 +228,7 @@ Status DataCursor::seek(uint64_t position) {
   return {};
 }
 
-Status DataCursor::extend() {
+Status DataCursor::extend(uint64_t wanted) {
   const uint64_t end = window_start_ + window_.size();
   if (end >= file_->size()) return file_->corrupt(position_, "the data ends in the middle of something");
   // Bytes behind those that were put together are read where they are.
@@ -239,7 +239,7 @@ Status DataCursor::extend() {
   }
   // Chunks of a plain file lie next to each other.
   if (!file_->compressed()) {
-    TRY(file_->lengthen(&chunk_, std::max<uint64_t>(1, end - position_), cold_));
+    TRY(file_->lengthen(&chunk_, std::max(wanted, end - position_), cold_));
     window_ = chunk_.data;
     return {};
   }
@@ -253,11 +253,21 @@ Status DataCursor::extend() {
   window_ = assembled_;
   window_start_ = keep;
   if (!chunk_.contains(end)) TRY(file_->fetch(end, &chunk_, fills_cache_, cold_));
-  constexpr size_t kPiece = 512;  // mostly the rest of a row
-  const size_t piece = pinned_ ? chunk_.data.size() : std::max(kPiece, assembled_.size());
-  assembled_.append(chunk_.data.substr(end - chunk_.start, piece));
+  constexpr uint64_t kPiece = 512;  // mostly the rest of a row
+  wanted = std::min(std::max(pinned_ ? chunk_.data.size() : kPiece, wanted), file_->size() - end);
+  // For all of a large row at once: else there would be two copies of it while the string grows.
+  if (assembled_.capacity() - assembled_.size() < wanted) assembled_.reserve(assembled_.size() + wanted);
+  assembled_.append(chunk_.data.substr(end - chunk_.start, wanted));
   window_ = assembled_;
   return {};
+}
+
+void DataCursor::let_go() {
+  const bool is_in_chunk = chunk_.contains(position_);
+  window_ = is_in_chunk ? chunk_.data : BytesView();
+  window_start_ = is_in_chunk ? chunk_.start : position_;
+  pinned_ = false;
+  assembled_ = Bytes();
 }
 
 }  // namespace cassandra_like

@@ -115,21 +115,30 @@ class DataCursor {
   size_t reserved() const { return assembled_.capacity(); }
   Status seek(uint64_t position);
   uint64_t position() const { return position_; }
+  // The window's end.
+  uint64_t end() const { return window_start_ + window_.size(); }
+  // The position of a place in the window.
+  uint64_t position_of(const char* p) const { return window_start_ + static_cast<uint64_t>(p - window_.data()); }
   // From the position to the window's end. The bytes stay where they are until the next seek(), extend() or open().
   BytesView rest() const { return window_.substr(position_ - window_start_); }
   Reader reader() const { return Reader(rest()); }
   // From a position in the window.
   Reader reader_at(uint64_t position) const { return Reader(window_.substr(position - window_start_)); }
   // To where a reader got that was made from this window. Never fetches.
-  void advance_to(const char* p) { position_ = window_start_ + static_cast<uint64_t>(p - window_.data()); }
-  // A longer window. kCorruption at the end of the file, where nothing that is read may end in the middle.
-  Status extend();
+  void advance_to(const char* p) { position_ = position_of(p); }
+  void advance_to(uint64_t position) { position_ = position; }
+  // A longer window, on the way to one that is longer by `wanted` bytes. kCorruption at the end of the file, where nothing
+  // that is read may end in the middle.
+  Status extend(uint64_t wanted = 1);
+  // Frees the memory of a window that was put together. The window ends where the chunk does then, and may be empty.
+  void let_go();
   // From now on the window keeps all bytes from the current position on.
   void pin() {
     pinned_ = true;
     pin_ = position_;
   }
   void unpin() { pinned_ = false; }
+  bool is_pinned() const { return pinned_; }
   const DataFile& file() const { return *file_; }
 
  private:

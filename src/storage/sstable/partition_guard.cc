@@ -18,11 +18,12 @@ constexpr uint64_t kMostLines = 10;
 constexpr uint64_t kCellBytes = 8 + 4 + 8;
 constexpr uint64_t kComplexDeletionBytes = 12;
 
-// TableMetadata.primaryKeyAsCQLLiteral
+}  // namespace
+
 std::string primary_key_literal(const TableMetadata& table, BytesView key, const ClusteringPrefix& clustering) {
   std::vector<std::string> literals;
   const std::vector<BytesView> parts = split_partition_key(table, key);
-  for (size_t i = 0; i < parts.size(); ++i) {
+  for (size_t i = 0; i < std::min(parts.size(), table.partition_key.size()); ++i) {
     literals.push_back(table.partition_key[i]->type->to_cql_literal(parts[i]));
   }
   for (size_t i = 0; i < clustering.values.size(); ++i) {
@@ -30,8 +31,6 @@ std::string primary_key_literal(const TableMetadata& table, BytesView key, const
   }
   return literals.size() == 1 ? literals[0] : fmt::format("({})", fmt::join(literals, ", "));
 }
-
-}  // namespace
 
 PartitionGuard::PartitionGuard(const SSTableGuardrails& guardrails, const TableMetadata& table, std::string file)
     : guardrails_(guardrails),

@@ -10,6 +10,9 @@
 
 namespace cassandra_like {
 
+// TableMetadata.primaryKeyAsCQLLiteral, for people: 1 or (1, 'a'). The clustering may be empty. A damaged key may lack parts.
+std::string primary_key_literal(const TableMetadata& table, BytesView key, const ClusteringPrefix& clustering);
+
 class PartitionGuard {
  public:
   // `file`: Data.db, as the lines name it. The table outlives the guard.

@@ -7,12 +7,15 @@
 
 #include "base/dcheck.h"
 #include "base/vint.h"
+#include "storage/sstable/partition_guard.h"
 
 namespace cassandra_like {
 
 namespace {
 
 constexpr uint64_t kNoStop = ~uint64_t{0};
+// Bytes. Smaller rows are not counted, and their memory is used again.
+constexpr uint64_t kSmallRow = 256 << 10;
 constexpr size_t kPooledStates = 8;
 constexpr size_t kPooledBytes = size_t{2} << 20;  // of one: values may be large, and each thread has a pool
 
@@ -52,9 +55,13 @@ SSTablePartitionReader::SSTablePartitionReader(SSTableFiles files, std::shared_p
   state_->cursor.open(files_.data, files_.fills_cache, files_.cold);
 }
 
-SSTablePartitionReader::~SSTablePartitionReader() { ReadState::give_back(std::move(state_)); }
+SSTablePartitionReader::~SSTablePartitionReader() {
+  let_go_of_partition();
+  ReadState::give_back(std::move(state_));
+}
 
 void SSTablePartitionReader::reset(uint64_t data_position) {
+  let_go_of_partition();
   state_->partition_arena.reset();
   state_->cursor.unpin();
   partition_start_ = data_position;
@@ -153,15 +160,24 @@ Status SSTablePartitionReader::read_static_row() {
     uint64_t size = read_unsigned_vint(peek);
     if (!peek.failed() && size > cursor.file().size() - cursor.position())
       return corrupt("an impossible size of a row");
-    if (peek.failed() || size > peek.remaining()) {
+    if (peek.failed()) {
       TRY(cursor.extend());
+      continue;
+    }
+    if (size > peek.remaining()) {
+      if (!is_large_ && size > kSmallRow) TRY(begin_large_row(size));
+      TRY(cursor.extend(size - peek.remaining()));
       continue;
     }
     state_->row_arena.reset();
     Row row = decoder_.read_static_row(in);
+    if (is_large_ && decoder_.refused_cell_bytes() > 0) return too_large(decoder_.refused_cell_bytes());
     if (in.failed() || in.position() != peek.position() + size) return corrupt("a malformed static row");
+    if (is_large_) TRY(hold(state_->row_arena.reserved(), &held_));
+    if (is_large_) TRY(hold(size + row.cells.size_bytes(), &held_static_));
     static_row_ = copy_row(row, state_->partition_arena);
     cursor.advance_to(in.position());
+    if (is_large_) let_go_of_row();
     return {};
   }
 }
@@ -181,10 +197,9 @@ Result<bool> SSTablePartitionReader::read_head() {
     if (decoder_.next(body_)) {
       Reader peek = body_;
       uint64_t size = read_unsigned_vint(peek);
-      if (!peek.failed() && size > cursor.file().size() - cursor.position())
-        return corrupt("an impossible size of a row");
-      if (!peek.failed() && size <= peek.remaining()) {
-        body_end_ = peek.position() + size;
+      if (!peek.failed()) {
+        if (size > cursor.file().size() - cursor.position()) return corrupt("an impossible size of a row");
+        body_end_ = cursor.position_of(peek.position()) + size;
         have_head_ = true;
         return true;
       }
@@ -199,19 +214,97 @@ Result<bool> SSTablePartitionReader::read_head() {
   }
 }
 
+Status SSTablePartitionReader::complete_body() {
+  DataCursor& cursor = state_->cursor;
+  const uint64_t end = body_end_;
+  if (is_large_) let_go_of_row();
+  keep_place();
+  if (end - cursor.position() > kSmallRow) TRY(begin_large_row(end - cursor.position()));
+  while (cursor.end() < end) TRY(cursor.extend(end - cursor.end()));
+  body_ = cursor.reader();
+  if (!decoder_.next(body_)) return corrupt("a malformed clustering");
+  return {};
+}
+
+// Before the row is put together. A plain file's bytes are the kernel's.
+Status SSTablePartitionReader::begin_large_row(uint64_t bytes) {
+  is_large_ = true;
+  if (files_.data->compressed()) TRY(hold(bytes, &held_));
+  if (selection_.memory != nullptr) decoder_.limit_cells(selection_.memory->room());
+  return {};
+}
+
+Status SSTablePartitionReader::hold(uint64_t bytes, uint64_t* held) {
+  if (selection_.memory == nullptr) return {};
+  if (!selection_.memory->take(bytes)) return too_large(bytes);
+  *held += bytes;
+  return {};
+}
+
+void SSTablePartitionReader::let_go_of_row() {
+  keep_place();
+  is_large_ = false;
+  state_->cursor.let_go();
+  state_->row_arena.reset();
+  decoder_.limit_cells(~uint64_t{0});
+  if (selection_.memory != nullptr) selection_.memory->give_back(std::exchange(held_, 0));
+}
+
+void SSTablePartitionReader::let_go_of_partition() {
+  if (is_large_) [[unlikely]] {
+    returned_ = kept_ = kNothing;
+    let_go_of_row();
+  }
+  if (held_static_ > 0) [[unlikely]]
+    selection_.memory->give_back(std::exchange(held_static_, 0));
+}
+
+Error SSTablePartitionReader::too_large(uint64_t bytes) const {
+  const uint64_t most = selection_.memory->bytes();
+  selection_.memory->note_refused(bytes);
+  const TableMetadata& table = *header_->table;
+  return {
+      ErrorCode::kOverloaded,
+      fmt::format("{} at {}: a row of {} with the partition key {} needs {} bytes of memory. All rows that are read or "
+                  "compacted at the same time may have {}",
+                  files_.data->path(), state_->cursor.position(), table.qualified_name(),
+                  primary_key_literal(table, key_.key, {}), bytes + held_, most)};
+}
+
 Result<bool> SSTablePartitionReader::read_unfiltered() {
+  if (state_->cursor.end() < body_end_) [[unlikely]]
+    TRY(complete_body());
   have_head_ = false;
   state_->row_arena.reset();
   decoder_.read_body(body_, &unfiltered_);
-  if (body_.failed() || body_.position() != body_end_) return corrupt("a malformed row");
-  state_->cursor.advance_to(body_end_);
+  if (body_.failed() || state_->cursor.position_of(body_.position()) != body_end_) {
+    if (is_large_ && decoder_.refused_cell_bytes() > 0) return too_large(decoder_.refused_cell_bytes());
+    return corrupt("a malformed row");
+  }
+  if (is_large_) [[unlikely]]
+    TRY(hold(state_->row_arena.reserved(), &held_));
+  state_->cursor.advance_to(body_.position());
   return !unfiltered_.is_row || !unfiltered_.row.is_empty();
+}
+
+// Its bytes are not looked at.
+Status SSTablePartitionReader::skip_body() {
+  keep_place();
+  have_head_ = false;
+  state_->cursor.unpin();
+  return state_->cursor.seek(body_end_);
 }
 
 Status SSTablePartitionReader::skip_unfiltered() {
   if (decoder_.is_row()) {
+    DataCursor& cursor = state_->cursor;
+    const bool is_large = body_end_ - cursor.position() > kSmallRow;
+    if (body_end_ > cursor.end()) {
+      if (is_large || !cursor.is_pinned()) return skip_body();
+      TRY(complete_body());
+    }
     have_head_ = false;
-    state_->cursor.advance_to(body_end_);
+    cursor.advance_to(body_end_);
     return {};
   }
   ASSIGN_OR_RETURN([[maybe_unused]] bool kept, read_unfiltered());
@@ -265,6 +358,8 @@ Result<const Unfiltered*> SSTablePartitionReader::marker_at_end(const DeletionTi
 }
 
 Result<const Unfiltered*> SSTablePartitionReader::next() {
+  if (is_large_) [[unlikely]]
+    let_go_of_row();
   auto next = selection_.reversed ? next_backwards() : next_forwards();
   if (!next.ok() && is_disk_wait(next.error())) {
     DCHECK(kept_ == returned_);
@@ -418,6 +513,7 @@ Result<const Unfiltered*> SSTablePartitionReader::next_backwards() {
     }
     if (!state_->offsets.empty()) {
       const uint64_t start = state_->offsets.back();
+      if (!state_->cursor.is_pinned()) keep_place();
       TRY(state_->cursor.seek(start));
       state_->offsets.pop_back();
       ASSIGN_OR_RETURN(bool found, read_head());

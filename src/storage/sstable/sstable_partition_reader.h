@@ -77,6 +77,16 @@ class SSTablePartitionReader final : public PartitionReader, public FramePooled 
   Status read_static_row();
   // False at the partition's end.
   Result<bool> read_head();
+  // The row or marker behind the head is in the window then, all of it. Readers that pass over it do without.
+  Status complete_body();
+  Status skip_body();
+  Status begin_large_row(uint64_t bytes);
+  // Counts bytes of memory, and adds them to *held.
+  Status hold(uint64_t bytes, uint64_t* held);
+  // The row that was returned last, or the partition, is not needed any more.
+  void let_go_of_row();
+  void let_go_of_partition();
+  Error too_large(uint64_t bytes) const;
   void end_partition(const Reader& behind);
   Status skip_unfiltered();        // also of markers, whose deletions it remembers
   Result<bool> read_unfiltered();  // false: it has nothing that the table still has
@@ -121,7 +131,10 @@ class SSTablePartitionReader final : public PartitionReader, public FramePooled 
   bool have_head_ = false;
   bool at_end_ = false;
   Reader body_{BytesView()};
-  const char* body_end_ = nullptr;
+  uint64_t body_end_ = 0;  // may be behind the window
+  bool is_large_ = false;  // the row that was put together last
+  // Bytes of memory that are counted: of that row, and of the static row.
+  uint64_t held_ = 0, held_static_ = 0;
   // Backwards.
   RowIndexBlock block_;
   bool found_before_ = false;   // the block has something before the slice: no other block is needed
