@@ -57,7 +57,9 @@ class RowShare {
   uint64_t room() const { return memory_ == nullptr ? ~uint64_t{0} : memory_->room(); }
   // So many bytes more, of a row that was not read then, were too many.
   void note_refused(uint64_t bytes) { is_too_large_ |= held_ + bytes > memory_->bytes_; }
-  uint64_t bytes() const { return memory_ == nullptr ? ~uint64_t{0} : memory_->bytes(); }
+  // The bytes that all rows may have, and those that they have now. There is a memory.
+  uint64_t bytes() const { return memory_->bytes(); }
+  uint64_t used() const { return memory_->used(); }
   // Something was refused that would not fit either if nobody else had any of the memory.
   bool is_too_large() const { return is_too_large_; }
 

@@ -83,11 +83,10 @@ TEST_F(LargeRowTest, AReadOfALargerRowFailsAndNamesIt) {
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().code(), ErrorCode::kOverloaded);
   // 50 elements with flags, lengths, times and keys, and what comes before them.
-  EXPECT_EQ(
-      read.error().message(),
-      fmt::format("{} at 9: a row of ks.t with the partition key 'a' needs 5000571 bytes of memory. All rows that are "
-                  "read or compacted at the same time may have 4194304",
-                  file_of_only_sstable()));
+  EXPECT_EQ(read.error().message(),
+            fmt::format("{} at 4: a row of ks.t with the partition key 'a' needs 5000463 bytes of memory. Other rows, "
+                        "and its parts in other SSTables, have 0 of the 4194304 that there are",
+                        file_of_only_sstable()));
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(node.read("t", "b"), (Lines{"b", "  1: v=small@10"}));
 }

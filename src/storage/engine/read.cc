@@ -419,6 +419,9 @@ Status feed_row(const DecoratedKey& key, const UniformRow& row, ReadPipeline& fe
 
 }  // namespace
 
+// A part of a row with so many cells is merged with the others at the end, so that its cells are copied once.
+constexpr size_t kManyCells = 1024;
+
 Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, Sources& sources,
                             const ReadCommand& command, ReadPipeline& feed, ReadStatistics& statistics) {
   SliceSelection selection = selection_of(command);
@@ -426,6 +429,8 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
   Row row;
   DeletionTime deletion;
   absl::InlinedVector<std::unique_ptr<PartitionReader>, 4> readers;  // that have parts of the row
+  absl::InlinedVector<Row, 1> large;                                 // parts with many cells, which are merged once
+  auto is_found = [&] { return !large.empty() || !row.clustering.comparable.empty(); };
   auto take = [&](std::unique_ptr<PartitionReader> reader) -> Status {
     if (reader->partition_deletion().supersedes(deletion)) deletion = reader->partition_deletion();
     while (true) {
@@ -433,7 +438,11 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
       if (unfiltered == nullptr) return {};
       if (unfiltered->is_row) {
         const Row* both[] = {&row, &unfiltered->row};
-        row = row.clustering.comparable.empty() ? unfiltered->row : merge_rows(both, {}, row_arena_);
+        if (unfiltered->row.cells.size() >= kManyCells) {
+          large.push_back(unfiltered->row);
+        } else {
+          row = row.clustering.comparable.empty() ? unfiltered->row : merge_rows(both, {}, row_arena_);
+        }
         readers.push_back(std::move(reader));
         return {};
       }
@@ -447,15 +456,17 @@ Status Engine::read_one_row(const TableStore& store, const DecoratedKey& key, So
     ++statistics.sstables;
     ASSIGN_OR_RETURN(auto reader, sstable->read(store.table, sources.hashed, selection, cold_));
     if (!reader) continue;
-    const bool is_alone = row.clustering.comparable.empty() && deletion.is_live() && sstable == sources.sstables.back();
+    const bool is_alone = !is_found() && deletion.is_live() && sstable == sources.sstables.back();
     if (is_alone && reader->partition_deletion().is_live() && feed.takes_uniform_rows()) {
       if (const UniformRow* plain = reader->next_uniform(command.now_seconds)) return feed_row(key, *plain, feed);
     }
     TRY(take(std::move(reader)));
   }
-  if (row.clustering.comparable.empty()) return {};
-  const Row* only = &row;
-  Row merged = merge_rows({&only, 1}, deletion, row_arena_);
+  if (!is_found()) return {};
+  absl::InlinedVector<const Row*, 4> parts;
+  if (!row.clustering.comparable.empty()) parts.push_back(&row);
+  for (const Row& part : large) parts.push_back(&part);
+  Row merged = merge_rows({parts.data(), parts.size()}, deletion, row_arena_);
   TRY(feed.begin(key, Row()));
   if (!merged.is_empty()) {
     auto step = feed.row(merged);

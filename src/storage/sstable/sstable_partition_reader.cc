@@ -260,15 +260,16 @@ void SSTablePartitionReader::let_go_of_partition() {
 }
 
 Error SSTablePartitionReader::too_large(uint64_t bytes) const {
-  const uint64_t most = selection_.memory->bytes();
-  selection_.memory->note_refused(bytes);
+  RowShare& memory = *selection_.memory;
+  memory.note_refused(bytes);
   const TableMetadata& table = *header_->table;
   return {
       ErrorCode::kOverloaded,
-      fmt::format("{} at {}: a row of {} with the partition key {} needs {} bytes of memory. All rows that are read or "
-                  "compacted at the same time may have {}",
+      fmt::format("{} at {}: a row of {} with the partition key {} needs {} bytes of memory. Other rows, and its parts "
+                  "in other SSTables, have {} of the {} that there are",
                   files_.data->path(), state_->cursor.position(), table.qualified_name(),
-                  primary_key_literal(table, key_.key, {}), bytes + held_, most)};
+                  primary_key_literal(table, key_.key, {}), bytes + held_ + held_static_,
+                  memory.used() - held_ - held_static_, memory.bytes())};
 }
 
 Result<bool> SSTablePartitionReader::read_unfiltered() {
