@@ -15,10 +15,10 @@ using std::chrono::seconds;
 constexpr uint64_t kBound = 4 << 20;
 constexpr size_t kElement = 100'000;
 
-TablePtr table_t(const char* compaction_is_on = "false") {
+TablePtr table_t() {
   auto table = std::make_shared<TableMetadata>(*make_table("t"));
   table->params.compaction =
-      normal_compaction({{"class", "SizeTieredCompactionStrategy"}, {"enabled", compaction_is_on}}).value();
+      normal_compaction({{"class", "SizeTieredCompactionStrategy"}, {"enabled", "false"}}).value();
   return table;
 }
 
@@ -110,6 +110,28 @@ TEST_F(LargeRowTest, ThePartsThatSSTablesHaveOfARowCountTogether) {
   EXPECT_EQ(held(), 0u);
 }
 
+// The only row of a partition is looked up in one SSTable after the other, and is not copied from any.
+TEST_F(LargeRowTest, ThePartsOfAnOnlyRowCountTogether) {
+  const std::string value(400'000, 'v');
+  std::string line = " ";
+  for (int i = 1; i <= 5; ++i) {
+    const std::string column = fmt::format("v{}", i);
+    Update update(node.table("kv"), "a");
+    ASSERT_TRUE(node.apply(update.at(10).row(std::vector<int32_t>{}).cell(column, value)).ok());
+    line += fmt::format(" {}={}@10", column, value);
+    if (i == 3) node.flush();
+  }
+  node.flush();
+  EXPECT_EQ(node.read("kv", "a"), (Lines{"a", line}));
+  EXPECT_EQ(held(), 0u);
+  node.options.row_memory = std::make_shared<RowMemory>(1'500'000);  // for each of the parts, not for both
+  node.restart();
+  ReadCommand command = node.command("kv");
+  command.keys = {DecoratedKey::of("a")};
+  EXPECT_EQ(try_read(command).error().code(), ErrorCode::kOverloaded);
+  EXPECT_EQ(held(), 0u);
+}
+
 // Rows of one partition follow one another in memory.
 TEST_F(LargeRowTest, OneRowAfterTheOtherHasTheMemory) {
   for (int row = 0; row < 4; ++row) write("a", row, 0, 25);
@@ -189,8 +211,6 @@ TEST_F(LargeRowTest, AnAutomaticCompactionSetsItAside) {
     write(fmt::format("b{}", i), 2, 0, 25);
     node.flush();
   }
-  const std::string large = node.engine().maintenance().sstables(node.table("t")->id).back().descriptor.id;
-  node.set_tables({table_t("true"), make_table("kv")});
   node.engine().maintenance().set_auto_compaction({"ks", "t"}, true);
   node.world().run_for(minutes(3));
   const std::vector<SSTableInfo> left = node.engine().maintenance().sstables(node.table("t")->id);
