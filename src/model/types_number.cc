@@ -1,11 +1,10 @@
 // Numbers of fixed size, and booleans.
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
-#include "base/ascii.h"
+#include "base/java_numbers.h"
 #include "model/types_internal.h"
 #include "model/values.h"
 
@@ -114,71 +113,6 @@ class CounterType final : public IntegerType<TypeKind::kCounter, int64_t> {
   }
 };
 
-// java.lang.Double.valueOf: decimal or hexadecimal digits, or a name, between blanks.
-template <class F>
-class FloatParser {
- public:
-  static std::optional<F> parse(std::string_view s) {
-    auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-    while (!s.empty() && is_blank(s.front())) s.remove_prefix(1);
-    while (!s.empty() && is_blank(s.back())) s.remove_suffix(1);
-    bool negative = s.starts_with('-');
-    if (negative || s.starts_with('+')) s.remove_prefix(1);
-    std::optional<F> v = parse_unsigned(s);
-    return v && negative ? std::optional<F>(-*v) : v;
-  }
-
- private:
-  static bool is_hex_digit(char c) {
-    c = static_cast<char>(c | 0x20);
-    return is_digit(c) || (c >= 'a' && c <= 'f');
-  }
-  template <class Predicate>
-  static size_t count(std::string_view s, size_t from, Predicate predicate) {
-    size_t n = 0;
-    while (from + n < s.size() && predicate(s[from + n])) ++n;
-    return n;
-  }
-
-  static std::optional<F> parse_unsigned(std::string_view s) {
-    if (s == "NaN") return std::numeric_limits<F>::quiet_NaN();
-    if (s == "Infinity") return std::numeric_limits<F>::infinity();
-    const bool hex = s.starts_with("0x") || s.starts_with("0X");
-    if (hex) s.remove_prefix(2);
-    auto digit = hex ? is_hex_digit : is_digit;
-    size_t digits = count(s, 0, digit);
-    size_t end = digits;
-    if (end < s.size() && s[end] == '.') {
-      size_t more = count(s, ++end, digit);
-      digits += more;
-      end += more;
-    }
-    if (digits == 0) return std::nullopt;
-    bool has_exponent = end < s.size() && (s[end] | 0x20) == (hex ? 'p' : 'e');
-    if (hex && !has_exponent) return std::nullopt;
-    if (has_exponent) {
-      ++end;
-      if (end < s.size() && (s[end] == '-' || s[end] == '+')) ++end;
-      size_t n = count(s, end, is_digit);
-      if (n == 0) return std::nullopt;
-      end += n;
-    }
-    if (end + 1 == s.size() && std::string_view("fFdD").find(s[end]) != std::string_view::npos) s.remove_suffix(1);
-    if (end != s.size()) return std::nullopt;
-    return convert(s, hex);
-  }
-
-  static F convert(std::string_view s, bool hex) {
-    F v = 0;
-    auto format = hex ? std::chars_format::hex : std::chars_format::general;
-    if (std::from_chars(s.data(), s.data() + s.size(), v, format).ec == std::errc()) return v;
-    // Out of range: from_chars does not say on which side.
-    std::string copy = (hex ? "0x" : "") + std::string(s);
-    if constexpr (sizeof(F) == 4) return std::strtof(copy.c_str(), nullptr);
-    return static_cast<F>(std::strtod(copy.c_str(), nullptr));
-  }
-};
-
 // float and double, ordered as Java's compareTo: -0 before 0, NaN last. All NaNs are equal, and have the comparable form of
 // the usual one: Cassandra keeps their sign and bits there, by which its tries contradict the order of its rows.
 template <TypeKind kKind, class F, class Bits>
@@ -214,7 +148,7 @@ class FloatingType final : public SimpleType {
   }
   Result<Bytes> from_text(std::string_view text) const override {
     if (text.empty()) return Bytes();
-    std::optional<F> v = FloatParser<F>::parse(text);
+    const std::optional<F> v = parse_java_floating<F>(text);
     if (!v) return invalid((kIsFloat ? "Unable to make float from " : "Unable to make double from ") + quoted(text));
     Bytes out;
     append_be(out, std::isnan(*v) ? kNan : std::bit_cast<Bits>(*v));
