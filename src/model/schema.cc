@@ -166,6 +166,19 @@ UserTypePtr KeyspaceMetadata::type(std::string_view name) const {
   return it == types.end() ? nullptr : it->second;
 }
 
+ViewPtr KeyspaceMetadata::view(std::string_view name) const {
+  auto it = views.find(std::string(name));
+  return it == views.end() ? nullptr : it->second;
+}
+
+std::vector<ViewPtr> KeyspaceMetadata::views_of(const TableMetadata& base) const {
+  std::vector<ViewPtr> out;
+  for (const auto& [name, view] : views) {
+    if (view->base_table_id == base.id) out.push_back(view);
+  }
+  return out;
+}
+
 std::vector<UserTypePtr> KeyspaceMetadata::types_in_dependency_order() const {
   std::vector<UserTypePtr> out;
   for (const auto& [name, type] : types) collect_udts(*this, *type, &out);
@@ -245,6 +258,12 @@ KeyspacePtr with_type(const KeyspaceMetadata& keyspace, UserTypePtr type) {
 KeyspacePtr without_type(const KeyspaceMetadata& keyspace, const std::string& name) {
   auto copy = std::make_shared<KeyspaceMetadata>(keyspace);
   copy->types.erase(name);
+  return copy;
+}
+
+KeyspacePtr without_view(const KeyspaceMetadata& keyspace, const std::string& name) {
+  auto copy = std::make_shared<KeyspaceMetadata>(keyspace);
+  copy->views.erase(name);
   return copy;
 }
 

@@ -146,6 +146,14 @@ class TableMetadata {
 };
 using TablePtr = std::shared_ptr<const TableMetadata>;
 
+// A materialized view, which a Cassandra made. This node does not serve it: it keeps what its base table needs to be told of.
+struct ViewMetadata {
+  TablePtr table;  // the view's own name, id, columns and options
+  Uuid base_table_id;
+  bool includes_all_columns = false;  // SELECT *: it gets each column that the base table gets
+};
+using ViewPtr = std::shared_ptr<const ViewMetadata>;
+
 struct ReplicationParams {
   StringPairs options;  // "class" (org.apache.cassandra.locator.…) and its options
   bool durable_writes = true;
@@ -159,10 +167,13 @@ struct KeyspaceMetadata {
   ReplicationParams replication;
   SharedMap<std::string, TablePtr> tables;
   std::map<std::string, UserTypePtr> types;
+  std::map<std::string, ViewPtr> views;
   bool is_virtual = false;
 
   TablePtr table(std::string_view name) const;
   UserTypePtr type(std::string_view name) const;
+  ViewPtr view(std::string_view name) const;
+  std::vector<ViewPtr> views_of(const TableMetadata& base) const;
   // Types ordered so that each comes after those it uses.
   std::vector<UserTypePtr> types_in_dependency_order() const;
 };
@@ -210,6 +221,7 @@ KeyspacePtr with_table(const KeyspaceMetadata& keyspace, TablePtr table);
 KeyspacePtr without_table(const KeyspaceMetadata& keyspace, const std::string& name);
 KeyspacePtr with_type(const KeyspaceMetadata& keyspace, UserTypePtr type);
 KeyspacePtr without_type(const KeyspaceMetadata& keyspace, const std::string& name);
+KeyspacePtr without_view(const KeyspaceMetadata& keyspace, const std::string& name);
 
 // Case-insensitive, as Cassandra's. system, system_schema, system_auth, … : whose tables are in every schema and cannot
 // be changed by users.

@@ -78,6 +78,16 @@ PartitionUpdate index_gone(const Schema& schema, const std::string& keyspace, co
   return row.delete_prefix({index}).build();
 }
 
+std::vector<PartitionUpdate> view_gone(const Schema& schema, const std::string& keyspace, const std::string& view,
+                                       int64_t timestamp_micros, Arena& arena) {
+  std::vector<PartitionUpdate> out;
+  for (const char* table : {"built_views", "view_builds_in_progress"}) {
+    UpdateBuilder rows(schema.table("system", table), {keyspace}, timestamp_micros, arena);
+    out.push_back(rows.delete_prefix({view}).build());
+  }
+  return out;
+}
+
 PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
                                   Arena& arena) {
   UpdateBuilder partition(schema.table("system", "IndexInfo"), {keyspace}, timestamp_micros, arena);

@@ -48,7 +48,10 @@ PartitionUpdate index_built(const Schema& schema, const TableMetadata& table, co
 // Removes it: an index that is made again under the same name must not pass for built.
 PartitionUpdate index_gone(const Schema& schema, const std::string& keyspace, const std::string& index,
                            int64_t timestamp_micros, Arena& arena);
-// Removes those of a keyspace.
+// The same for the rows that say how far a Cassandra has built a view.
+std::vector<PartitionUpdate> view_gone(const Schema& schema, const std::string& keyspace, const std::string& view,
+                                       int64_t timestamp_micros, Arena& arena);
+// Removes the indexes of a keyspace.
 PartitionUpdate indexes_not_built(const Schema& schema, const std::string& keyspace, int64_t timestamp_micros,
                                   Arena& arena);
 

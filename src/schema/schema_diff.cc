@@ -19,6 +19,7 @@ bool is_same_dropped(const std::map<std::string, DroppedColumn>& a, const std::m
 
 struct KeyspaceDiff {
   std::vector<std::string> dropped_tables, dropped_types, created_tables, created_types, altered_tables, altered_types;
+  std::vector<std::string> dropped_views, created_views, altered_views;  // told as tables
 };
 
 KeyspaceDiff diff_of(const KeyspaceMetadata& before, const KeyspaceMetadata& after) {
@@ -35,6 +36,10 @@ KeyspaceDiff diff_of(const KeyspaceMetadata& before, const KeyspaceMetadata& aft
       [&](const UserType& old, const UserType& type) {
         if (!old.equals(type)) diff.altered_types.push_back(type.name());
       });
+  compare_maps(
+      before.views, after.views, [&](const ViewMetadata& view) { diff.dropped_views.push_back(view.table->name); },
+      [&](const ViewMetadata& view) { diff.created_views.push_back(view.table->name); },
+      [&](const ViewMetadata&, const ViewMetadata& view) { diff.altered_views.push_back(view.table->name); });
   return diff;
 }
 
@@ -49,13 +54,16 @@ void append_keyspace_events(const KeyspaceMetadata* before, const KeyspaceMetada
   KeyspaceMetadata none;
   none.name = keyspace;
   KeyspaceDiff diff = diff_of(before != nullptr ? *before : none, after != nullptr ? *after : none);
+  tell("DROPPED", "TABLE", diff.dropped_views);
   tell("DROPPED", "TABLE", diff.dropped_tables);
   tell("DROPPED", "TYPE", diff.dropped_types);
   tell("CREATED", "TYPE", diff.created_types);
   tell("CREATED", "TABLE", diff.created_tables);
+  tell("CREATED", "TABLE", diff.created_views);
   if (before != nullptr && after != nullptr && !(before->replication == after->replication)) tell_keyspace("UPDATED");
   tell("UPDATED", "TYPE", diff.altered_types);
   tell("UPDATED", "TABLE", diff.altered_tables);
+  tell("UPDATED", "TABLE", diff.altered_views);
   if (after == nullptr) tell_keyspace("DROPPED");
 }
 
@@ -89,6 +97,20 @@ std::vector<Uuid> changed_tables(const Schema& before, const Schema& after) {
     if (old != nullptr) changed.push_back(old->id);
   });
   return changed;
+}
+
+std::vector<std::pair<std::string, std::string>> dropped_views(const Schema& before, const Schema& after) {
+  std::vector<std::pair<std::string, std::string>> dropped;
+  static const KeyspaceMetadata kNone;
+  auto compare = [&](const KeyspaceMetadata& old, const KeyspaceMetadata& now) {
+    for (const auto& [name, view] : old.views) {
+      if (now.view(name) == nullptr) dropped.emplace_back(old.name, name);
+    }
+  };
+  compare_maps(
+      before.keyspaces(), after.keyspaces(), [&](const KeyspaceMetadata& gone) { compare(gone, kNone); },
+      [](const KeyspaceMetadata&) {}, compare);
+  return dropped;
 }
 
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after) {

@@ -38,6 +38,8 @@ std::vector<SchemaEvent> schema_events(const Schema& before, const Schema& after
 // The ids of the tables of `before` that are gone or altered.
 std::vector<Uuid> changed_tables(const Schema& before, const Schema& after);
 
+// Keyspace and name of each view that is no longer there.
+std::vector<std::pair<std::string, std::string>> dropped_views(const Schema& before, const Schema& after);
 // Keyspace and name of each index that is no longer there.
 std::vector<std::pair<std::string, std::string>> dropped_indexes(const Schema& before, const Schema& after);
 // Table and name of each index that was not there, of the kind that this node has.

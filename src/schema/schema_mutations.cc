@@ -79,6 +79,10 @@ class Writer {
 
   void write_table(const TableMetadata* before, const TableMetadata& after);
   void drop_table(const TableMetadata& before);
+  void drop_view(const TableMetadata& view) {
+    table("views").delete_prefix({view.name});
+    for (const Column* column : view.all_columns_in_select_order()) drop_column(view.name, *column);
+  }
 
   std::vector<PartitionUpdate> build() {
     std::vector<PartitionUpdate> updates;
@@ -255,6 +259,11 @@ std::vector<PartitionUpdate> schema_updates(const Schema& tables, const Keyspace
         out.write_type(to);
         changed = true;
       });
+  for (const auto& [name, view] : old.views) {  // this node makes none
+    if (after->views.contains(name)) continue;
+    out.drop_view(*view->table);
+    changed = true;
+  }
   compare_maps(
       old.tables, after->tables,
       [&](const TableMetadata& table) {

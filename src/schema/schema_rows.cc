@@ -53,6 +53,12 @@ void read_params(const InternalRow& row, TableParams& p) {
   if (row.has("incremental_backups")) p.incremental_backups = row.boolean("incremental_backups");
 }
 
+TableFlags read_flags(const InternalRow& row) {
+  auto flags = row.text_list("flags");
+  auto has = [&](const char* flag) { return std::find(flags.begin(), flags.end(), flag) != flags.end(); };
+  return {.compound = has("compound"), .counter = has("counter"), .dense = has("dense"), .super = has("super")};
+}
+
 class KeyspaceReader {
  public:
   KeyspaceReader(const std::string& keyspace, const SchemaRows& rows) : keyspace_(keyspace), rows_(rows) {}
@@ -68,6 +74,7 @@ class KeyspaceReader {
     if (scope.whole) {
       result->types.clear();
       result->tables.clear();
+      result->views.clear();
     }
     types_ = &result->types;
     for (const std::string& name : names(scope.whole, scope.types, "types")) {
@@ -76,15 +83,19 @@ class KeyspaceReader {
     }
     for (const std::string& name : names(scope.whole, scope.tables, "tables")) {
       const TablePtr old = before == nullptr ? nullptr : before->table(name);
-      ASSIGN_OR_RETURN(TablePtr table, read_table(name, old));
+      ASSIGN_OR_RETURN(TablePtr table, read_table("tables", name, old));
       if (table == nullptr) {
         result->tables.erase(name);
       } else if (scope.whole || table != old) {
         result->tables.set(name, std::move(table));
       }
     }
+    for (const std::string& name : names(scope.whole, scope.tables, "views")) {
+      TRY(read_view(name, before == nullptr ? nullptr : before->view(name), result->views));
+    }
     const bool same = before != nullptr && before->replication == result->replication &&
-                      before->tables == result->tables && is_same_types(*before, *result);
+                      before->tables == result->tables && before->views == result->views &&
+                      is_same_types(*before, *result);
     return same ? before : KeyspacePtr(std::move(result));
   }
 
@@ -176,10 +187,11 @@ class KeyspaceReader {
     return {};
   }
 
-  // nullptr: it is not there. A table without its id or its key is what an ALTER leaves that comes before the CREATE, or
-  // that another node made while the table was dropped. With the rest of the rows it is there, on all nodes alike.
-  Result<TablePtr> read_table(const std::string& name, const TablePtr& old) {
-    const auto& rows = rows_of("tables", name);
+  // From the rows of `tables` or `views`. nullptr: it is not there. A table without its id or its key is what an ALTER leaves that
+  // comes before the CREATE, or that another node made while the table was dropped. With the rest of the rows it is there, on all
+  // nodes alike.
+  Result<TablePtr> read_table(std::string_view table_of_rows, const std::string& name, const TablePtr& old) {
+    const auto& rows = rows_of(table_of_rows, name);
     if (rows.empty()) return TablePtr();
     const InternalRow& row = rows[0];
     std::vector<ColumnPtr> key, clustering, others;
@@ -188,10 +200,7 @@ class KeyspaceReader {
     if (!id || key.empty()) return TablePtr();
     auto table =
         std::make_shared<TableMetadata>(keyspace_, name, *id, std::move(key), std::move(clustering), std::move(others));
-    auto flags = row.text_list("flags");
-    auto has = [&](const char* flag) { return std::find(flags.begin(), flags.end(), flag) != flags.end(); };
-    table->flags = {
-        .compound = has("compound"), .counter = has("counter"), .dense = has("dense"), .super = has("super")};
+    if (table_of_rows == "tables") table->flags = read_flags(row);
     read_params(row, table->params);
     for (const InternalRow& dropped : rows_of("dropped_columns", name)) {
       ASSIGN_OR_RETURN(ColumnPtr column, read_column(dropped, {}));
@@ -208,6 +217,24 @@ class KeyspaceReader {
     }
     table->local_only = is_local_system_keyspace(keyspace_);
     return old != nullptr && is_same_table(*old, *table) ? old : TablePtr(std::move(table));
+  }
+
+  // Removes it when it is not there; leaves the object that is there when nothing changed.
+  Status read_view(const std::string& name, const ViewPtr& old, std::map<std::string, ViewPtr>& views) {
+    ASSIGN_OR_RETURN(TablePtr table, read_table("views", name, old == nullptr ? nullptr : old->table));
+    if (table == nullptr) {
+      views.erase(name);
+      return {};
+    }
+    const InternalRow& row = rows_of("views", name)[0];
+    auto view = std::make_shared<ViewMetadata>();
+    view->table = std::move(table);
+    view->base_table_id = row.uuid("base_table_id").value_or(Uuid());
+    view->includes_all_columns = row.has("include_all_columns") && row.boolean("include_all_columns");
+    const bool same = old != nullptr && old->table == view->table && old->base_table_id == view->base_table_id &&
+                      old->includes_all_columns == view->includes_all_columns;
+    views[name] = same ? old : ViewPtr(std::move(view));
+    return {};
   }
 
   const std::string& keyspace_;

@@ -1,7 +1,6 @@
 // The rows of system_schema as keyspaces: what a node's schema is made of (schema.SchemaKeyspace.fetchKeyspaces).
 //
-// Views, functions, aggregates, triggers and masks stay in their tables: they are part of the version, and nothing here
-// reads them.
+// Functions, aggregates, triggers and masks stay in their tables: they are part of the version, and nothing here reads them.
 #pragma once
 
 #include <map>

@@ -375,7 +375,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::take(Ahead* ahead) {
     for (auto& [name, rows] : part.names) digest_->set(part.table, key, name, std::move(rows));
   }
   SchemaPtr after = ahead->schema;
-  CO_TRY(co_await forget_indexes(before.get(), after.get()));
+  CO_TRY(co_await forget_dropped(before.get(), after.get()));
   // The version has no need of a sync: it is computed from the tables again at the start.
   Promise<Uuid> computed;
   spawn(compute_version(&computed));
@@ -440,10 +440,18 @@ Task<void> SchemaUpdateHandler::compute_version(Promise<Uuid>* computed) {
   computed->set(SchemaDigest::version_of(md5));
 }
 
-Task<Status> SchemaUpdateHandler::forget_indexes(const Schema* before, const Schema* after) {
+Task<Status> SchemaUpdateHandler::forget_dropped(const Schema* before, const Schema* after) {
+  Arena arena;
+  std::vector<PartitionUpdate> updates;
   for (const auto& [keyspace, index] : dropped_indexes(*before, *after)) {
-    Arena arena;
-    PartitionUpdate update = index_gone(*before, keyspace, index, next_timestamp(), arena);
+    updates.push_back(index_gone(*before, keyspace, index, next_timestamp(), arena));
+  }
+  for (const auto& [keyspace, view] : dropped_views(*before, *after)) {
+    for (PartitionUpdate& update : view_gone(*before, keyspace, view, next_timestamp(), arena)) {
+      updates.push_back(std::move(update));
+    }
+  }
+  for (const PartitionUpdate& update : updates) {
     Mutation mutation{"system", update.key, {&update, 1}};
     CO_TRY(co_await node_.write(mutation));
   }

@@ -128,8 +128,8 @@ class SchemaUpdateHandler {
   Task<Status> publish(const SchemaDiff* diff);
   Task<Status> build_indexes(SchemaPtr before, SchemaPtr after);
   Task<void> compute_version(Promise<Uuid>* computed);
-  // system."IndexInfo" forgets the indexes that are no longer there.
-  Task<Status> forget_indexes(const Schema* before, const Schema* after);
+  // system."IndexInfo" and system.built_views forget the indexes and views that are no longer there.
+  Task<Status> forget_dropped(const Schema* before, const Schema* after);
   SchemaWriteOptions options_at(int64_t timestamp) const { return {timestamp, cdc_enabled_}; }
   int64_t next_timestamp() { return timestamps_.next(runtime_.shard(0).clock.wall_micros()); }
 

@@ -41,6 +41,7 @@ class SchemaSession {
   }
 
   const SchemaPtr& schema() const { return schema_; }
+  void use(SchemaPtr schema) { schema_ = std::move(schema); }
   // The events of the last statement that changed anything.
   const std::vector<SchemaEvent>& events() const { return events_; }
 

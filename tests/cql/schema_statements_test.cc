@@ -63,6 +63,72 @@ TEST(SchemaStatements, TellAllThatChanged) {
                                                         {"DROPPED", "TYPE", "e", "b", {}}}));
 }
 
+// mv has all columns of t, and narrow has some.
+SchemaPtr with_views(const SchemaPtr& schema) {
+  auto keyspace = std::make_shared<KeyspaceMetadata>(*schema->keyspace("kv"));
+  for (const char* name : {"mv", "narrow"}) {
+    const TablePtr base = keyspace->table(std::string(name) == "mv" ? "t" : "u");
+    auto view = std::make_shared<ViewMetadata>();
+    auto table = std::make_shared<TableMetadata>(*base);
+    table->name = name;
+    view->table = std::move(table);
+    view->base_table_id = base->id;
+    view->includes_all_columns = std::string(name) == "mv";
+    keyspace->views[name] = std::move(view);
+  }
+  return schema->with_keyspace(std::move(keyspace));
+}
+
+// The answers are those of a Cassandra that has the views, but where this node refuses what would change a view.
+TEST(SchemaStatements, ABaseTableKeepsWhatItsViewsNeed) {
+  SchemaSession session;
+  for (const char* text : {"CREATE KEYSPACE kv WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+                           "USE kv", "CREATE TABLE t (p int, c int, v int, PRIMARY KEY (p, c))",
+                           "CREATE TABLE u (p int, c int, v int, PRIMARY KEY (p, c))"}) {
+    session.answer(text);
+  }
+  session.use(with_views(session.schema()));
+  const std::string no_alter =
+      "ERROR 2200 Cannot use ALTER TABLE on a materialized view; use ALTER MATERIALIZED VIEW instead";
+  const std::string no_drop =
+      "ERROR 2200 Cannot use DROP TABLE on a materialized view. Please use DROP MATERIALIZED VIEW instead.";
+  const std::string depended_on = "ERROR 2200 Cannot drop a table when materialized views still depend on it (kv)";
+  const std::string no_gc_grace =
+      "ERROR 2200 Cannot alter gc_grace_seconds of the base table of a materialized view to 0, since this value is "
+      "used to TTL "
+      "undelivered updates. Setting gc_grace_seconds too low might cause undelivered updates to expire before being "
+      "replayed.";
+  const std::pair<const char*, std::string> kAnswers[] = {
+      {"DROP TABLE t", depended_on},
+      {"DROP TABLE IF EXISTS u", depended_on},
+      {"DROP TABLE mv", no_drop},
+      {"DROP TABLE IF EXISTS narrow", no_drop},
+      {"ALTER TABLE t DROP v", "ERROR 2200 Cannot drop column v on base table t with materialized views"},
+      {"ALTER TABLE t DROP (p, v)", "ERROR 2200 Cannot drop PRIMARY KEY column p"},
+      {"ALTER TABLE t DROP nosuch", "ERROR 2200 Column nosuch was not found in table 'kv.t'"},
+      {"ALTER TABLE mv DROP v", no_alter},
+      {"ALTER TABLE mv WITH nonsense = 1", no_alter},
+      {"ALTER TABLE mv WITH gc_grace_seconds = 'x'", "ERROR 2000 Invalid integer value x for 'gc_grace_seconds'"},
+      {"ALTER TABLE t WITH gc_grace_seconds = 0", no_gc_grace},
+      {"ALTER TABLE t WITH gc_grace_seconds = 5", "CHANGED UPDATED TABLE kv t"},
+      {"ALTER TABLE t ADD w int", "ERROR 2200 Adding columns to a materialized view is not supported yet"},
+      {"ALTER TABLE t ADD s int static", "CHANGED UPDATED TABLE kv t"},
+      {"ALTER TABLE u ADD w int", "CHANGED UPDATED TABLE kv u"},
+      {"ALTER TABLE u RENAME p TO q", "ERROR 2200 Renaming columns of a materialized view is not supported yet"},
+      {"CREATE TABLE mv (k int PRIMARY KEY)",
+       "ERROR 2400 {kv, mv} Cannot add already existing table \"mv\" to keyspace \"kv\""},
+      {"CREATE TABLE IF NOT EXISTS mv (k int PRIMARY KEY)", "VOID"},
+      {"DROP MATERIALIZED VIEW t", "ERROR 2200 Materialized view 'kv.t' doesn't exist"},
+      {"DROP MATERIALIZED VIEW mv", "CHANGED DROPPED TABLE kv mv"},
+      {"DROP MATERIALIZED VIEW IF EXISTS mv", "VOID"},
+      {"DROP TABLE t", "CHANGED DROPPED TABLE kv t"},
+      {"DROP KEYSPACE kv", "CHANGED DROPPED KEYSPACE kv"}};
+  for (const auto& [text, answer] : kAnswers) EXPECT_EQ(session.answer(text), Lines{answer}) << text;
+  EXPECT_EQ(session.events(), (std::vector<SchemaEvent>{{"DROPPED", "KEYSPACE", "kv", "", {}},
+                                                        {"DROPPED", "TABLE", "kv", "narrow", {}},
+                                                        {"DROPPED", "TABLE", "kv", "u", {}}}));
+}
+
 // Things that Cassandra can do and this node cannot are refused by name.
 TEST(SchemaStatements, RefuseByName) {
   SchemaSession session;

@@ -69,6 +69,36 @@ TEST(SchemaMerge, KeepsWhatItDoesNotServe) {
   EXPECT_EQ(rows_of(node, "system_schema", "column_masks").size(), 2u);
 }
 
+// A view that is made again in a Cassandra must not pass for built.
+TEST(SchemaMerge, AViewOfACassandraCanBeDropped) {
+  RecordedSchema recorded = RecordedSchema::read("rich");
+  ReplicaNode node(2, 1, latest_options());
+  ASSERT_TRUE(node.merge(0, recorded.mutations(*node.on(0).schema().current())).ok());
+  const KeyspacePtr shop = node.on(1).schema().current()->keyspace("shop");
+  const ViewPtr view = shop->view("by_c");
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(shop->views_of(*shop->table("plain")), std::vector{view});
+  EXPECT_TRUE(view->includes_all_columns);
+  EXPECT_EQ(view->table->partition_key[0]->name, "c");
+  Arena arena;
+  UpdateBuilder built(node.table("built_views", "system"), {"shop"}, 1, arena);
+  PartitionUpdate update = built.row({"by_c"}).set("status_replicated", encode_boolean(true)).build();
+  const Mutation mutation{"system", update.key, {&update, 1}};
+  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).mutate(mutation); }).ok());
+
+  ASSERT_TRUE(node.change(1,
+                          [](const SchemaPtr& schema, int64_t) -> Result<SchemaPtr> {
+                            return SchemaPtr(schema->with_keyspace(without_view(*schema->keyspace("shop"), "by_c")));
+                          })
+                  .ok());
+  node.kill();
+  node.boot(2);
+  EXPECT_EQ(node.on(0).schema().current()->keyspace("shop")->views.size(), 0u);
+  EXPECT_EQ(rows_of(node, "system_schema", "views").size(), 0u);
+  EXPECT_EQ(rows_of(node, "system", "built_views").size(), 0u);
+  EXPECT_EQ(tables(node, "shop"), (Lines{"hits", "orders", "plain", "secret"}));
+}
+
 TEST(SchemaMerge, AnyOrderAndAnyRepetitionEndsTheSame) {
   ReplicaNode maker(2);
   std::vector<Bytes> mutations;

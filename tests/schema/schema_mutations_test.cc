@@ -85,6 +85,15 @@ TEST(SchemaMutations, OfDrops) {
                    "types deleted", "views deleted"}));
 }
 
+TEST(SchemaMutations, OfADroppedView) {
+  auto before = std::make_shared<KeyspaceMetadata>(*keyspace({}));
+  auto view = std::make_shared<ViewMetadata>();
+  view->table = table({column("v", types::text())});
+  before->views["t"] = std::move(view);
+  EXPECT_EQ(difference(before, keyspace({})),
+            (Lines{"columns t k: deleted", "columns t v: deleted", "keyspaces: 2 cells", "views t: deleted"}));
+}
+
 TEST(SchemaMutations, TellWhatTheyTouch) {
   SchemaPtr schema = builtin_schema();
   Arena arena;

@@ -13,6 +13,10 @@ using Change = SchemaChange<ast::AlterTable>;
 // The altered table; nullptr: nothing to do.
 using Altered = Result<TablePtr>;
 
+std::vector<ViewPtr> views_of(const Change& c, const TableMetadata& table) {
+  return c.schema->keyspace(c.keyspace)->views_of(table);
+}
+
 // Names of the table's indexes on the column, as a list; empty: there are none.
 std::string dependent_indexes(const TableMetadata& table, const std::string& column) {
   std::string names;
@@ -88,11 +92,24 @@ Status add_column(const Change& c, const TableMetadata& table, const ast::AddCol
   return {};
 }
 
+// SELECT * of a view includes the columns that its base table gets.
+Status check_views_of_added(const Change& c, const TableMetadata& table, const TableBuilder& builder) {
+  const auto is_added = [&](const ColumnPtr& column) {
+    return column->kind == ColumnKind::kRegular && table.column(column->name) == nullptr;
+  };
+  if (std::none_of(builder.others.begin(), builder.others.end(), is_added)) return {};
+  for (const ViewPtr& view : views_of(c, table)) {
+    if (view->includes_all_columns) return invalid("Adding columns to a materialized view is not supported yet");
+  }
+  return {};
+}
+
 Altered alter(const Change& c, const TableMetadata& table, const ast::AddColumns& change) {
   TableBuilder builder(table);
   for (const ast::ColumnDefinition& column : change.columns) TRY(add_column(c, table, change, column, builder));
   TablePtr built = builder.build();
   TRY(validate_table(*built));
+  TRY(check_views_of_added(c, table, builder));
   return built;
 }
 
@@ -113,6 +130,9 @@ Altered alter(const Change& c, const TableMetadata& table, const ast::DropColumn
     std::string indexes = dependent_indexes(table, name);
     if (!indexes.empty()) {
       return invalid("Cannot drop column " + name + " because it has dependent secondary indexes (" + indexes + ")");
+    }
+    if (!views_of(c, table).empty()) {
+      return invalid("Cannot drop column " + name + " on base table " + table.name + " with materialized views");
     }
     auto dropped = std::make_shared<Column>(*column);
     dropped->type = expand_user_types(column->type);
@@ -137,7 +157,7 @@ void rename(std::vector<ColumnPtr>& columns, const std::string& from, const std:
   }
 }
 
-Altered alter(const Change&, const TableMetadata& table, const ast::RenameColumns& change) {
+Altered alter(const Change& c, const TableMetadata& table, const ast::RenameColumns& change) {
   TableBuilder builder(table);
   for (const auto& [from, to] : change.renames) {
     const Column* column = table.column(from);
@@ -152,6 +172,11 @@ Altered alter(const Change&, const TableMetadata& table, const ast::RenameColumn
     std::string indexes = dependent_indexes(table, from);
     if (!indexes.empty()) {
       return invalid("Can't rename column " + from + " because it has dependent secondary indexes (" + indexes + ")");
+    }
+    for (const ViewPtr& view : views_of(c, table)) {
+      if (view->table->column(from) != nullptr) {
+        return invalid("Renaming columns of a materialized view is not supported yet");
+      }
     }
     rename(builder.partition_key, from, to);
     rename(builder.clustering, from, to);
@@ -170,6 +195,12 @@ Altered alter(const Change& c, const TableMetadata& table, const ast::Properties
   ASSIGN_OR_RETURN(builder.params, apply_table_options(properties, table.params, *c.input.options));
   if (table.is_counter() && builder.params.default_time_to_live > 0) {
     return invalid("Cannot set default_time_to_live on a table with counters");
+  }
+  if (builder.params.gc_grace_seconds == 0 && !views_of(c, table).empty()) {
+    return invalid(
+        "Cannot alter gc_grace_seconds of the base table of a materialized view to 0, since this value is used to TTL "
+        "undelivered updates. Setting gc_grace_seconds too low might cause undelivered updates to expire before being "
+        "replayed.");
   }
   TRY(validate_table_params(builder.params));
   return builder.build();
@@ -192,8 +223,15 @@ Altered alter(const Change&, const TableMetadata&, const ast::DropCompactStorage
 }  // namespace
 
 SchemaResult apply_change(SchemaChange<ast::AlterTable> c) {
+  // Values that are malformed are told before anything else, also before a name that nobody knows.
+  if (const auto* given = std::get_if<ast::Properties>(&c.change.change)) {
+    TRY(new_table_params(without(*given, c.input.ignored_properties), *c.input.options));
+  }
   KeyspacePtr keyspace = c.schema->keyspace(c.keyspace);
   TablePtr table = keyspace == nullptr ? nullptr : keyspace->table(c.change.table.name);
+  if (keyspace != nullptr && keyspace->view(c.change.table.name) != nullptr) {
+    return invalid("Cannot use ALTER TABLE on a materialized view; use ALTER MATERIALIZED VIEW instead");
+  }
   if (table == nullptr) {
     if (c.change.if_exists) return c.schema;
     return table_does_not_exist(c.keyspace, c.change.table.name);

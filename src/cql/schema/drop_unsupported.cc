@@ -1,10 +1,14 @@
-// DROP of what this node never has: materialized views, triggers, functions and aggregates.
+// DROP of what this node never makes: materialized views, which a Cassandra may have left, triggers, functions and aggregates.
 #include "cql/schema/schema_statement.h"
 #include "cql/syntax/type_name.h"
 
 namespace cassandra_like {
 
 SchemaResult apply_change(SchemaChange<ast::DropView> c) {
+  KeyspacePtr keyspace = c.schema->keyspace(c.keyspace);
+  if (keyspace != nullptr && keyspace->view(c.change.view.name) != nullptr) {
+    return SchemaPtr(c.schema->with_keyspace(without_view(*keyspace, c.change.view.name)));
+  }
   if (c.change.if_exists) return c.schema;
   return invalid("Materialized view '" + c.keyspace + "." + c.change.view.name + "' doesn't exist");
 }

@@ -11,7 +11,11 @@
 namespace cassandra_like {
 namespace {
 
-constexpr std::string_view kAutoRepair = "auto_repair";
+constexpr const char* kAutoRepair = "auto_repair";
+constexpr std::string_view kAutoRepairOptions[] = {"full_enabled", "incremental_enabled", "preview_repaired_enabled",
+                                                   "priority"};
+// The chance of a false positive that stands for the default of the table's compaction strategy.
+constexpr double kStrategyDefault = -1;
 // The smallest chance that Cassandra's tables of bloom filters reach.
 constexpr double kMinBloomFilterFpChance = 6.71E-5;
 
@@ -61,6 +65,18 @@ class OptionSetter {
     }
     params_.read_repair = name;
   }
+  // Its sub-options are not kept: a table that has any is refused.
+  void auto_repair() {
+    StringPairs written;
+    if (!in_.has(kAutoRepair) || !set(kAutoRepair, written, &PropertyReader::map)) return;
+    for (const auto& [name, value] : written) {
+      const std::string folded = lower(name);
+      const auto is_known = [&folded](std::string_view known) { return known == folded; };
+      if (std::any_of(std::begin(kAutoRepairOptions), std::end(kAutoRepairOptions), is_known)) continue;
+      status_ = config_error("Unknown property '" + name + "'");
+      return;
+    }
+  }
 
   Status status() && { return std::move(status_); }
 
@@ -84,6 +100,14 @@ class OptionSetter {
   TableParams& params_;
   Status status_;
 };
+
+// The parameters of a table where its statement says nothing.
+TableParams default_table_params(const CqlOptions& options) {
+  TableParams params;
+  params.bloom_filter_fp_chance = kStrategyDefault;
+  if (!options.default_compaction.empty()) params.compaction = options.default_compaction;
+  return params;
+}
 
 Error out_of_bounds(const char* option, const std::string& bound, const std::string& got) {
   return config_error(std::string(option) + " must be " + bound + " (got " + got + ")");
@@ -201,12 +225,6 @@ ast::Properties without(const ast::Properties& properties, const std::set<std::s
   return out;
 }
 
-TableParams default_table_params(const CqlOptions& options) {
-  TableParams params;
-  if (!options.default_compaction.empty()) params.compaction = options.default_compaction;
-  return params;
-}
-
 Result<TableParams> apply_table_options(const ast::Properties& properties, const TableParams& base,
                                         const CqlOptions& options) {
   TableParams params = base;
@@ -229,17 +247,17 @@ Result<TableParams> apply_table_options(const ast::Properties& properties, const
   set.real("crc_check_chance", params.crc_check_chance);
   set.boolean("cdc", params.cdc);
   set.read_repair();
+  set.auto_repair();
   TRY(std::move(set).status());
-  return params;
-}
-
-Result<TableParams> new_table_params(const ast::Properties& properties, const CqlOptions& options) {
-  ASSIGN_OR_RETURN(TableParams params, apply_table_options(properties, default_table_params(options), options));
-  if (!PropertyReader(properties).has("bloom_filter_fp_chance")) {
+  if (params.bloom_filter_fp_chance == kStrategyDefault) {
     bool leveled = params.compaction.at("class").ends_with(".LeveledCompactionStrategy");
     params.bloom_filter_fp_chance = leveled ? 0.1 : 0.01;
   }
   return params;
+}
+
+Result<TableParams> new_table_params(const ast::Properties& properties, const CqlOptions& options) {
+  return apply_table_options(properties, default_table_params(options), options);
 }
 
 std::span<const std::string_view> table_properties() {
@@ -281,7 +299,8 @@ Status check_table_options(const ast::Properties& properties, const CqlOptions& 
 Status validate_table_params(const TableParams& p) {
   if (auto compaction = parse_compaction_options(p.compaction); !compaction.ok()) return compaction.error();
   TRY(validate_compression(p.compression));
-  if (!(p.bloom_filter_fp_chance > kMinBloomFilterFpChance && p.bloom_filter_fp_chance <= 1)) {
+  // NaN passes, here and below, as in Cassandra.
+  if (p.bloom_filter_fp_chance <= kMinBloomFilterFpChance || p.bloom_filter_fp_chance > 1) {
     return out_of_bounds("bloom_filter_fp_chance",
                          "larger than " + double_to_text(kMinBloomFilterFpChance) + " and less than or equal to 1.0",
                          double_to_text(p.bloom_filter_fp_chance));

@@ -45,12 +45,11 @@ class PropertyReader {
 std::span<const std::string_view> table_properties();
 // Without those that a guardrail ignores.
 ast::Properties without(const ast::Properties& properties, const std::set<std::string>& ignored);
-// The parameters of a new table where its statement says nothing.
-TableParams default_table_params(const CqlOptions& options);
-// `base` with the properties' changes, of which each by itself is well-formed.
+// `base` with the properties' changes, of which each by itself is well-formed. A bloom_filter_fp_chance of -1 is replaced by
+// the compaction strategy's own.
 Result<TableParams> apply_table_options(const ast::Properties& properties, const TableParams& base,
                                         const CqlOptions& options);
-// For a new table: bloom_filter_fp_chance depends on the compaction strategy unless it is given.
+// The same over the defaults of a new table.
 Result<TableParams> new_table_params(const ast::Properties& properties, const CqlOptions& options);
 // Unknown names, then values out of bounds when the properties are taken over the defaults.
 Status check_table_options(const ast::Properties& properties, const CqlOptions& options);

@@ -161,7 +161,7 @@ SchemaResult apply_change(SchemaChange<ast::CreateTable> c) {
   ASSIGN_OR_RETURN(table.params, new_table_params(properties, *c.input.options));
   KeyspacePtr keyspace = c.schema->keyspace(c.keyspace);
   if (keyspace == nullptr) return keyspace_does_not_exist(c.keyspace);
-  if (keyspace->table(c.change.table.name) != nullptr) {
+  if (keyspace->table(c.change.table.name) != nullptr || keyspace->view(c.change.table.name) != nullptr) {
     if (c.change.if_not_exists) return c.schema;
     return already_exists(c.keyspace, c.change.table.name);
   }
@@ -183,11 +183,19 @@ SchemaResult apply_change(SchemaChange<ast::CreateTable> c) {
 SchemaResult apply_change(SchemaChange<ast::DropTable> c) {
   KeyspacePtr keyspace = c.schema->keyspace(c.keyspace);
   const std::string& name = c.change.table.name;
-  if (keyspace != nullptr && keyspace->table(name) != nullptr) {
-    return SchemaPtr(c.schema->with_keyspace(without_table(*keyspace, name)));
+  if (keyspace != nullptr && keyspace->view(name) != nullptr) {
+    return invalid("Cannot use DROP TABLE on a materialized view. Please use DROP MATERIALIZED VIEW instead.");
   }
-  if (c.change.if_exists) return c.schema;
-  return table_does_not_exist(c.keyspace, name);
+  TablePtr table = keyspace == nullptr ? nullptr : keyspace->table(name);
+  if (table == nullptr) {
+    if (c.change.if_exists) return c.schema;
+    return table_does_not_exist(c.keyspace, name);
+  }
+  if (!keyspace->views_of(*table).empty()) {
+    // Cassandra means to name the views here, and names the keyspace.
+    return invalid("Cannot drop a table when materialized views still depend on it (" + c.keyspace + ")");
+  }
+  return SchemaPtr(c.schema->with_keyspace(without_table(*keyspace, name)));
 }
 
 Error table_does_not_exist(const std::string& keyspace, const std::string& table) {
