@@ -448,7 +448,7 @@ Task<Status> SchemaUpdateHandler::forget_dropped(const Schema* before, const Sch
   }
   for (const auto& [keyspace, view] : dropped_views(*before, *after)) {
     for (PartitionUpdate& update : view_gone(*before, keyspace, view, next_timestamp(), arena)) {
-      updates.push_back(std::move(update));
+      updates.push_back(update);
     }
   }
   for (const PartitionUpdate& update : updates) {

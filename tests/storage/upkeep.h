@@ -118,6 +118,25 @@ inline EngineOptions slowly() {
   return options;
 }
 
+// So many rows that slowly() has time to be seen at work. They are flushed.
+inline void write_slow_rows(Upkeep& u) {
+  for (int i = 0; i < 500; ++i) {
+    Update row(u.t, fmt::format("key{}", i));
+    std::string value;
+    while (value.size() < 300) value += std::to_string(u.node.world().random().next());
+    ASSERT_TRUE(u.node.apply(row.at(10).row(0).cell("v", value)).ok());
+  }
+  u.flush();
+}
+
+inline SSTableInfo with_max_timestamp(Upkeep& u, int64_t timestamp) {
+  for (const SSTableInfo& info : u.sstables()) {
+    if (info.max_timestamp == timestamp) return info;
+  }
+  ADD_FAILURE() << "no SSTable of " << timestamp;
+  return {};
+}
+
 // All but one key.
 inline SSTableRewrite cleanup_of(const std::vector<std::string>& keys) {
   std::vector<std::pair<Token, Token>> ranges;

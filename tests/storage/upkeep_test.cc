@@ -220,14 +220,6 @@ SSTableRewrite garbage(bool skips_cells) {
   return rewrite;
 }
 
-SSTableInfo with_max_timestamp(Upkeep& u, int64_t timestamp) {
-  for (const SSTableInfo& info : u.sstables()) {
-    if (info.max_timestamp == timestamp) return info;
-  }
-  ADD_FAILURE() << "no SSTable of " << timestamp;
-  return {};
-}
-
 // The range 0 to 1 is deleted, the row 1, and the cell and the map of row 2.
 TEST(Garbage, WhatNewerDeletionsHideGoes) {
   Upkeep u;
@@ -410,13 +402,7 @@ TEST(Garbage, NobodySeesIt) {
 
 TEST(Upkeep, ARewriteIsSeenAndStops) {
   Upkeep u(1, 1, slowly());
-  for (int i = 0; i < 500; ++i) {
-    Update row(u.t, fmt::format("key{}", i));
-    std::string value;
-    while (value.size() < 300) value += std::to_string(u.node.world().random().next());
-    ASSERT_TRUE(u.node.apply(row.at(10).row(0).cell("v", value)).ok());
-  }
-  u.flush();
+  write_slow_rows(u);
   const Lines expected = u.rows();
   const std::vector<std::string> before = u.names();
   std::optional<Status> done;

@@ -94,13 +94,7 @@ TEST(Verify, EndsTheNodeWhereThePolicySaysSo) {
 
 TEST(Verify, IsSeenAndStops) {
   Upkeep u(1, 1, slowly());
-  for (int i = 0; i < 500; ++i) {
-    Update row(u.t, fmt::format("key{}", i));
-    std::string value;
-    while (value.size() < 300) value += std::to_string(u.node.world().random().next());
-    ASSERT_TRUE(u.node.apply(row.at(10).row(0).cell("v", value)).ok());
-  }
-  u.flush();
+  write_slow_rows(u);
   std::optional<Status> done;
   spawn(finish<Status>(u.maintenance().verify({"ks", "t"}, SSTableVerification()), &done));
   ASSERT_TRUE(u.node.world().run_until([&] { return !u.maintenance().running_compactions().empty(); },
