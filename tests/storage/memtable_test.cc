@@ -139,15 +139,16 @@ TEST_F(MemtableTest, OverwritingWithTheSameSizeTakesNoMemory) {
 TEST_F(MemtableTest, ElementsAfterADeletionOfTheirCollectionAreNoCopiesOfIt) {
   auto t = node.table("t");
   Memtable memtable(t, {});
-  memtable.apply(Update(t, "k").row(1).at(10).clear("m").element("m", "000", "x").build());
-  std::string expected = "1: m[000]=x@10";
-  for (int i = 1; i < 1000; ++i) {
+  memtable.apply(Update(t, "k").row(1).at(10).clear("m").build());
+  std::string expected = "1:";
+  for (int i = 0; i < 1000; ++i) {
     const std::string path = fmt::format("{:03}", i);
     memtable.apply(Update(t, "k").row(1).at(11).element("m", path, "x").build());
     memtable.apply(Update(t, "k").row(1).at(10).element("m", path + "x", "deleted").build());
     expected += " m[" + path + "]=x@11";
   }
-  EXPECT_LE(memtable.memory_used(), 4 * 1000 * sizeof(Cell));
+  // The array of the cells doubles when it is full, and its last copy stays.
+  EXPECT_LE(memtable.memory_used(), 5 * 1000 * sizeof(Cell));
   Arena arena;
   const MemtablePartition& partition = *memtable.find(DecoratedKey::of("k"));
   EXPECT_EQ(to_line(*t, partition.rows->tree.begin()->row->row(arena)), expected);
