@@ -92,7 +92,7 @@ OutputLimits flush_limits(StringPairs compaction, double flush_bytes) {
 TEST(Shares, AFlushIsCutByTheSizesOfThoseBefore) {
   constexpr double kMiB = 1 << 20;
   const Token quarter = Token{1} << 62;
-  const std::vector<Token> none, half{0}, quarters{-quarter, 0, quarter};
+  const std::vector<Token> none, half{0}, quarters{-quarter, 0, quarter - 1};
   auto boundaries = [](StringPairs compaction, double flush_bytes) {
     return flush_limits(std::move(compaction), flush_bytes).boundaries;
   };
