@@ -144,7 +144,7 @@ class Load:
 @pytest.fixture
 def attacked():
     """Three nodes with rows of every kind that nobody needs afterwards. They start again, and have the rows that clients wrote."""
-    ring = Ring(ADDRESSES, ring_delay="8000ms", **HURRY)  # how long the others look for the first, beside another ring
+    ring = Ring(ADDRESSES, ring_delay="2000ms", **HURRY)
     try:
         ring.start()
         session = ring.session()
