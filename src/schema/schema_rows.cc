@@ -187,9 +187,9 @@ class KeyspaceReader {
     return {};
   }
 
-  // From the rows of `tables` or `views`. nullptr: it is not there. A table without its id or its key is what an ALTER leaves that
-  // comes before the CREATE, or that another node made while the table was dropped. With the rest of the rows it is there, on all
-  // nodes alike.
+  // From the rows of `tables` or `views`. nullptr: it is not there. An ALTER that comes before the CREATE leaves a table without
+  // its id or its key, and so does one that another node made while the table was dropped. With the rest of the rows it is
+  // there, on all nodes alike.
   Result<TablePtr> read_table(std::string_view table_of_rows, const std::string& name, const TablePtr& old) {
     const auto& rows = rows_of(table_of_rows, name);
     if (rows.empty()) return TablePtr();

@@ -58,7 +58,8 @@ struct SSTableMergeResult {
   std::map<int32_t, int64_t> merged_partitions;  // how many of them were in so many of the inputs
 };
 
-// kCorruption naming the input that is damaged, kOverloaded naming one with a row that is too large. After an error the transaction is to be aborted. All pointers outlive the Task.
+// kCorruption naming the input that is damaged, kOverloaded naming one with a row that is too large. After an error the
+// transaction is to be aborted. All pointers outlive the Task.
 Task<Result<SSTableMergeResult>> merge_sstables(ShardRuntime* runtime, const SSTableMerge* merge,
                                                 SSTableMergeProgress* progress);
 
