@@ -9,7 +9,6 @@
 
 namespace cassandra_like::hints_test {
 
-using messaging_test::CapturedLog;
 using messaging_test::Cluster;
 using messaging_test::TestNode;
 using std::chrono::milliseconds;

@@ -2,8 +2,6 @@
 
 #include <optional>
 
-#include "base/log.h"
-
 namespace cassandra_like::messaging_test {
 
 namespace {
@@ -134,21 +132,6 @@ std::unique_ptr<Listener> Cluster::listen(Runtime& runtime, const std::string& h
   });
   EXPECT_TRUE(listener.ok());
   return std::move(*listener);
-}
-
-CapturedLog::CapturedLog() : lines_(std::make_shared<std::vector<std::string>>()) {
-  set_log_sink([lines = lines_](const LogRecord& record) { lines->push_back(record.text); });
-}
-CapturedLog::~CapturedLog() { set_log_sink({}); }
-size_t CapturedLog::count(const std::string& text) const {
-  size_t n = 0;
-  for (const std::string& line : *lines_) n += line.find(text) != line.npos;
-  return n;
-}
-std::string CapturedLog::all() const {
-  std::string out;
-  for (const std::string& line : *lines_) out += line + "\n";
-  return out;
 }
 
 VerbHandler echo_payload() {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "messaging/link/messenger.h"
 #include "runtime/sim/sim_runtime.h"
+#include "tests/support/captured_log.h"
 
 namespace cassandra_like::messaging_test {
 
@@ -91,19 +92,6 @@ class Cluster {
   // Set on every messenger that boots.
   std::function<void(TestNode&, Messenger&)> prepare;
   std::function<void(LinkOptions&)> change_options;
-};
-
-// The lines of the log while it lives.
-class CapturedLog {
- public:
-  CapturedLog();
-  ~CapturedLog();
-  // Lines that hold the text.
-  size_t count(const std::string& text) const;
-  std::string all() const;
-
- private:
-  std::shared_ptr<std::vector<std::string>> lines_;
 };
 
 // The verbs' handlers of most tests: READ_REQ is answered by its payload.

@@ -76,7 +76,7 @@ TEST_F(PeerHints, AHintForAnotherNodeIsKeptForIt) {
 }
 
 TEST_F(PeerHints, AHintForANodeThatNobodyKnowsIsRefused) {
-  LogLines log;
+  CapturedLog log;
   EXPECT_EQ(send(Uuid::random(1, 2), cluster.write("a", "x")), "<UNKNOWN>");
   EXPECT_TRUE(cluster.node(1).hints().empty());
   EXPECT_EQ(log.count("HINT_REQ of /10.0.0.1:7000 is refused: it is for a node that is not in the ring"), 1u);
@@ -84,7 +84,7 @@ TEST_F(PeerHints, AHintForANodeThatNobodyKnowsIsRefused) {
 
 TEST_F(PeerHints, AHintThatCannotBeKeptFails) {
   for (auto& hints : cluster.node(1).hints_of_shards) hints->result = Error(ErrorCode::kDiskFull, "no room");
-  LogLines log;
+  CapturedLog log;
   EXPECT_EQ(send(cluster.node(2).host_id, cluster.write("a", "x")), "<UNKNOWN>");
   EXPECT_EQ(log.count("HINT_REQ of /10.0.0.1:7000 failed: no room"), 1u);
 }

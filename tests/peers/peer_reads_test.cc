@@ -91,7 +91,7 @@ TEST(PeerReads, TooManyTombstonesHaveAReasonOfTheirOwn) {
   Update update(cluster.table("t"), "a");
   for (int i = 0; i < 200; ++i) update.row(i).tombstone("v");
   ASSERT_EQ(cluster.ask(0, 1, Verb::kMutationReq, cluster.bytes_of(std::move(update))), "");
-  LogLines log;
+  CapturedLog log;
   EXPECT_EQ(cluster.ask(0, 1, Verb::kReadReq, body_of(request_of(cluster, "a"))), "<READ_TOO_MANY_TOMBSTONES>");
   EXPECT_EQ(cluster.node(1).statistics().tombstone_failures, 1u);
   EXPECT_EQ(log.count("READ_REQ of /10.0.0.1:7000 failed: "), 1u);

@@ -61,7 +61,7 @@ TEST(PeerWrites, AMutationIsPassedOnAndTheSenderIsAnswered) {
   std::vector<std::string> seen;
   cluster.node(3).messengers[0]->handle(Verb::kMutationReq, record_params(&seen));
   Answers answers;
-  LogLines log;
+  CapturedLog log;
   cluster.on(0, 0, [&] {
     Messenger& messenger = *cluster.node(0).messengers[0];
     const SendOptions limit = within(cluster, 0, std::chrono::seconds(2));
@@ -200,7 +200,7 @@ Bytes two_parts(const PartitionUpdate& a, const PartitionUpdate& b) {
 TEST(PeerWrites, ABadBodyIsRefusedAndTheConnectionStays) {
   PeersCluster cluster(2, 1);
   cluster.make_tables();
-  LogLines log;
+  CapturedLog log;
   Update a(cluster.table("t"), "a"), b(cluster.table("t"), "b"), backwards(cluster.table("t"), "c");
   a.row(1).cell("v", "x");
   b.row(1).cell("v", "x");
@@ -228,7 +228,7 @@ TEST(PeerWrites, ABadBodyIsRefusedAndTheConnectionStays) {
 
 TEST(PeerWrites, ANodesOwnTablesAreNotWritten) {
   PeersCluster cluster(2, 1);
-  LogLines log;
+  CapturedLog log;
   for (const auto& [keyspace, name] : {std::pair{"system", "batches"}, {"system_schema", "keyspaces"}}) {
     const TablePtr table = cluster.node(1).replica().schema().current()->table(keyspace, name);
     const size_t before = cluster.rows(1, name, keyspace);
@@ -246,7 +246,7 @@ TEST(PeerWrites, ANodesOwnTablesAreNotWritten) {
 
 TEST(PeerWrites, AVerbThatIsNotServedFails) {
   PeersCluster cluster(2, 1);
-  LogLines log;
+  CapturedLog log;
   EXPECT_EQ(cluster.ask(0, 1, Verb::kPaxosPrepareReq, "anything"), "<UNKNOWN>");
   EXPECT_EQ(cluster.ask(0, 1, Verb::kValidationReq, "anything"), "<UNKNOWN>");
   EXPECT_EQ(log.count("/10.0.0.1:7000 sent PAXOS_PREPARE_REQ, which this node does not serve"), 1u);
@@ -257,7 +257,7 @@ TEST(PeerWrites, AVerbThatIsNotServedFails) {
 TEST(PeerWrites, AWriteForATokenOfOthersIsAppliedAndCounted) {
   PeersCluster cluster(3, 1, 1);
   cluster.make_tables();
-  LogLines log;
+  CapturedLog log;
   const std::string mine = cluster.key_of(1), others = cluster.key_of(2);
   EXPECT_EQ(cluster.ask(0, 1, Verb::kMutationReq, cluster.write(mine, "x")), "");
   EXPECT_EQ(cluster.node(1).statistics().out_of_range_writes, 0u);

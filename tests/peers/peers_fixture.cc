@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
-
 namespace cassandra_like::test {
 namespace {
 
@@ -292,20 +290,6 @@ bool PeersCluster::agree() {
 void PeersCluster::part(std::vector<size_t> from_others) {
   parted_.assign(size(), false);
   for (size_t i : from_others) parted_[i] = true;
-}
-
-LogLines::LogLines() : lines_(std::make_shared<std::vector<std::string>>()) {
-  set_log_level(LogLevel::kInfo);
-  set_log_sink([lines = lines_](const LogRecord& record) { lines->push_back(record.text); });
-}
-LogLines::~LogLines() {
-  set_log_sink({});
-  set_log_level(LogLevel::kOff);
-}
-size_t LogLines::count(const std::string& text) const {
-  size_t n = 0;
-  for (const std::string& line : *lines_) n += line.find(text) != line.npos;
-  return n;
 }
 
 }  // namespace cassandra_like::test

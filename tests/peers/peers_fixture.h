@@ -22,6 +22,7 @@
 #include "peers/schema_sync.h"
 #include "tests/coordinator/cluster_fixture.h"
 #include "tests/replica/fixture/replica_node.h"
+#include "tests/support/captured_log.h"
 
 namespace cassandra_like::test {
 
@@ -183,16 +184,5 @@ T PeersCluster::run(size_t node, std::function<Task<T>()> make, unsigned shard) 
   CHECK(wait([&] { return result.has_value(); }, std::chrono::hours(1)));
   return std::move(*result);
 }
-
-// The lines of the log while it lives.
-class LogLines {
- public:
-  LogLines();
-  ~LogLines();
-  size_t count(const std::string& text) const;
-
- private:
-  std::shared_ptr<std::vector<std::string>> lines_;
-};
 
 }  // namespace cassandra_like::test

@@ -78,7 +78,7 @@ TEST(SchemaSync, APushThatCannotBeReadYetComesAgainWithAPullAtOnce) {
   cluster.part({});
   const std::string before = cluster.node(1).version();
   const size_t rows = cluster.rows(1, "tables", "system_schema");
-  LogLines lines;
+  CapturedLog lines;
   const TablePtr t = make_table("t");
   auto column = std::make_shared<Column>(*make_table("d")->regular_columns[0]);
   column->name = "w";
@@ -193,7 +193,7 @@ TEST(SchemaSync, PullsThatFailForEverAreToldOfOnceAMinute) {
   cluster.node(0).messengers[0]->handle(Verb::kSchemaPullReq, [](InboundMessage) -> Task<VerbResult> {
     return VerbResult::answer(SharedBytes::copy_of("garbage"));
   });
-  LogLines lines;
+  CapturedLog lines;
   cluster.gossip();
   cluster.world().run_for(seconds(10));
   EXPECT_EQ(lines.count("The schema of /10.0.0.1:7000 was not merged: "), 1u);

@@ -15,10 +15,10 @@
 #include <iostream>
 #include <thread>
 
-#include "base/log.h"
 #include "runtime/linux/linux_runtime.h"
 #include "runtime/linux/sync_pool.h"
 #include "tests/runtime/worlds.h"
+#include "tests/support/captured_log.h"
 
 namespace cassandra_like {
 namespace {
@@ -341,6 +341,20 @@ Task<void> randomness(TestWorld* w) {
 }
 TEST_F(LinuxTest, DrawsFromTheKernel) { run(randomness); }
 
+TEST(LinuxShards, TellOfAStandstill) {
+  CapturedLog log;
+  auto world = make_world(WorldKind::kLinux, 1);
+  Executor& executor = world->shard(0).executor;
+  bool ran = false;
+  executor.post([&] {
+    executor.schedule(std::chrono::milliseconds(1), [&ran] { ran = true; });
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  });
+  world->wait_until([&ran] { return ran; });
+  EXPECT_EQ(log.lines().size(), 1u);
+  EXPECT_EQ(log.count("Shard 0 stood still for "), 1u);
+}
+
 // Stopping with connections, timers and coroutines in flight ends cleanly and frees what the callbacks hold.
 TEST(LinuxStop, DropsWhatIsInFlight) {
   auto held = std::make_shared<Collector>();
@@ -386,9 +400,7 @@ struct WithoutThreads {
 };
 
 TEST(SyncPoolTest, GoesOnWithTheThreadsThatItHas) {
-  std::vector<std::string> lines;
-  set_log_sink([&lines](const LogRecord& record) { lines.push_back(record.text); });
-  set_log_level(LogLevel::kInfo);
+  CapturedLog log;
   SyncPool pool("tests", 4, 0);
   ASSERT_TRUE(pool.start().ok());
   std::promise<void> may_end;
@@ -402,9 +414,7 @@ TEST(SyncPoolTest, GoesOnWithTheThreadsThatItHas) {
   may_end.set_value();
   while (ran < 10) std::this_thread::yield();
   pool.stop();
-  set_log_sink({});
-  set_log_level(LogLevel::kOff);
-  EXPECT_EQ(lines,
+  EXPECT_EQ(log.lines(),
             std::vector<std::string>{
                 "cannot make the thread of tests: Resource temporarily unavailable: raise the limit of threads "
                 "(ulimit -u, pids.max of the control group) or of the address space (ulimit -v); 1 of 4 have to do"});

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "model/counter.h"
 #include "storage/commitlog/segment_reader.h"
+#include "tests/support/captured_log.h"
 #include "tests/support/forwarding_disk.h"
 
 namespace cassandra_like::storage_test {
@@ -441,6 +442,17 @@ TEST(CommitLogTest, NoWriteWaitsForAPeriodBehindASlowSync) {
     EXPECT_TRUE(node.world().run_until([&] { return applied.has_value(); }, std::chrono::milliseconds(9500))) << seed;
   }
   EXPECT_GT(waited, 0);
+}
+
+// Writes of batch mode wait for each sync.
+TEST(CommitLogTest, TellsOfSlowSyncsOnceAMinute) {
+  Node node(1, 1, with_sync(CommitLogSync::kBatch));
+  ASSERT_TRUE(node.apply(write(node.table("t"), 0)).ok());
+  node.machine().faults().max_sync_delay = std::chrono::seconds(8);
+  CapturedLog log;
+  for (int c = 1; c <= 5; ++c) ASSERT_TRUE(node.apply(write(node.table("t"), c)).ok());
+  EXPECT_EQ(log.lines().size(), 1u);
+  EXPECT_EQ(log.count("A sync of the commit log in /commitlog took "), 1u);
 }
 
 TEST(CommitLogTest, AMutationLargerThanHalfASegmentIsRefused) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/log.h"
 #include "base/result.h"
 
 namespace cassandra_like {
@@ -22,6 +23,8 @@ constexpr Duration kSweepInterval = std::chrono::seconds(5);
 constexpr int kMaxEvents = 256;
 // How many callbacks may run before a timer that is due. Each look at the timers reads the clock.
 constexpr int kCallbacksBetweenTimers = 16;
+// A timer that runs so late deserves a line in the log.
+constexpr int64_t kStandstillNanos = 500'000'000;
 
 void control(int epoll, int operation, int fd, uint32_t events, Pollable* pollable) {
   epoll_event event{};
@@ -235,6 +238,7 @@ void EpollShard::run_timers() {
   callbacks_since_timers_ = 0;
   if (timers_.empty()) return;
   now_ = steady_nanos();
+  tell_of_standstill();
   auto fn = timers_.pop_due(now_);
   if (!fn) return;
   do {
@@ -242,6 +246,15 @@ void EpollShard::run_timers() {
     fn = timers_.pop_due(now_);
   } while (fn);
   now_ = steady_nanos();
+}
+
+// Requests time out in such a while, and nodes take each other for dead: whoever looks for the reason finds it here. A late
+// timer shows it without another look at the clock.
+void EpollShard::tell_of_standstill() const {
+  const int64_t late = now_ - timers_.next_deadline();
+  if (late < kStandstillNanos) return;
+  LOG_WARN("Shard {} stood still for {} ms: the process was paused, or it lacked CPU or memory", index_,
+           late / 1'000'000);
 }
 
 int64_t EpollShard::next_deadline() const {

@@ -97,6 +97,7 @@ class EpollShard final : public Executor {
   void run_remote();
   void run_local();
   void run_timers();
+  void tell_of_standstill() const;
   void ran_callback();
   void poll();
   int wait_millis() const;

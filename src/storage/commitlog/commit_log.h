@@ -128,6 +128,7 @@ class CommitLog {
   Task<Status> sync_sections(std::vector<Section> sections);
   std::vector<Section> cut_sections();
   void acknowledge(uint64_t target, const Status& status);
+  void tell_of_slow_sync();
   Error fail(const Error& cause, std::string_view what);
   void abandon_active();
   void remove_if_clean(const SegmentPtr& segment);
@@ -156,6 +157,7 @@ class CommitLog {
   Gate gate_;
   std::unique_ptr<Error> failure_;
   LogQuota failures_log_;
+  LogQuota slow_syncs_log_{1};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // posted callbacks may outlive this
 };
 

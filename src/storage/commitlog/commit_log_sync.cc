@@ -15,7 +15,9 @@ namespace cassandra_like {
 
 namespace {
 constexpr Duration kShortagePause = std::chrono::milliseconds(100);
-}
+// A quarter of the default write_request_timeout.
+constexpr int64_t kSlowSyncNanos = 500'000'000;
+}  // namespace
 
 void CommitLog::request_sync() {
   if (!sync_requested_) unsynced_since_nanos_ = runtime_.clock.monotonic_nanos();
@@ -128,6 +130,7 @@ Task<void> CommitLog::run_syncs() {
     Status status = co_await sync_sections(std::move(sections));
     if (lag_timer_ != 0) runtime_.executor.cancel(std::exchange(lag_timer_, 0));
     lagging_ = false;
+    tell_of_slow_sync();
     if (!status.ok()) {
       Error error = fail(status.error(), "Failed to sync the commit log");
       abandon_active();
@@ -142,6 +145,17 @@ Task<void> CommitLog::run_syncs() {
   sync_running_ = false;
   if (sync_requested_ && !gate_.closed()) schedule_sync();
   gate_.leave();
+}
+
+// In batch and group mode, writes wait for it.
+void CommitLog::tell_of_slow_sync() {
+  const int64_t now = runtime_.clock.monotonic_nanos();
+  const int64_t took = now - last_sync_nanos_;
+  if (took < kSlowSyncNanos) return;
+  if (const auto more = slow_syncs_log_.take(now)) {
+    LOG_WARN("A sync of the commit log in {} took {} ms: the disk is slow or busy{}", options_.directory,
+             took / 1'000'000, *more);
+  }
 }
 
 // A file whose sync failed may have lost pages that the system now takes for clean, so a later sync of it says nothing.
