@@ -136,7 +136,6 @@ TEST(SchemaStatements, RefuseByName) {
   session.answer("USE r");
   session.answer("CREATE TABLE t (k int PRIMARY KEY, v int)");
   const std::pair<const char*, const char*> kRefused[] = {
-      {"CREATE TABLE c (k int PRIMARY KEY, v int) WITH COMPACT STORAGE", "Tables with COMPACT STORAGE"},
       {"CREATE INDEX ON t (v) USING 'sai'", "Storage-attached indexes (SAI)"},
       {"CREATE CUSTOM INDEX ON t (v) USING 'StorageAttachedIndex'", "Storage-attached indexes (SAI)"},
       {"CREATE CUSTOM INDEX ON t (v) USING 'org.apache.cassandra.index.sasi.SASIIndex'", "SASI indexes"},

@@ -82,6 +82,7 @@ Result<ClusteringPrefix> Modification::bind_clustering(ExecutionContext& context
   auto values = context.arena.make_span<BytesView>(clustering_terms_.size());
   size_t total = 0;
   for (size_t i = 0; i < clustering_terms_.size(); ++i) {
+    if (clustering_terms_[i] == nullptr) continue;  // kNull
     ASSIGN_OR_RETURN(values[i], clustering_terms_[i]->bind(context));
     const std::string& name = table_->clustering[i]->name;
     if (is_null(values[i])) return invalid("Invalid null value in condition for column " + name);
@@ -126,6 +127,20 @@ Error first_error(std::span<const OperationPtr> operations, bool guarded, RowBui
 
 }  // namespace
 
+// Cassandra calls this "the compact value", and the one that cannot have any "empty".
+Status Modification::set_compact_value(const ClusteringPrefix& clustering, RowBuilder& row) const {
+  const TableFlags& flags = table_->flags;
+  if (flags.dense && !flags.compound && clustering.values[0].empty()) {
+    return invalid("Invalid empty or null value for column " + table_->clustering[0]->name);
+  }
+  if (unset_value_ == nullptr) return {};
+  if (unset_value_->type->kind() != TypeKind::kEmpty) {
+    return invalid("Column " + unset_value_->name + " is mandatory for this COMPACT STORAGE table");
+  }
+  row.add(unset_value_, BytesView("", 0));
+  return {};
+}
+
 Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey& key,
                                    const ClusteringPrefix& clustering, const Parameters& parameters,
                                    std::span<const OperationPtr> operations) const {
@@ -134,6 +149,9 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
     auto found = parameters.prefetched->rows.find({Bytes(key.key), Bytes(clustering.comparable)});
     if (found != parameters.prefetched->rows.end()) builder.prefetched = &found->second;
   }
+  const bool is_static = clustering.kind == ClusteringKind::kStaticClustering;
+  const bool is_compact = table_->flags.is_compact_table();
+  if (is_compact && !is_static) TRY(set_compact_value(clustering, builder));
   const size_t warned = parameters.guarded ? context.warnings.size() : 0;
   for (const OperationPtr& operation : operations) {
     Status status = parameters.guarded ? apply_guarded(*operation, builder) : operation->apply(builder);
@@ -146,8 +164,8 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
   }
   Row row = builder.build();
   row.clustering = clustering;
-  if (clustering.kind != ClusteringKind::kStaticClustering) {
-    if (statement_kind_ == Kind::kInsert) row.liveness = builder.liveness();
+  if (!is_static) {
+    if (statement_kind_ == Kind::kInsert && !is_compact) row.liveness = builder.liveness();
     if (deletes_rows_) row.deletion = builder.deletion();
   }
   return row;

@@ -59,6 +59,7 @@ class Modification : public Statement {
   Result<ClusteringPrefix> bind_clustering(ExecutionContext& context) const;
   Status add_partition(ExecutionContext& context, const DecoratedKey& key, const Parameters& parameters,
                        UpdateCollector& collector) const;
+  Status set_compact_value(const ClusteringPrefix& clustering, RowBuilder& row) const;
   Result<Row> make_row(ExecutionContext& context, const DecoratedKey& key, const ClusteringPrefix& clustering,
                        const Parameters& parameters, std::span<const OperationPtr> operations) const;
   Result<std::vector<ClusteringPrefix>> clusterings(ExecutionContext& context) const;
@@ -77,6 +78,8 @@ class Modification : public Statement {
   PreparedAttributes attributes_;
   bool requires_read_ = false;
   bool deletes_rows_ = false;  // DELETE without columns
+  // The value of a row with COMPACT STORAGE, where an INSERT gives none: such a row has no marker that it is there.
+  const Column* unset_value_ = nullptr;
 };
 
 // Whether clients may write the table: kUnauthorized or kInvalid in Cassandra's words.

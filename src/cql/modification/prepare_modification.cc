@@ -1,6 +1,7 @@
 // Checks INSERT, UPDATE and DELETE against the schema (UpdateStatement, DeleteStatement, ModificationStatement).
 #include <algorithm>
 
+#include "cql/context/named_column.h"
 #include "cql/modification/insert_json.h"
 #include "cql/modification/modification.h"
 #include "model/values.h"
@@ -27,12 +28,7 @@ class ModificationBuilder {
   const TableMetadata& table() const { return *statement_->table_; }
   const TablePtr& table_ptr() const { return statement_->table_; }
 
-  Result<const Column*> column(const std::string& name) const {
-    const Column* column = table().column(name);
-    if (column == nullptr)
-      return invalid("Undefined column name " + quote_identifier(name) + " in table " + table().qualified_name());
-    return column;
-  }
+  Result<const Column*> column(const std::string& name) const { return named_column(table(), name); }
 
   void add(OperationPtr operation) {
     statement_->requires_read_ = statement_->requires_read_ || operation->requires_read();
@@ -61,6 +57,10 @@ class ModificationBuilder {
   const Restrictions& restrictions() const { return *statement_->restrictions_; }
 
   PrepareResult finish() {
+    const bool is_deletion = statement_->statement_kind_ == Modification::Kind::kDelete;
+    if (table().flags.is_compact_table() && !is_deletion && !has_operations()) {
+      statement_->unset_value_ = table().regular_columns[0].get();
+    }
     auto by_column = [](const OperationPtr& a, const OperationPtr& b) {
       return compare_columns(a->column(), b->column()) < 0;
     };
@@ -83,14 +83,6 @@ Status check_unconditional(const ast::UpdateConditions& conditions) {
   return {};
 }
 
-// Rows of older tables have no row markers, and may lack their last clusterings.
-Status check_not_compact(const TableMetadata& table) {
-  if (table.flags.is_compact_table() && !is_local_system_keyspace(table.keyspace)) {
-    return not_supported("An INSERT or UPDATE of " + table.qualified_name() + ", a table with COMPACT STORAGE,");
-  }
-  return {};
-}
-
 // The values of a key's columns; names the first that is missing.
 Status check_key_given(const std::vector<ColumnPtr>& columns, const std::vector<TermPtr>& terms) {
   std::string missing;
@@ -99,6 +91,15 @@ Status check_key_given(const std::vector<ColumnPtr>& columns, const std::vector<
   }
   if (missing.empty()) return {};
   return invalid("Some partition key parts are missing: " + missing);
+}
+
+Status check_clusterings_follow(const std::vector<ColumnPtr>& columns, const std::vector<TermPtr>& terms) {
+  for (size_t i = 1; i < columns.size(); ++i) {
+    if (terms[i] == nullptr || terms[i - 1] != nullptr) continue;
+    return invalid("PRIMARY KEY column \"" + columns[i]->name + "\" cannot be restricted as preceding column \"" +
+                   columns[i - 1]->name + "\" is not restricted");
+  }
+  return {};
 }
 
 Status check_clustering_given(ModificationBuilder& builder, bool sets_regular) {
@@ -110,6 +111,8 @@ Status check_clustering_given(ModificationBuilder& builder, bool sets_regular) {
     terms.clear();
     return {};
   }
+  // Rows of tables with COMPACT STORAGE may lack their last clusterings.
+  if (builder.table().flags.is_compact_table() && !none) return check_clusterings_follow(columns, terms);
   std::string missing;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (terms[i] == nullptr) missing += (missing.empty() ? "" : ", ") + columns[i]->name;
@@ -153,7 +156,6 @@ PrepareResult prepare_insert(const ast::Insert& insert, PrepareContext& context)
   if (builder.table().is_counter()) {
     return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
   }
-  TRY(check_not_compact(builder.table()));
   if (insert.columns.empty()) return invalid("Column names for INSERT must be provided when using VALUES");
   if (insert.columns.size() != insert.values.size()) return invalid("Unmatched column names/values");
   builder.key_terms().resize(builder.table().partition_key.size());
@@ -170,8 +172,8 @@ PrepareResult prepare_insert_json(const ast::InsertJson& insert, PrepareContext&
   TRY(builder.begin(insert.table, insert.using_));
   const TableMetadata& table = builder.table();
   if (table.is_counter()) return invalid("INSERT statements are not allowed on counter tables, use UPDATE instead");
-  TRY(check_not_compact(table));
   ASSIGN_OR_RETURN(JsonColumns columns, JsonColumns::prepare(builder.table_ptr(), insert, context));
+  if (table.flags.is_static_compact()) TRY(builder.column(table.clustering[0]->name));  // which nobody can name
   for (const ColumnPtr& column : table.partition_key) builder.key_terms().push_back(columns.term(column.get()));
   for (const ColumnPtr& column : table.clustering) builder.clustering_terms().push_back(columns.term(column.get()));
   for (const auto* others : {&table.static_columns, &table.regular_columns}) {
@@ -187,7 +189,6 @@ PrepareResult prepare_update(const ast::Update& update, PrepareContext& context)
   TRY(check_unconditional(update.if_));
   ModificationBuilder builder(Modification::Kind::kUpdate, context);
   TRY(builder.begin(update.table, update.using_));
-  TRY(check_not_compact(builder.table()));
   for (const ast::Assignment& assignment : update.assignments) {
     ASSIGN_OR_RETURN(const Column* column, builder.column(assignment.column));
     if (column->is_primary_key()) return invalid("PRIMARY KEY part " + column->name + " found in SET part");

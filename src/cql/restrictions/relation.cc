@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cql/context/named_column.h"
 #include "cql/expressions/term_internal.h"
 #include "model/values.h"
 
@@ -52,10 +53,7 @@ class RelationPreparer {
   }
 
  private:
-  Result<const Column*> find(const std::string& name) const {
-    if (const Column* column = table_.column(name)) return column;
-    return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
-  }
+  Result<const Column*> find(const std::string& name) const { return named_column(table_, name); }
   const Column* column() const { return result_.columns[0]; }
   ColumnSpec spec(std::string name, TypePtr type) const {
     return {table_.keyspace, table_.name, std::move(name), std::move(type)};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cql/context/named_column.h"
 #include "cql/expressions/term_internal.h"
 #include "model/values.h"
 
@@ -146,11 +147,7 @@ class RestrictionsBuilder {
     }
     std::vector<std::string> key_names;
     for (const ColumnPtr& column : table_.partition_key) key_names.push_back(column->name);
-    for (const std::string& name : relation.columns) {
-      const Column* column = table_.column(name);
-      if (column == nullptr)
-        return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
-    }
+    for (const std::string& name : relation.columns) TRY(named_column(table_, name));
     TRY(check_token_columns(relation.columns, key_names));
     ColumnSpec receiver{table_.keyspace, table_.name, "partition key token", types::bigint()};
     ASSIGN_OR_RETURN(TermPtr value, prepare_term(relation.value, receiver, context_));

@@ -196,7 +196,6 @@ struct PrepareChange {
   PrepareResult operator()(const ast::CreateTable& s) const {
     auto statement = make(s, s.table.keyspace);
     if (!statement.ok()) return statement;
-    if (s.compact_storage) return not_yet("Tables with COMPACT STORAGE");
     if (!s.partition_key.empty()) return statement;
     return invalid("No PRIMARY KEY specifed for table '" + (s.table.keyspace.empty() ? "" : s.table.keyspace + ".") +
                    s.table.name + "' (exactly one required)");

@@ -95,6 +95,38 @@ Status check_clustering_order(const ast::CreateTable& change) {
   return {};
 }
 
+bool is_in_key(const ast::CreateTable& change, const std::string& column) {
+  const auto has = [&column](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), column) != names.end();
+  };
+  return has(change.partition_key) || has(change.clustering);
+}
+
+// The tables that the engine of Cassandra 2 could keep without its markers.
+Status check_compact_storage(const ast::CreateTable& change, const NewColumns& columns) {
+  std::string names;
+  size_t count = 0;
+  bool any_static = false;
+  for (const auto& [name, column] : columns) {
+    any_static |= column.is_static;
+    if (is_in_key(change, name)) continue;
+    if (column.type->is_multi_cell()) {
+      return invalid("Non-frozen collections and UDTs are not supported with COMPACT STORAGE");
+    }
+    names += (count++ == 0 ? "" : ", ") + name;
+  }
+  if (any_static) return invalid("Static columns are not supported in COMPACT STORAGE tables");
+  if (count == 0 && change.clustering.empty()) {
+    return invalid("No definition found that is not part of the PRIMARY KEY");
+  }
+  if (count > 1 && !change.clustering.empty()) {
+    return invalid(
+        "COMPACT STORAGE with composite PRIMARY KEY allows no more than one column not part of the PRIMARY KEY (got: " +
+        names + ")");
+  }
+  return {};
+}
+
 bool is_descending(const ast::CreateTable& change, const std::string& column) {
   return std::any_of(change.clustering_order.begin(), change.clustering_order.end(),
                      [&](const auto& order) { return order.column == column && order.descending; });
@@ -104,7 +136,7 @@ bool is_descending(const ast::CreateTable& change, const std::string& column) {
 Status check_other_columns(const ast::CreateTable& change, const TableBuilder& table) {
   bool any_static = std::any_of(table.others.begin(), table.others.end(),
                                 [](const ColumnPtr& column) { return column->kind == ColumnKind::kStatic; });
-  if (any_static && change.clustering.empty()) {
+  if (any_static && change.clustering.empty() && !change.compact_storage) {
     return invalid("Static columns are only useful (and thus allowed) if the table has at least one clustering column");
   }
   if (!table.flags.counter) return {};
@@ -115,7 +147,9 @@ Status check_other_columns(const ast::CreateTable& change, const TableBuilder& t
   return {};
 }
 
+// Without clustering columns, the others are static.
 void add_columns(const ast::CreateTable& change, NewColumns columns, TableBuilder& table) {
+  const bool all_static = change.compact_storage && change.clustering.empty();
   auto take = [&columns](const std::string& name) {
     auto node = columns.extract(name);
     return std::move(node.mapped().type);
@@ -127,7 +161,26 @@ void add_columns(const ast::CreateTable& change, NewColumns columns, TableBuilde
   }
   for (auto& [name, column] : columns) {
     if (column.is_counter) table.flags.counter = true;
-    table.add(name, column.type, column.is_static ? ColumnKind::kStatic : ColumnKind::kRegular);
+    table.add(name, column.type, column.is_static || all_static ? ColumnKind::kStatic : ColumnKind::kRegular);
+  }
+}
+
+// Each table with COMPACT STORAGE has a clustering and one value. Nobody sees those that its statement does not name.
+void add_hidden_columns(TableBuilder& table) {
+  const auto unused = [&table](const std::string& name, size_t first) {
+    for (size_t i = first;; ++i) {
+      std::string candidate = i == 0 ? name : name + std::to_string(i);
+      if (table.column(candidate) == nullptr) return candidate;
+    }
+  };
+  const bool is_dense = !table.clustering.empty();
+  table.flags.dense = is_dense;
+  table.flags.compound = table.clustering.size() > 1;
+  if (!is_dense) {
+    table.add(unused("column", 1), types::text(), ColumnKind::kClustering);
+    table.add(unused("value", 0), table.flags.counter ? types::counter() : types::blob(), ColumnKind::kRegular);
+  } else if (table.others.empty()) {
+    table.add(unused("value", 0), types::by_cql_name("empty"), ColumnKind::kRegular);
   }
 }
 
@@ -169,10 +222,12 @@ SchemaResult apply_change(SchemaChange<ast::CreateTable> c) {
   ASSIGN_OR_RETURN(NewColumns columns, resolve_columns(c));
   TRY(check_key(c.change, columns));
   TRY(check_clustering_order(c.change));
+  if (c.change.compact_storage) TRY(check_compact_storage(c.change, columns));
   table.keyspace = c.keyspace;
   table.name = c.change.table.name;
   add_columns(c.change, std::move(columns), table);
   TRY(check_other_columns(c.change, table));
+  if (c.change.compact_storage) add_hidden_columns(table);
   ASSIGN_OR_RETURN(auto id, table_id_option(properties));
   table.id = id.value_or(c.input.table_id);
   TablePtr built = table.build();

@@ -1,6 +1,7 @@
 // SELECT: prepared against the schema, executed as one or two reads a page (cql3.statements.SelectStatement).
 #include <algorithm>
 
+#include "cql/context/named_column.h"
 #include "cql/context/tracing.h"
 #include "cql/restrictions/restrictions.h"
 #include "cql/selection/select_sink.h"
@@ -609,11 +610,7 @@ class SelectBuilder {
   }
 
   Status check_order_columns() const {
-    for (const ast::OrderBy& order : select_.order_by) {
-      if (table().column(order.column) != nullptr) continue;
-      return invalid("Undefined column name " + quote_identifier(order.column) + " in table " +
-                     table().qualified_name());
-    }
+    for (const ast::OrderBy& order : select_.order_by) TRY(named_column(table(), order.column));
     return {};
   }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/vint.h"
+#include "cql/context/named_column.h"
 #include "cql/expressions/term_internal.h"
 #include "cql/selection/selector_type.h"
 #include "cql/syntax/type_name.h"
@@ -336,9 +337,7 @@ class SortedSelector : public Selector {
 }  // namespace
 
 Result<const Column*> SelectorBuilder::column(const std::string& name) {
-  const Column* found = table_.column(name);
-  if (found == nullptr)
-    return invalid("Undefined column name " + quote_identifier(name) + " in table " + table_.qualified_name());
+  ASSIGN_OR_RETURN(const Column* found, named_column(table_, name));
   if (std::find(used_.begin(), used_.end(), found) == used_.end()) used_.push_back(found);
   return found;
 }
