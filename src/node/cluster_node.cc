@@ -16,7 +16,7 @@
 #include "ring/token_allocator.h"
 #include "runtime/gather.h"
 #include "schema/system_tables.h"
-#include "storage/engine/cassandra_batches.h"
+#include "storage/engine/logged_batches.h"
 
 namespace cassandra_like {
 
@@ -392,7 +392,7 @@ bool is_drop_of_tables(const SchemaEvent& event) {
 }  // namespace
 
 Task<Status> ClusterNode::take_batches_over(EngineOptions options) {
-  return put_batches_in_order(&runtime_.shard(0), std::move(options), builtin_schema()->table("system", "batches"));
+  return log_batches_of_sstables(&runtime_.shard(0), std::move(options), builtin_schema()->table("system", "batches"));
 }
 
 Task<Status> ClusterNode::open() {

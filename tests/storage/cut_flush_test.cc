@@ -7,6 +7,8 @@
 #include "storage/compaction/strategy/options.h"
 #include "storage/compaction/strategy/owned_ranges.h"
 #include "storage/sstable/sstable_files.h"
+#include "storage/sstable/sstable_version.h"
+#include "storage/sstable/statistics.h"
 #include "storage/sstable/transaction_log.h"
 #include "tests/support/forwarding_disk.h"
 #include "tests/support/sanitized.h"
@@ -109,6 +111,35 @@ TEST(CutFlush, EachShareOfTheRingGetsAnSSTable) {
 }
 
 // ShardedMultiWriter makes none for a share without a key.
+// Cassandra takes it for the density of the SSTable.
+TEST(CutFlush, StatisticsTellTheShareOfTheRing) {
+  CutFlush shop(cut_into("4"), careful(), 1, 2);
+  auto told = [&shop](const SSTableInfo& info) {
+    auto file = shop.node.disk().open(info.descriptor.file(components::kStatistics));
+    Bytes content((*file)->size(), '\0');
+    EXPECT_TRUE((*file)->read(0, content).ok());
+    return Statistics::parse(content, *info.descriptor.known_version())->token_space_coverage;
+  };
+  auto check_both = [&](size_t of_a_shard) {
+    for (unsigned shard = 0; shard < 2; ++shard) {
+      const OwnedRanges ranges = OwnedRanges::of_shard(std::vector<OwnedRange>{OwnedRange{}}, shard, 2);
+      const std::vector<SSTableInfo> sstables = shop.sstables(shard);
+      EXPECT_EQ(sstables.size(), of_a_shard);
+      for (const SSTableInfo& info : sstables) {
+        const double share =
+            ranges.spanned(DecoratedKey::of(info.first_key).token, DecoratedKey::of(info.last_key).token);
+        EXPECT_EQ(told(info), share);
+        EXPECT_LT(share, 0.5 / static_cast<double>(of_a_shard) + 0.001);
+      }
+    }
+  };
+  shop.write(1000);
+  for (unsigned shard : {0, 1}) ASSERT_TRUE(shop.node.run(shop.node.engine(shard).maintenance().flush({})).ok());
+  check_both(4);
+  for (unsigned shard : {0, 1}) ASSERT_TRUE(shop.node.run(shop.node.engine(shard).maintenance().compact({})).ok());
+  check_both(4);
+}
+
 TEST(CutFlush, SharesWithoutKeysAreLeftOut) {
   CutFlush c(cut_into("4"));
   c.write(1);

@@ -23,6 +23,7 @@ SSTableWriterOptions writer_options_for(const SSTableMerge& merge) {
   options.owner = merge.owner;
   options.row_index_granularity = merge.row_index_granularity;
   options.guardrails = merge.guardrails;
+  options.coverage = merge.coverage;
   options.commit_log_intervals = merge.commit_log_intervals;
   return options;
 }

@@ -33,7 +33,8 @@ struct SSTableMerge {
   // Estimates which share of the partitions that are not yet read goes to the output that begins with this token. `last` is
   // the last token of the inputs, `bytes` is the part of the inputs that is not yet read (on the disk). Unset: all.
   std::function<double(Token token, Token last, uint64_t bytes)> share_of_output;
-  std::function<int()> level;  // of the output that begins; unset: 0
+  std::function<int()> level;                               // of the output that begins; unset: 0
+  std::function<double(Token first, Token last)> coverage;  // SSTableWriterOptions
   // Asked at the end of each slice, which may be half a millisecond long: an error ends the merge; the Task may wait.
   std::function<Task<Status>()> pause;
   Uuid host_id;

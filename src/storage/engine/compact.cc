@@ -441,6 +441,9 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
   merge.next_output = [this, run] {
     return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
   };
+  if (run->limits.tells_coverage) {
+    merge.coverage = [this](Token first, Token last) { return ranges_.spanned(first, last); };
+  }
   run->cutter.emplace(run->limits);
   merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
   merge.share_of_output = [run](Token token, Token last, uint64_t bytes) {

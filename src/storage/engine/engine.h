@@ -354,6 +354,8 @@ class Engine final : private Maintenance {
   Task<Status> write_and_commit(FlushRun* run);
   Task<Status> undo_flush(FlushRun* run);
   Task<void> end_flush_transaction(FlushRun* run);
+  // In place of a flush of system.batches (logged_batches.cc). False: an SSTable has to hold them.
+  Task<bool> keep_open_batches(TableStorePtr store, std::shared_ptr<Memtable> memtable);
   // All that are not passed over, and the one that is chosen for an SSTable.
   Task<Status> sync_paths(TableStorePtr store, std::string chosen);
   Task<Status> sync_names_of_sstables();

@@ -17,6 +17,7 @@
 #include "base/memory_text.h"
 #include "read/merge.h"
 #include "storage/engine/engine.h"
+#include "storage/engine/logged_batches.h"
 #include "storage/sstable/sstable_files.h"
 
 namespace cassandra_like {
@@ -355,6 +356,9 @@ FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& 
   order.writer.row_index_granularity = column_index_bytes();
   order.writer.guardrails = sstable_guardrails();
   order.limits = compaction.strategy->flush_limits(ranges_, compaction.flush_bytes);
+  if (order.limits.tells_coverage) {
+    order.writer.coverage = [this](Token first, Token last) { return ranges_.spanned(first, last); };
+  }
   if (!order.limits.boundaries.empty()) {
     constexpr std::string_view kOperation = "flush";
     const Uuid id = begin_record(run->store->table, {}).id;
@@ -371,6 +375,7 @@ FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& 
 Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
   FlushRun run(store, memtable);
   if (run.is_void()) co_return Status();
+  if (is_batchlog(*store->table) && co_await keep_open_batches(store, memtable)) co_return Status();
   const int64_t begun = runtime_.clock.monotonic_nanos();
   const std::string name = memtable->table()->qualified_name(), what = fmt::format("Failed to flush {}", name);
   const std::string path = pick_path(*store);
@@ -448,13 +453,6 @@ Task<void> Engine::end_flush_transaction(FlushRun* run) {
 
 namespace {
 
-// The deletion of a logged batch that has ended hides nothing when no SSTable can hold the batch. Cassandra's flush leaves it
-// out, too (Flushing.FlushRunnable), and it refuses our SSTables of this table: its own are not in the order of tokens.
-bool forgets_ended_batches(const TableStore& store) {
-  const TableMetadata& table = *store.table;
-  return table.keyspace == "system" && table.name == "batches" && store.sstables.empty() && !store.has_unread();
-}
-
 bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
   return memtable.has_old_columns() || !partition.deletion.is_live() || partition.ranges != nullptr;
 }
@@ -462,7 +460,6 @@ bool needs_merge(const Memtable& memtable, const MemtablePartition& partition) {
 }  // namespace
 
 Task<Status> Engine::write_partitions(FlushRun* run) {
-  const bool forgets_deletions = forgets_ended_batches(*run->store);
   const Memtable* memtable = run->memtable.get();
   FlushOutputs* outputs = run->outputs.get();
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
@@ -486,7 +483,7 @@ Task<Status> Engine::write_partitions(FlushRun* run) {
       auto first = merged.next();
       if (!first.ok()) co_return std::move(first.error());
       const bool has_rows = *first != nullptr || !merged.static_row().is_empty();
-      if (!has_rows && (forgets_deletions || merged.partition_deletion().is_live())) continue;
+      if (!has_rows && merged.partition_deletion().is_live()) continue;
       CO_TRY(co_await outputs->begin_partition(partition.key, merged.partition_deletion(), merged.static_row()));
       for (const Unfiltered* at = *first; at != nullptr;) {
         CO_TRY(outputs->writer().append(*at));

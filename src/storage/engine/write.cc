@@ -230,6 +230,7 @@ void Engine::relieve_memory() {
     if (store->flush_requested) return;
     if (!store->flushing.empty()) continue;
     size_t bytes = store->memtable->memory_used();
+    bytes -= std::min(bytes, store->kept_bytes);
     for (const auto& index : store->indexes) bytes += index->store->memtable->memory_used();
     if (bytes > most || (bytes == most && largest && store->directory < largest->directory)) {
       most = bytes;

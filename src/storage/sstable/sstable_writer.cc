@@ -227,7 +227,9 @@ Statistics SSTableWriter::gather_statistics() {
   if (!options_.host_id.is_nil()) s.host_id = options_.host_id;
   s.first_key = first_key_;
   s.last_key = key_;
-  s.token_space_coverage = options_.token_space_coverage;
+  if (options_.coverage) {
+    s.token_space_coverage = options_.coverage(murmur3_token(first_key_), murmur3_token(key_));
+  }
   s.encoding_stats = options_.stats;
   s.key_type = table_->partition_key_type()->class_name();
   for (const HeaderColumn& c : static_columns_)

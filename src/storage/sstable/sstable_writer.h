@@ -2,7 +2,7 @@
 // on the disk: that tells an SSTable that a crash left unfinished from one that lost its TOC.txt.
 #pragma once
 
-#include <limits>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -29,8 +29,9 @@ struct SSTableWriterOptions {
   int level = 0;
   int64_t repaired_at = 0;
   std::optional<Uuid> pending_repair;
-  double token_space_coverage = std::numeric_limits<double>::quiet_NaN();  // share of the ring, when it is known
-  SSTableOwner owner;                                                      // recorded where the id does not tell
+  // The share of the ring from one token to another, which Statistics.db tells of the SSTable. Unset: it does not.
+  std::function<double(Token first, Token last)> coverage;
+  SSTableOwner owner;  // recorded where the id does not tell
   SSTableGuardrails guardrails;
 };
 

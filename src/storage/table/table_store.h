@@ -105,6 +105,7 @@ class TableStore {
   LogTable log;
   SSTableSequence sequence;  // of ids that are numbers
   std::shared_ptr<Memtable> memtable;
+  size_t kept_bytes = 0;                            // of it, which the last flush did not free (system.batches)
   std::vector<std::shared_ptr<Memtable>> flushing;  // oldest first
   std::vector<LiveSSTable> sstables;                // newest max_timestamp first
   // On the disk, but not read from: of a flush that failed at its end, or of a removal that failed. The next start would

@@ -97,6 +97,7 @@ struct OutputLimits {
   uint64_t total_bytes = 0;                                   // kHalves: of all inputs
   // Ascending. An output that has data ends where the next key's token is greater than a boundary.
   std::vector<Token> boundaries;
+  bool tells_coverage = false;  // Statistics.db tells the share of the ring that an output spans
 };
 
 struct CompactionTask {

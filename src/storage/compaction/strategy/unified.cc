@@ -217,6 +217,7 @@ OutputLimits unified_limits(const CompactionView& view, const UnifiedOptions& op
   OutputLimits limits;
   const double density = combined_density(inputs, *view.ranges) * view.ranges->coverage();
   limits.boundaries = view.ranges->boundaries(unified_shard_count(options, density));
+  limits.tells_coverage = true;
   return limits;
 }
 
@@ -270,6 +271,7 @@ CompactionTask UnifiedCompaction::user_defined(const CompactionView& view, std::
 OutputLimits UnifiedCompaction::flush_limits(const OwnedRanges& ranges, double flush_bytes) const {
   OutputLimits limits;
   limits.boundaries = ranges.boundaries(unified_shard_count(options_.unified, flush_bytes));
+  limits.tells_coverage = true;
   return limits;
 }
 
