@@ -60,7 +60,8 @@ std::string primary_key_text(const TableMetadata& table) {
 }
 
 std::string columns_text(const TableMetadata& table, bool with_dropped) {
-  bool single = table.partition_key.size() == 1 && (table.clustering.empty() || table.flags.is_static_compact());
+  // The clustering of a static compact table counts, though it is not shown.
+  const bool single = table.partition_key.size() == 1 && table.clustering.empty();
   std::string text;
   auto columns = columns_in_create_order(table);
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -198,5 +198,59 @@ TEST_F(ListUpdateTest, ManyElementsOfOneListAreSetAtOnce) {
   EXPECT_EQ(list().substr(0, 11), "[400, 402, ");
 }
 
+class CompactStorageTest : public ListUpdateTest {
+ protected:
+  // All rows of a table as JSON, one a line.
+  std::string rows(const std::string& table) {
+    const auto found = std::get<RowsResult>(query("SELECT JSON * FROM ks." + table)->value);
+    BytesView rest(found.rows);
+    std::string text;
+    for (int32_t i = 0; i < found.row_count; ++i) {
+      const auto length = load_be<uint32_t>(rest.data());
+      text += std::string(rest.substr(4, length)) + "\n";
+      rest.remove_prefix(4 + length);
+    }
+    return text;
+  }
+};
+
+TEST_F(CompactStorageTest, ARowMayLackItsLastClusterings) {
+  ASSERT_EQ(run("CREATE TABLE ks.w (k int, a int, b int, v int, PRIMARY KEY (k, a, b)) WITH COMPACT STORAGE"), "");
+  EXPECT_EQ(run("INSERT INTO ks.w (k, a, v) VALUES (1, 1, 10)"), "");
+  EXPECT_EQ(run("INSERT INTO ks.w (k, a, b, v) VALUES (1, 1, 5, 20)"), "");
+  EXPECT_EQ(run("UPDATE ks.w SET v = 30 WHERE k = 1 AND a = 2"), "");
+  EXPECT_EQ(rows("w"),
+            "{\"k\": 1, \"a\": 1, \"b\": null, \"v\": 10}\n"
+            "{\"k\": 1, \"a\": 1, \"b\": 5, \"v\": 20}\n"
+            "{\"k\": 1, \"a\": 2, \"b\": null, \"v\": 30}\n");
+  const std::string gap = "PRIMARY KEY column \"b\" cannot be restricted as preceding column \"a\" is not restricted";
+  EXPECT_EQ(run("INSERT INTO ks.w (k, b, v) VALUES (1, 1, 10)"), gap);
+  EXPECT_EQ(run("UPDATE ks.w SET v = 30 WHERE k = 1 AND b = 2"), gap);
+  EXPECT_EQ(run("UPDATE ks.w SET v = 30 WHERE k = 1"), "Some clustering keys are missing: a, b");
+  EXPECT_EQ(run("INSERT INTO ks.w (k, a) VALUES (1, 1)"), "Column v is mandatory for this COMPACT STORAGE table");
+}
+
+// An INSERT of another table leaves a row that lives without its values.
+TEST_F(CompactStorageTest, ARowGoesWithItsLastValue) {
+  ASSERT_EQ(run("CREATE TABLE ks.s (k int PRIMARY KEY, v int, w int) WITH COMPACT STORAGE"), "");
+  EXPECT_EQ(run("INSERT INTO ks.s (k, v) VALUES (1, 10)"), "");
+  EXPECT_EQ(rows("s"), "{\"k\": 1, \"v\": 10, \"w\": null}\n");
+  EXPECT_EQ(run("DELETE v FROM ks.s WHERE k = 1"), "");
+  EXPECT_EQ(rows("s"), "");
+}
+
+TEST_F(CompactStorageTest, ATableKeepsItsOnlyValue) {
+  ASSERT_EQ(run("CREATE TABLE ks.w (k int, a int, v int, PRIMARY KEY (k, a)) WITH COMPACT STORAGE"), "");
+  EXPECT_EQ(run("ALTER TABLE ks.w DROP v"), "Cannot drop column v, the only value of a COMPACT STORAGE table");
+}
+
+// Older clients see them.
+TEST_F(CompactStorageTest, NobodyNamesHiddenColumns) {
+  ASSERT_EQ(run("CREATE TABLE ks.s (k int PRIMARY KEY, v int) WITH COMPACT STORAGE"), "");
+  const std::string undefined = "Undefined column name column1 in table ks.s";
+  EXPECT_EQ(run("CREATE INDEX ON ks.s (column1)"), undefined);
+  EXPECT_EQ(run("UPDATE ks.s SET v = 1 WHERE k = 1 AND column1 = 'v'"), undefined);
+}
+
 }  // namespace
 }  // namespace cassandra_like::test

@@ -129,6 +129,20 @@ TEST_F(PagingStates, GoOnInAnyVersion) {
   }
 }
 
+// Rows that lack their last clusterings, which only tables with COMPACT STORAGE have.
+TEST_F(PagingStates, MayNameRowsWithoutTheirLastClusterings) {
+  must("CREATE TABLE ks.w (k int, a int, b int, v int, PRIMARY KEY (k, a, b)) WITH COMPACT STORAGE");
+  must("INSERT INTO ks.w (k, a, v) VALUES (1, 1, 10)");
+  must("INSERT INTO ks.w (k, a, b, v) VALUES (1, 1, 5, 20)");
+  must("UPDATE ks.w SET v = 30 WHERE k = 1 AND a = 2");
+  const std::string text = "SELECT JSON * FROM ks.w";
+  EXPECT_EQ(to_hex(rows_of_pages(text, 1, {4, 5})), to_hex(rows_of_pages(text, -1, {4})));
+  const std::string behind_first = state_of("SELECT * FROM ks.w", 1, 4);
+  EXPECT_EQ(behind_first, "040000000106080400000001f07ffffffef07ffffffe");
+  must("CREATE TABLE ks.r (k int, a int, b int, v int, PRIMARY KEY (k, a, b))");
+  EXPECT_EQ(state_of("SELECT * FROM ks.r", 1, 4, unhex(behind_first)), "Invalid value for the paging state");
+}
+
 TEST_F(PagingStates, OfOtherPartitionsLeadNowhereElse) {
   const Bytes of_k5 = unhex("026b3509000400000000026230f07ffffffcf07ffffffc");  // k5, (0, b0)
   // A partition that is asked for alone has its own name, and one that was not asked for has no rows.

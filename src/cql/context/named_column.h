@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cql/context/statement.h"
 #include "model/schema.h"
+#include "model/schema_text.h"
 #include "model/values.h"
 
 namespace cassandra_like {
@@ -14,7 +15,7 @@ namespace cassandra_like {
 inline Result<const Column*> named_column(const TableMetadata& table, const std::string& name) {
   const Column* column = table.column(name);
   if (column != nullptr && !table.is_hidden(*column)) return column;
-  return invalid("Undefined column name " + quote_identifier(name) + " in table " + table.qualified_name());
+  return invalid("Undefined column name " + quote_identifier(name) + " in table " + qualified_table_text(table));
 }
 
 }  // namespace cassandra_like

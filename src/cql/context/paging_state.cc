@@ -101,7 +101,8 @@ bool read_modern_mark(BytesView mark, std::vector<BytesView>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (i % kHeaderValues == 0) header = read_unsigned_vint(in);
     const uint64_t flags = header >> (2 * (i % kHeaderValues)) & 3;
-    if (flags > 1) return false;
+    if (flags > 2) return false;
+    if (flags == 2) continue;  // null
     values[i] = flags == 1 ? BytesView("", 0) : in.take(read_unsigned_vint(in));
   }
   return !in.failed();
@@ -178,7 +179,8 @@ std::optional<Bytes> marked_clustering(const PagingState& state, const TableMeta
       state.has_legacy_mark ? read_legacy_mark(state.row_mark, values) : read_modern_mark(state.row_mark, values);
   if (!whole) return std::nullopt;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!table.clustering[i]->type->validate(values[i]).ok()) return std::nullopt;
+    if (is_null(values[i]) && table.flags.is_compact_table()) continue;
+    if (is_null(values[i]) || !table.clustering[i]->type->validate(values[i]).ok()) return std::nullopt;
   }
   Bytes out;
   append_comparable(out, table, values, ClusteringKind::kClustering);

@@ -105,6 +105,11 @@ Result<std::vector<ClusteringPrefix>> Modification::clusterings(ExecutionContext
     size_t total = 0;
     for (BytesView value : values) total += value.size();
     TRY(check_key_length(total));
+    if (values.size() < table_->clustering.size()) {
+      auto whole = context.arena.make_span<BytesView>(table_->clustering.size());
+      std::copy(values.begin(), values.end(), whole.begin());
+      values = whole;
+    }
     result.push_back(make_clustering(*table_, values, ClusteringKind::kClustering, context.arena));
   }
   return result;
@@ -197,6 +202,10 @@ Status Modification::add_partition(ExecutionContext& context, const DecoratedKey
   update.key = key;
   bool whole_rows = restrictions_ == nullptr ? clustering_terms_.size() == table_->clustering.size()
                                              : restrictions_->has_full_clusterings();
+  // A row with COMPACT STORAGE may lack its last clusterings.
+  if (statement_kind_ == Kind::kUpdate && table_->flags.is_compact_table()) {
+    whole_rows = whole_rows || restrictions_->has_clustering_restrictions();
+  }
   if (statement_kind_ == Kind::kDelete && !whole_rows && !regular_operations_.empty()) {
     if (restrictions_->has_clustering_restrictions()) {
       ASSIGN_OR_RETURN(auto bounds, restrictions_->bounds(context));

@@ -259,6 +259,8 @@ class RestrictionsBuilder {
           missing.push_back(column->name);
         }
       }
+      // Rows of tables with COMPACT STORAGE may lack their last clusterings.
+      if (table_.flags.is_compact_table() && !list.empty()) return check_no_gap();
       if (!options_.selects_only_static_columns && !missing.empty()) {
         return invalid("Some clustering keys are missing: " + join(missing));
       }

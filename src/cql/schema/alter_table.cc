@@ -134,6 +134,10 @@ Altered alter(const Change& c, const TableMetadata& table, const ast::DropColumn
     if (!views_of(c, table).empty()) {
       return invalid("Cannot drop column " + name + " on base table " + table.name + " with materialized views");
     }
+    // Cassandra fails in the middle of it, and so does each node that learns of such a table.
+    if (table.flags.is_compact_table() && table.flags.dense) {
+      return invalid("Cannot drop column " + name + ", the only value of a COMPACT STORAGE table");
+    }
     auto dropped = std::make_shared<Column>(*column);
     dropped->type = expand_user_types(column->type);
     // The clock of data: that of the schema may be far ahead of it, after a clock that was wrong. system_schema keeps whole

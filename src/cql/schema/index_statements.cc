@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "cql/context/named_column.h"
 #include "cql/schema/schema_statement.h"
 #include "cql/schema/table_options.h"
 #include "model/schema_names.h"
@@ -42,11 +43,7 @@ const char* function_name(TargetKind kind) {
 
 // An index on a collection is one on its values, unless it says otherwise.
 Result<ast::IndexTarget> prepare_target(const TableMetadata& table, const ast::IndexTarget& target) {
-  const Column* column = table.column(target.column);
-  if (column == nullptr) {
-    return invalid("Undefined column name " + quote_identifier(target.column) + " in table " +
-                   qualified_table_text(table));
-  }
+  ASSIGN_OR_RETURN(const Column* column, named_column(table, target.column));
   bool values = target.kind == TargetKind::kSimple && column->type->is_collection();
   return ast::IndexTarget{values ? TargetKind::kValues : target.kind, target.column};
 }

@@ -59,7 +59,7 @@ SchemaResult apply_change(SchemaChange<ast::AlterType> c);
 SchemaResult apply_change(SchemaChange<ast::DropType> c);
 SchemaResult apply_change(SchemaChange<ast::CreateIndex> c);  // index_statements.cc
 SchemaResult apply_change(SchemaChange<ast::DropIndex> c);
-SchemaResult apply_change(SchemaChange<ast::DropView> c);  // drop_unsupported.cc
+SchemaResult apply_change(SchemaChange<ast::DropView> c);  // drop_foreign.cc
 // This node never has triggers and functions: only IF EXISTS can succeed.
 SchemaResult apply_change(SchemaChange<ast::DropTrigger> c);
 SchemaResult apply_change(SchemaChange<ast::DropFunction> c);

@@ -484,10 +484,11 @@ class SelectBuilder {
     TRY(check_order_columns());
     auto selection = Selection::prepare(statement_->table_, select_.selectors, context_);
     bool only_static = false;
+    const bool has_static_columns = table().has_static_columns() && !table().flags.is_static_compact();
     if (selection.ok()) {
       statement_->selection_ = std::move(*selection);
       only_static = statement_->selection_.only_static_and_key() && !statement_->selection_.is_wildcard();
-    } else if (table().has_static_columns()) {
+    } else if (has_static_columns) {
       // The lack of a condition is told first, but for names: static columns make Cassandra look at names before.
       ASSIGN_OR_RETURN(only_static, resolves_to_static_columns());
     }

@@ -404,6 +404,7 @@ RULES = [
     Rule("bytes that are too short for a duration", INVALID + "Not enough bytes to read a duration", SERVER + r"java\.lang\.AssertionError: Unexpected error"),
     Rule("bytes of a collection in a tuple", INVALID + "Not enough bytes to read", SERVER + r"org\.apache\.cassandra\.serializers\.MarshalException: Expected \d+ values? for .*tuple<.* but got more"),
     Rule("increments of the wrong size", r"^error 0x2200 ", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bUPDATE\b.*\bSET\b.*[-+]"),
+    Rule("DROP of the only value of a COMPACT STORAGE table", INVALID + "Cannot drop column .*, the only value", SERVER + r"java\.lang\.IndexOutOfBoundsException", r"\bDROP\b"),
     Rule("counters from JSON", r"^error 0x", SERVER + r"java\.lang\.UnsupportedOperationException"),
     Rule("null inside of a bound list", INVALID + "(Null value read when not allowed|Invalid null value in condition)", SERVER + r"java\.lang\.NullPointerException: Cannot invoke \"java\.nio\.ByteBuffer\.(remaining|duplicate)"),
     Rule("a set that is subtracted from a map", INVALID + "Value for a map substraction has to be a set", SERVER + r"java\.lang\.ClassCastException"),
@@ -432,7 +433,7 @@ RULES = [
     # Descending columns.
     Rule("{} for a map in a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.MapType cannot be cast to class .*SetType)", r"\{\}", holds=has_descending_columns),
     Rule("map literals beside a descending column", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*MapType)", r"^SELECT\s.*\{.*:|\{\}", holds=has_descending_columns),
-    Rule("set literals beside a descending set", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*SetType)", r"^SELECT\s.*\[.*\{.*\]", holds=has_descending_columns),
+    Rule("set literals beside a descending set", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*SetType)", r"^SELECT\s.*[\[{].*\{.*[\]}]", holds=has_descending_columns),
     Rule("tuple literals beside a descending tuple", "", SERVER + r"java\.lang\.ClassCastException('|: class org\.apache\.cassandra\.db\.marshal\.ReversedType cannot be cast to class .*TupleType)", r"[{\[]", holds=has_descending_columns),
     Rule("casts of descending columns to their own type", "", INVALID + r"Invalid call to function system\.cast_as_", holds=has_descending_columns),
     Rule("similarity of descending columns", "", INVALID + r"Function system\.similarity_\w+ requires a float vector argument, but found argument .+ of type vector<float", holds=has_descending_columns),

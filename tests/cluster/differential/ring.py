@@ -99,7 +99,7 @@ class RingSession(Session):
             await super().drop()
             await self.agreement()
 
-    async def agreement(self):
+    async def agreement(self, after="the keyspace was made or dropped"):
         """Waits until all nodes have one schema version, as drivers do."""
         text, versions = "SELECT schema_version FROM system.local", set()
         watchers = [await Connection.open(address) for address in (self.addresses[0], *self.replicas)]
@@ -108,7 +108,7 @@ class RingSession(Session):
             if len(versions) == 1:
                 return [watcher.close() for watcher in watchers]
             await asyncio.sleep(0.05)
-        raise RuntimeError(f"the nodes do not agree on the schema: {[v.hex() for v in versions]}")
+        raise RuntimeError(f"the nodes do not agree on the schema after {after}: {[v.hex() for v in versions]}")
 
     async def both(self, ask):
         answers = await super().both(ask)
@@ -119,7 +119,7 @@ class RingSession(Session):
         if statement.kind == "schema":
             async with self.schema_changes:
                 found = await super().run(statement)
-                await self.agreement()
+                await self.agreement(statement.text)
                 return found
         found = await super().run(statement)
         if found is None and statement.kind == "read" and statement.mode == "query" and self.answers[0].kind == "rows":

@@ -27,6 +27,7 @@ class Table:
     name: str
     columns: list
     counter: bool = False
+    compact: bool = False
     indexes: dict = dataclasses.field(default_factory=dict)  # name of index: (column, target function or None)
 
     def of(self, *kinds):
@@ -117,7 +118,7 @@ class SchemaMaker:
         return f"CREATE TYPE {name} (" + ", ".join(f"{f} {t.name}" for f, t in zip(fields, types)) + ")"
 
     def table(self, name):
-        counter = self.chance(0.12)
+        counter, compact = self.chance(0.12), self.chance(0.1)
         columns = []
 
         def add(prefix, kind, count, make):
@@ -129,13 +130,15 @@ class SchemaMaker:
 
         add("p", "partition", self.random.choice([1, 1, 1, 2, 3]), lambda: self.frozen_type(1, True))
         add("c", "clustering", self.random.choice([0, 1, 1, 2, 2, 3]), lambda: self.frozen_type(1, True))
-        value = (lambda: native("counter")) if counter else self.column_type
-        if any(c.kind == "clustering" for c in columns) and self.chance(0.5):
+        value = (lambda: native("counter")) if counter else (lambda: self.frozen_type(2)) if compact else self.column_type
+        has_clustering = any(c.kind == "clustering" for c in columns)
+        if has_clustering and not compact and self.chance(0.5):
             add("s", "static", self.random.randint(1, 2), value)
-        add("v", "regular", self.random.choice([0, 1, 2, 3, 4, 5]) if not counter else self.random.randint(1, 2), value)
+        count = self.random.choice([1, 1, 1, 0]) if compact and has_clustering else self.random.randint(1, 2) if counter else self.random.choice([0, 1, 2, 3, 4, 5])
+        add("v", "regular", count, value)
         for column in columns:
             column.descending = column.kind == "clustering" and self.chance(0.4)
-        return Table(name, columns, counter)
+        return Table(name, columns, counter, compact)
 
     def create_table(self, table):
         parts = [f"{c.name} {c.type.name}" + (" static" if c.kind == "static" else "") for c in table.columns]
@@ -149,6 +152,8 @@ class SchemaMaker:
         if self.chance(0.3):
             options += [o for o in self.random.sample(OPTIONS, 2) if not (table.counter and o.startswith("default_time_to_live"))]
             options = [o for i, o in enumerate(options) if o.split(" ")[0] not in [other.split(" ")[0] for other in options[:i]]]
+        if table.compact:
+            options.insert(self.random.randint(0, len(options)), "COMPACT STORAGE")
         return text + (" WITH " + " AND ".join(options) if options else "")
 
     def index_target(self, table):

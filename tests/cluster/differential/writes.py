@@ -61,6 +61,10 @@ class Writes:
                                                        [f"({column.name}) = ({self.literal(column)})"], [f"{column.name} IS NOT NULL"], [f"{column.name} LIKE 'a'"]])
         return relations
 
+    def clustering(self, table):
+        """Of a row. With COMPACT STORAGE it may lack the last ones."""
+        return table.clustering[:self.random.randint(1, len(table.clustering))] if table.compact and table.clustering and self.chance(0.15) else table.clustering
+
     def literal(self, column):
         return Writer(self.random).pool.of(column.type, True).literal
 
@@ -75,7 +79,7 @@ class Writes:
         columns = list(table.partition)
         only_static = any(c.kind == "static" for c in table.columns) and self.chance(0.1)
         if not only_static:
-            columns += table.clustering
+            columns += self.clustering(table)
         columns += [c for c in table.of("static") if self.chance(0.4)]
         if not only_static:
             columns += [c for c in table.of("regular") if self.chance(0.6)]
@@ -149,7 +153,7 @@ class Writes:
         if w.chaos and self.chance(0.1):
             columns += [self.random.choice(table.columns)]
         assignments = ", ".join(self.assignment(w, c) for c in columns)
-        relations = self.key(w, table.partition if only_static else table.primary_key)
+        relations = self.key(w, table.partition + ([] if only_static else self.clustering(table)))
         if self.chance(0.08):
             at = self.random.randrange(len(table.partition))
             column = table.partition[at]
