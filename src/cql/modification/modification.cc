@@ -167,11 +167,14 @@ Result<Row> Modification::make_row(ExecutionContext& context, const DecoratedKey
       return first_error(operations, parameters.guarded, scratch, std::move(status.error()));
     }
   }
+  // The engine of Cassandra 2 knew no deletion of a row (UpdateParameters.addRowDeletion).
+  const bool deletes_value = deletes_rows_ && is_compact && !table_->flags.super;
+  if (deletes_value) builder.add_tombstone(table_->regular_columns[0].get());
   Row row = builder.build();
   row.clustering = clustering;
   if (!is_static) {
     if (statement_kind_ == Kind::kInsert && !is_compact) row.liveness = builder.liveness();
-    if (deletes_rows_) row.deletion = builder.deletion();
+    if (deletes_rows_ && !deletes_value) row.deletion = builder.deletion();
   }
   return row;
 }

@@ -259,6 +259,12 @@ def lost_by_an_index_on_a_key(d):
     return more_rows(d) and wrote_ttl(d) and any(d.asks(rf"{re.escape(column)} =") and is_key(d, column) for column in indexed)
 
 
+def asks_for_a_key_by_an_index(d):
+    indexed = [m[1] for m in d.schema(r"CREATE INDEX \S+ ON \S+ \((.*)\) USING")]
+    compact = d.schema(r"CREATE TABLE (?!.*PRIMARY KEY \(\(.*\),).*COMPACT STORAGE")
+    return more_rows(d) and compact and any(d.asks(rf"{re.escape(column)} =") for column in indexed)
+
+
 def hidden_by_a_ttl(d):
     asked = re.findall(r'("[^"]+"|\w+)\)? (?:=|IN)', " ".join(d.texts))
     return more_rows(d) and wrote_ttl(d) and any(is_key(d, column) for column in asked) and not d.asks(r"ALLOW FILTERING|[<>]")
@@ -458,6 +464,7 @@ RULES = [
     # In a ring both ask replicas of theirs, and what one of them has flushed decides which rows it compares.
     Rule("fields that are null or missing in a key", READ_FAILED, "^rows", holds=lambda d: in_a_ring(d) and compares_fields(d)),
     Rule("index entries of a partition key without clusterings", "", READ_FAILED, "ALLOW FILTERING", has_index_entries_without_clusterings),
+    Rule("pages that end at a row without its last clusterings", "^rows", READ_FAILED, holds=lambda d: bool(d.schema(r"CREATE TABLE .*COMPACT STORAGE"))),
     Rule("elements that another replica is asked for", "", READ_FAILED, r"\bDELETE\b.*\[", in_a_ring),
     Rule("counters that are deleted and counted again", "^rows", "^rows", holds=counts_after_a_deletion),
     Rule("tuples that are equal keys of a map literal", "^rows", "^rows", holds=wrote_equal_keys),
@@ -477,6 +484,7 @@ RULES = [
     Rule("which spelling of a number a row has", "^rows", "^rows", holds=same_numbers_of_a_key),
     Rule("which spelling of a tuple a row has", "^rows", "^rows", holds=same_tuples_of_a_key),
     Rule("more digits than a float needs", "^rows", "^rows", holds=more_digits),
+    Rule("indexes and keys of tables with COMPACT STORAGE", "^rows", "^rows", holds=asks_for_a_key_by_an_index),
     Rule("rows that an index on a key column lost", "^rows", "^rows", holds=lost_by_an_index_on_a_key),
     Rule("rows that an expired TTL hides", "^rows", "^rows", holds=hidden_by_a_ttl),
     Rule("rows that an expired marker hides", "^rows", "^rows", holds=skipped_by_an_expired_marker),

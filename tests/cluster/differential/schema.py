@@ -119,6 +119,7 @@ class SchemaMaker:
 
     def table(self, name):
         counter, compact = self.chance(0.12), self.chance(0.1)
+        compact = compact and not counter  # of which a DELETE leaves to chance how increments go on
         columns = []
 
         def add(prefix, kind, count, make):
