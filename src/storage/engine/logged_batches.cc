@@ -175,7 +175,8 @@ Task<bool> Engine::keep_open_batches(TableStorePtr store, std::shared_ptr<Memtab
   const uint64_t most = std::min<uint64_t>(options_.memtables->share() / 8, options_.commitlog_segment_bytes);
   // The deletion of a batch that has ended hides nothing, unless SSTables or an older memtable have the batch.
   const bool keeps_deletions = !store->sstables.empty() || store->has_unread() || store->flushing.front() != memtable;
-  const uint64_t before = store->memtable->memory_used();
+  uint64_t kept = 0;  // of memory: clients write to the same memtable meanwhile
+  store->kept_bytes = 0;
   int64_t slice_end = runtime_.clock.monotonic_nanos() + kSliceNanos;
   for (const MemtablePartition& partition : memtable->partitions()) {
     std::vector<std::unique_ptr<PartitionReader>> source;
@@ -188,13 +189,15 @@ Task<bool> Engine::keep_open_batches(TableStorePtr store, std::shared_ptr<Memtab
     TableStore* const batches = store.get();
     if (!log_mutation(Mutation{store->table->keyspace, update.key, {&update, 1}}, {&batches, 1}, {}).ok())
       co_return false;
+    const uint64_t before = store->memtable->memory_used();
     apply_to(*store, update);
-    if (store->memtable->memory_used() - before > most) co_return false;
+    kept += store->memtable->memory_used() - before;
+    if (kept > most) co_return false;
     co_await pause_if_due(&slice_end);
   }
   const Status synced = co_await log_.sync_records();
   if (!synced.ok()) co_return false;
-  store->kept_bytes = store->memtable->memory_used() - before;
+  store->kept_bytes = kept;
   store->forget_flushed(memtable);
   co_return true;
 }
