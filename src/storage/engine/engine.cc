@@ -13,9 +13,7 @@
 
 namespace cassandra_like {
 
-namespace {
-
-CommitLogOptions log_options(const EngineOptions& options, const SegmentWriter& writer) {
+CommitLogOptions commit_log_options(const EngineOptions& options, const SegmentWriter& writer) {
   CommitLogOptions out;
   out.directory = options.commitlog_directory;
   out.sync = options.commitlog_sync;
@@ -25,11 +23,8 @@ CommitLogOptions log_options(const EngineOptions& options, const SegmentWriter& 
   out.total_bytes = options.commitlog_total_bytes / writer.shards;
   out.failure_policy = options.commit_failure_policy;
   out.writer = writer;
-  out.on_failure = options.on_failure;
   return out;
 }
-
-}  // namespace
 
 Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions options)
     : runtime_(runtime),
@@ -41,7 +36,8 @@ Engine::Engine(ShardRuntime& runtime, unsigned shard_count, EngineOptions option
       ids_(runtime.clock, runtime.random, self_),
       log_(runtime,
            [this] {
-             CommitLogOptions log = log_options(options_, self_writer_);
+             CommitLogOptions log = commit_log_options(options_, self_writer_);
+             log.on_failure = options_.on_failure;
              log.on_full = [this](std::vector<LogTable*> tables) {
                for (LogTable* table : tables) {
                  if (auto store = find(table->id); store && !store->flush_requested) spawn(flush_in_background(store));

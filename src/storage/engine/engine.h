@@ -72,6 +72,9 @@ struct UnknownTable {
   std::set<std::string> segments;
 };
 
+// The writer has its part of the total. The callbacks are the caller's to set.
+CommitLogOptions commit_log_options(const EngineOptions& options, const SegmentWriter& writer);
+
 class Engine final : private Maintenance {
  public:
   // Nothing is read yet. shard and shard count are the runtime's.

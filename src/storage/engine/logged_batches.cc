@@ -54,7 +54,7 @@ class Moving {
       if (input.ok()) inputs.push_back(std::move(*input));
     }
     if (inputs.empty()) co_return Status();
-    CommitLog log(runtime_, log_options());
+    CommitLog log(runtime_, commit_log_options(options_, kOnlyWriter));
     CO_TRY(note_segments(log));
     Status logged;
     for (const SSTablePtr& input : inputs) {
@@ -68,17 +68,6 @@ class Moving {
     for (const SSTablePtr& input : inputs) obsolete.push_back(input->info().descriptor);
     CO_TRY(co_await removal.commit(std::move(obsolete)));
     co_return co_await removal.finish();
-  }
-
-  CommitLogOptions log_options() const {
-    CommitLogOptions log;
-    log.directory = options_.commitlog_directory;
-    log.sync_period = options_.commitlog_sync_period;
-    log.segment_bytes = options_.commitlog_segment_bytes;
-    log.total_bytes = options_.commitlog_total_bytes;
-    log.failure_policy = options_.commit_failure_policy;
-    log.writer = kOnlyWriter;
-    return log;
   }
 
   Status note_segments(CommitLog& log) {
