@@ -131,17 +131,17 @@ TEST(BoundInList, MayHoldNulls) {
   EXPECT_EQ(stored_in("int", ""), "Not enough bytes to read a list");
 }
 
-std::string stored_tuple(const std::string& hex) {
+std::string stored_user_type(const std::string& hex) {
   Bytes value;
   CHECK(from_hex(hex, &value));
   Arena arena;
-  return to_hex(bound_tuple(value, arena));
+  return to_hex(bound_user_type(value, arena));
 }
 
-TEST(BoundTuple, NullsHaveTheSizeMinusOne) {
-  EXPECT_EQ(stored_tuple("80000000"), "ffffffff");
-  EXPECT_EQ(stored_tuple("0000000161ff80000000000000"), "0000000161ffffffff00000000");
-  EXPECT_EQ(stored_tuple("0000000161ffffffff"), "0000000161ffffffff");
+TEST(BoundUserType, NullsHaveTheSizeMinusOne) {
+  EXPECT_EQ(stored_user_type("80000000"), "ffffffff");
+  EXPECT_EQ(stored_user_type("0000000161ff80000000000000"), "0000000161ffffffff00000000");
+  EXPECT_EQ(stored_user_type("0000000161ffffffff"), "0000000161ffffffff");
 }
 
 }  // namespace

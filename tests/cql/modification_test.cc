@@ -19,9 +19,11 @@ class ListUpdateTest : public testing::Test {
   }
   ~ListUpdateTest() override { node.kill(); }
 
-  Result<QueryResult> query(const std::string& text) {
+  Result<QueryResult> query(const std::string& text, const std::vector<BytesView>& values = {}) {
     ClientState client;
-    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, {}, QueryState{client}); });
+    QueryOptions options;
+    options.values = values;
+    return node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
   }
   // "" or the error.
   std::string run(const std::string& text) {
@@ -142,10 +144,7 @@ TEST_F(ListUpdateTest, NumbersOfNoBytesAreRefused) {
   ASSERT_EQ(update("v = [1]"), "");
   const std::vector<BytesView> nothing{BytesView("", 0)};
   auto bound = [&](const std::string& text) {
-    ClientState client;
-    QueryOptions options;
-    options.values = nothing;
-    auto done = node.run<Result<QueryResult>>(0, [&] { return processor->query(text, options, QueryState{client}); });
+    auto done = query(text, nothing);
     return done.ok() ? "" : done.error().message();
   };
   const std::string kNoIncrement = "Invalid empty value for counter increment";
@@ -155,6 +154,20 @@ TEST_F(ListUpdateTest, NumbersOfNoBytesAreRefused) {
   const std::string kNoIndex = "Invalid empty value for list index";
   EXPECT_EQ(bound("UPDATE ks.l SET v[?] = 2 WHERE k = 1 AND c = 1"), kNoIndex);
   EXPECT_EQ(bound("DELETE v[?] FROM ks.l WHERE k = 1 AND c = 1"), kNoIndex);
+}
+
+// A client may say with any negative size that a field is null. In a tuple the size stays, in a user type it becomes -1.
+TEST_F(ListUpdateTest, ABoundTupleStaysAsItComes) {
+  ASSERT_EQ(run("CREATE TYPE ks.u (a int)"), "");
+  ASSERT_EQ(run("CREATE TABLE ks.b (k int PRIMARY KEY, t tuple<int>, u frozen<u>)"), "");
+  const BytesView null_field("\x80\0\0\0", 4);
+  ASSERT_TRUE(query("INSERT INTO ks.b (k, t, u) VALUES (1, ?, ?)", {null_field, null_field}).ok());
+  const auto rows = std::get<RowsResult>(query("SELECT t, u FROM ks.b")->value);
+  EXPECT_EQ(to_hex(rows.rows),
+            "00000004"
+            "80000000"
+            "00000004"
+            "ffffffff");
 }
 
 // In the order of first appearance, of one partition all tables together. Each is looked up.

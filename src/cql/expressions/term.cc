@@ -30,7 +30,8 @@ class MarkerTerm : public Term {
     // In Cassandra the type of a descending column is no collection: such bytes are stored as they come.
     if (type_->is_collection() && !type_->is_reversed()) return bound_collection(*type_, value, context.arena);
     if (Status status = type_->validate(value); !status.ok()) return std::move(status.error());
-    if (type_->is_tuple() && !type_->is_reversed()) return bound_tuple(value, context.arena);
+    const bool is_user_type = type_->is_udt() && !type_->is_reversed();
+    if (is_user_type) return bound_user_type(value, context.arena);
     return value;
   }
   int marker_index() const override { return static_cast<int>(index_); }

@@ -1,5 +1,5 @@
 // Cassandra's form of a bound collection: it reads the elements into Java's collections and writes them again. Hence
-// tuples and user types inside are untouched, for they stay bytes. For a tuple by itself it writes the sizes of fields again.
+// tuples and user types inside are untouched, for they stay bytes. For a user type by itself it writes the sizes of fields again.
 #include "cql/values/bound_collection.h"
 
 #include <algorithm>
@@ -172,7 +172,7 @@ Result<BytesView> bound_in_list(const Type& list, BytesView value, Arena& arena)
   return rewritten_if_needed(list, value, arena);
 }
 
-BytesView bound_tuple(BytesView value, Arena& arena) {
+BytesView bound_user_type(BytesView value, Arena& arena) {
   constexpr BytesView kNullSize = "\xff\xff\xff\xff";
   bool changes = false;
   size_t at = 0;

@@ -1,4 +1,4 @@
-// The bytes of collections and tuples as clients send them, made into those that are stored.
+// The bytes of collections and user types as clients send them, made into those that are stored.
 #pragma once
 
 #include "base/arena.h"
@@ -13,7 +13,8 @@ namespace cassandra_like {
 Result<BytesView> bound_collection(const Type& type, BytesView value, Arena& arena);
 // The same of the list that is bound to IN ?, whose elements may be null.
 Result<BytesView> bound_in_list(const Type& list, BytesView value, Arena& arena);
-// `value`, a valid tuple or user type, with -1 as the size of every null field: a client may say so with any negative one.
-BytesView bound_tuple(BytesView value, Arena& arena);
+// `value`, valid for a user type, with -1 as the size of every null field: a client may say so with any negative one. A tuple
+// keeps what the client sends.
+BytesView bound_user_type(BytesView value, Arena& arena);
 
 }  // namespace cassandra_like
