@@ -50,7 +50,7 @@ struct OfflineRewriter::Rewrite {
       : old(of),
         info(of.sstable->info()),
         names(rewriter, of),
-        transaction(rewriter.context_.disk, info.descriptor.directory, operation, new_uuid(rewriter.shard())) {}
+        transaction(rewriter.context_.disk, operation, new_uuid(rewriter.shard())) {}
 
   // Fills in what every way of writing has to know.
   template <class Work>
@@ -58,7 +58,7 @@ struct OfflineRewriter::Rewrite {
     OfflineRewriter& rewriter = names.rewriter;
     work->table = rewriter.table_;
     work->transaction = &transaction;
-    work->next_output = [this, version = rewriter.storage_.sstable_version] {
+    work->next_output = [this, version = rewriter.storage_.sstable_version](Token) {
       return SSTableDescriptor::of(version, info.descriptor.directory, names.next());
     };
     work->pause = go_on;

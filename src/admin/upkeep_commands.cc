@@ -263,13 +263,10 @@ Task<Answer> recompress_sstables(AdminContextPtr context, Parameters parameters)
   return rewrite(std::move(context), std::move(parameters), order);
 }
 
-// There is one directory, so all SSTables are on the right disk. Each shard gets its part of those that several share.
 Task<Answer> relocate_sstables(AdminContextPtr context, Parameters parameters) {
-  if (context->node.engine_options.data_directories.size() > 1) {
-    return not_supported("relocatesstables with several data_file_directories");
-  }
-  TableWork work = [](Maintenance& maintenance, const TableSelection& tables) { return maintenance.relocate(tables); };
-  return on_named_tables(std::move(context), std::move(parameters), std::move(work));
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kRelocate;
+  return rewrite(std::move(context), std::move(parameters), order);
 }
 
 Task<Answer> garbage_collect(AdminContextPtr context, Parameters parameters) {

@@ -224,6 +224,12 @@ Task<Status> ReplicaImpl::truncate(TablePtr table) {
   co_return co_await on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
 }
 
+DiskBoundaries ReplicaImpl::disk_boundaries(const TableMetadata& table, size_t directories) {
+  const KeyspacePtr keyspace = store_.current()->keyspace(table.keyspace);
+  if (keyspace == nullptr) return DiskBoundaries::divide({}, directories, false);  // it was dropped
+  return disk_boundaries_.of(topology_.current(), keyspace->replication, directories);
+}
+
 Task<Status> ReplicaImpl::on_every_engine(std::function<Task<Status>(Engine&)> work) {
   auto* shared = &shared_;
   std::function<Task<Status>(unsigned)> each = [shared, work](unsigned shard) { return work(*shared->engines[shard]); };

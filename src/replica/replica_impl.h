@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "read/row_buffer.h"
+#include "replica/disk_boundary_manager.h"
 #include "replica/replica.h"
 #include "schema/schema_update_handler.h"
 #include "storage/engine/engine.h"
@@ -49,6 +50,7 @@ class ReplicaImpl : public Replica {
   Task<std::vector<TableStatistics>> table_statistics(Uuid table) override;
   Task<std::vector<EngineStatistics>> engine_statistics() override;
   Task<Status> build_index(TablePtr table, std::string index) override;
+  DiskBoundaries disk_boundaries(const TableMetadata& table, size_t directories);
 
  private:
   unsigned owner(const DecoratedKey& key) const { return owner(key.token); }
@@ -73,6 +75,7 @@ class ReplicaImpl : public Replica {
   SchemaStore store_;
   VirtualTables virtual_tables_;
   TopologyStore topology_;
+  DiskBoundaryManager disk_boundaries_;
 };
 
 }  // namespace cassandra_like

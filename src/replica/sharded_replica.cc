@@ -72,6 +72,9 @@ Task<Status> create_engine_on(NodeShared* shared, unsigned shard) {
   options.record_compaction = [shared, shard](CompactionRecord record) {
     return record_compaction(shared, shard, std::move(record));
   };
+  options.disk_boundaries = [shared, shard](const TableMetadata& table, size_t directories) {
+    return shared->replicas[shard]->disk_boundaries(table, directories);
+  };
   options.on_every_engine = [shared, shard](std::function<Status(unsigned, Engine&)> work) {
     return on_every_engine_from(shared, shard, std::move(work));
   };
@@ -187,6 +190,11 @@ Task<Status> ShardedReplica::create_engines() {
 Task<Status> ShardedReplica::use_schema(SchemaPtr schema) {
   auto* shared = &shared_;
   return on_every_shard([shared, schema](unsigned shard) { return use_schema_on(shared, shard, schema); });
+}
+
+Task<Status> ShardedReplica::use_topology(TopologyPtr topology) {
+  auto* shared = &shared_;
+  return on_every_shard([shared, topology](unsigned shard) { return use_topology_on(shared, shard, topology); });
 }
 
 Task<Status> ShardedReplica::replay(bool system_only, TruncationRecords truncated) {
@@ -326,6 +334,10 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   // A replay passes over all that SSTables of this node hold.
   for (auto& engine : shared_.engines) engine->set_host_id(shared_.node.host_id);
   CO_TRY(co_await use_schema(full));
+  // A replay flushes, to the directories where tokens belong.
+  LocalNode node = shared_.node;
+  node.tokens = saved.tokens;
+  CO_TRY(co_await use_topology(Topology::of_one(endpoint_of(node))));
   CO_TRY(co_await replay(false, saved.truncated));
   Random& random = shared_.runtime.shard(0).random;
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());
@@ -334,9 +346,7 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   CO_TRY(co_await on_every_shard(start));
   CO_TRY(co_await retire_foreign_segments());
   CO_TRY(co_await adopt_identity(&saved, num_tokens));
-  TopologyPtr topology = Topology::of_one(endpoint_of(shared_.node));
-  auto publish = [shared, topology](unsigned shard) { return use_topology_on(shared, shard, topology); };
-  CO_TRY(co_await on_every_shard(publish));
+  CO_TRY(co_await use_topology(Topology::of_one(endpoint_of(shared_.node))));
   CO_TRY(co_await shared_.schema_updates.save_system_keyspaces());
   co_return co_await save_built_indexes(true);
 }

@@ -31,6 +31,7 @@ class ShardedReplica {
   Task<Status> open(size_t num_tokens);
   SchemaNode schema_node();
   Executor& home() { return shared_.runtime.shard(0).executor; }
+  Task<Status> use_topology(TopologyPtr topology);
   Task<Status> on_every_shard(std::function<Task<Status>(unsigned)> work);
   Task<Status> create_engines();
   Task<Status> use_schema(SchemaPtr schema);

@@ -53,6 +53,7 @@ class RowMemory;
 enum class CommitLogSync { kPeriodic, kBatch, kGroup };
 enum class FailurePolicy { kDie, kStop, kStopCommit, kStopParanoid, kBestEffort, kIgnore };
 
+class DiskBoundaries;
 struct SSTableVersion;
 
 struct EngineOptions {
@@ -91,6 +92,8 @@ struct EngineOptions {
   std::function<void(FailurePolicy, const Error&)> on_failure;
   // Keeps what compactions were, on their shard. One that cannot be kept does not undo the compaction.
   std::function<Task<Status>(CompactionRecord)> record_compaction;
+  // The boundaries between several data directories for a table. Unset: each has the same part of the ring.
+  std::function<DiskBoundaries(const TableMetadata& table, size_t directories)> disk_boundaries;
   // Calls `work` with each shard's number and engine, there, and waits for all; the first error, which is kClosed when an
   // engine has stopped. Unset: there is no other shard.
   std::function<Task<Status>(std::function<Status(unsigned shard, Engine&)> work)> on_every_engine;

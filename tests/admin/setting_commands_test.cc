@@ -226,8 +226,6 @@ TEST_F(SettingCommands, SSTablesInTheTablesOwnDirectoryAreLoaded) {
   EXPECT_EQ(post("/v1/refresh", "keyspace=nosuch&table=orders").json, refusal("Keyspace nosuch does not exist"));
   EXPECT_EQ(post("/v1/recompress_sstables", "keyspace=shop").status, 200);
   EXPECT_EQ(post("/v1/relocate_sstables", "keyspace=shop&table=orders").status, 200);
-  context_->node.engine_options.data_directories = {"/data", "/more"};
-  EXPECT_EQ(post("/v1/relocate_sstables", "keyspace=shop").status, 501);
 }
 
 TEST_F(SettingCommands, GuardrailsChangeOnEveryShard) {

@@ -31,6 +31,7 @@ class ClusterSimulation {
       node.shards = story_.chance(70) ? shards : 3 - shards;
       node.memtable_kib = 256 << story_.random(3);
       node.automatic_compaction = compacts;
+      node.two_data_directories = (options_.seed + i) % 4 == 0;
       if (plant() == Plant::kEarlySync) node.sync_period = "2s";
       if (plant() == Plant::kNoHints) node.more = "hinted_handoff_enabled: false\n";
       if (i % 2 == 0) node.more += "file_cache_enabled: false\n";

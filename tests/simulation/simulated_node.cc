@@ -12,13 +12,14 @@ SimulatedNode::~SimulatedNode() {
 
 Config SimulatedNode::make_config() const {
   std::string text = fmt::format(
-      "cluster_name: simulation\ndata_file_directories: [/data]\ncommitlog_directory: /commitlog\n"
+      "cluster_name: simulation\ndata_file_directories: [{5}]\ncommitlog_directory: /commitlog\n"
       "hints_directory: /hints\nsaved_caches_directory: /caches\ncdc_raw_directory: /cdc\n"
       "listen_address: {0}\nrpc_address: {0}\nnum_tokens: 4\nauto_bootstrap: {4}\n"
       "seed_provider:\n  - class_name: org.apache.cassandra.locator.SimpleSeedProvider\n"
       "    parameters:\n      - seeds: \"{1}\"\n"
       "commitlog_sync: {2}\ncommitlog_segment_size: 1MiB\n{3}",
-      options_.address, options_.seeds, options_.commitlog_sync, options_.more, options_.auto_bootstrap);
+      options_.address, options_.seeds, options_.commitlog_sync, options_.more, options_.auto_bootstrap,
+      options_.two_data_directories ? "/data, /more" : "/data");
   if (options_.commitlog_sync == "periodic") text += "commitlog_sync_period: " + options_.sync_period + "\n";
   if (options_.commitlog_sync == "group") text += "commitlog_sync_group_window: 15ms\n";
   HostFacts host;

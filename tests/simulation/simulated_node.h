@@ -18,6 +18,7 @@ struct SimulatedNodeOptions {
   uint64_t memtable_kib = 1024;
   bool automatic_compaction = false;
   bool auto_bootstrap = false;
+  bool two_data_directories = false;
   std::string more;  // lines of cassandra.yaml
 };
 

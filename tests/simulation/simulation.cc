@@ -48,7 +48,7 @@ class Simulation {
         fmt::format("{} shards, {}, memtables {} KiB, {} % with a TTL{}{}", shards_, mode_, memtable_kib_, ttl_percent_,
                     compacts_ ? ", compactions" : "", compaction_.empty() ? "" : ", automatic ones: " + compaction_) +
         (indexed_ ? ", an index" : "") + (logged_ ? "" : ", no log") + (drops_ ? ", drops" : "") +
-        (options_.seed % 3 == 0 ? ", numbers as ids" : "");
+        (options_.seed % 3 == 0 ? ", numbers as ids" : "") + (options_.seed % 4 == 0 ? ", two data directories" : "");
     if (start_node() && create_schema()) {
       for (int round = 0; round < options_.rounds && result_.failure.empty(); ++round) {
         load();
@@ -92,15 +92,21 @@ class Simulation {
 
   // --- The node ---
 
+  std::vector<std::string> data_directories() const {
+    std::vector<std::string> directories{"/data", "/more"};
+    if (options_.seed % 4 != 0) directories.pop_back();
+    return directories;
+  }
+
   Config make_config() {
     // The planted bug: periodic acknowledgements where the checker expects batch ones.
     std::string mode = options_.plant_early_acknowledgement ? "periodic" : mode_;
     std::string text = fmt::format(
-        "cluster_name: simulation\ndata_file_directories: [/data]\ncommitlog_directory: /commitlog\n"
+        "cluster_name: simulation\ndata_file_directories: [{2}]\ncommitlog_directory: /commitlog\n"
         "hints_directory: /hints\nsaved_caches_directory: /caches\ncdc_raw_directory: /cdc\n"
         "listen_address: {0}\nrpc_address: {0}\nnum_tokens: 4\n"
         "commitlog_sync: {1}\ncommitlog_segment_size: 1MiB\n",
-        kAddress, mode);
+        kAddress, mode, fmt::join(data_directories(), ", "));
     if (mode == "periodic") text += "commitlog_sync_period: 200ms\n";
     if (mode == "group") text += "commitlog_sync_group_window: 15ms\n";
     if (options_.seed % 3 == 0) text += "uuid_sstable_identifiers_enabled: false\n";
@@ -614,7 +620,8 @@ class Simulation {
   // A component of an SSTable of s.t, or of its index.
   std::string pick_file() {
     std::vector<std::string> files;
-    std::vector<std::string> directories{"/data/s"};
+    std::vector<std::string> directories;
+    for (const std::string& data : data_directories()) directories.push_back(data + "/s");
     Disk& disk = machine_.boot(1).shard(0).disk;
     while (!directories.empty()) {
       const std::string directory = std::move(directories.back());

@@ -311,7 +311,7 @@ class SmallSecondDisk final : public test::ForwardingDisk {
   }
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override {
     const bool is_data = path.starts_with("/b/") && path.ends_with(components::kData);
-    if (is_data && ++created_ > 2) return Error(ErrorCode::kDiskFull, "cannot create " + path);
+    if (is_data && ++created_ > 1) return Error(ErrorCode::kDiskFull, "cannot create " + path);
     return disk_.create(path);
   }
 

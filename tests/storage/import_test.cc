@@ -36,14 +36,7 @@ class Importing {
     }
     expected = rows();
     EXPECT_TRUE(node.disk().make_directories(kSource).ok());
-    const std::vector<SSTableOnDisk> written = find_sstables(node.disk(), table_directory()).value();
-    for (const SSTableOnDisk& files : written) {
-      for (const std::string& component : files.components) {
-        SSTableDescriptor target = files.descriptor;
-        target.directory = kSource;
-        EXPECT_TRUE(node.disk().link(files.descriptor.file(component), target.file(component)).ok());
-      }
-    }
+    for (const std::string& data : node.options.data_directories) link_to_source(data);
     for (const char* directory : {"/", "/restore", "/restore/ks", kSource}) {
       EXPECT_TRUE(node.run(node.disk().sync_directory(directory)).ok());
     }
@@ -52,6 +45,18 @@ class Importing {
     TruncationRecord record{0, (*positions)[0], *positions};
     node.truncated[t->id] = record;
     EXPECT_EQ(rows(), Lines());
+  }
+
+  void link_to_source(const std::string& data) {
+    const std::string directory = data + "/ks/" + t->directory_name();
+    const std::vector<SSTableOnDisk> written = find_sstables(node.disk(), directory).value();
+    for (const SSTableOnDisk& files : written) {
+      for (const std::string& component : files.components) {
+        SSTableDescriptor target = files.descriptor;
+        target.directory = kSource;
+        EXPECT_TRUE(node.disk().link(files.descriptor.file(component), target.file(component)).ok());
+      }
+    }
   }
 
   using Failed = std::vector<std::string>;
@@ -242,6 +247,24 @@ TEST(Import, NewSSTablesAreLoadedFromEachDataDirectory) {
   ASSERT_TRUE(m.load_new().ok());
   EXPECT_EQ(m.rows(), m.expected);
   EXPECT_FALSE(list_sstables(m.node.disk(), more).value().empty());
+  m.node.restart();
+  EXPECT_EQ(m.rows(), m.expected);
+}
+
+// SSTableImporter.getTargetDirectory: where the first of its keys belongs.
+TEST(Import, EachSSTableGoesToItsDataDirectory) {
+  EngineOptions options = without_policy();
+  options.data_directories = {"/data", "/more"};
+  Importing m(1, 1, options);
+  ASSERT_TRUE(m.restore().ok());
+  EXPECT_EQ(m.rows(), m.expected);
+  std::set<std::string> directories;
+  const std::vector<SSTableInfo> sstables = m.maintenance().sstables(m.t->id);
+  for (const SSTableInfo& info : sstables) {
+    directories.insert(info.descriptor.directory);
+    EXPECT_EQ(info.descriptor.directory.starts_with("/data/"), murmur3_token(info.last_key) <= -1);
+  }
+  EXPECT_EQ(directories.size(), 2u);
   m.node.restart();
   EXPECT_EQ(m.rows(), m.expected);
 }

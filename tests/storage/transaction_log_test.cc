@@ -128,23 +128,37 @@ TEST_F(TransactionLogTest, CopiesInSeveralDirectoriesAreOneLog) {
   EXPECT_FALSE(TransactionLog::read(disk, {kLog, other}).ok());
 }
 
-// A directory with one SSTable, and a transaction that replaces it, on a disk of its own.
+EngineOptions with_two_directories() {
+  EngineOptions options;
+  options.data_directories = {"/data", "/more"};
+  return options;
+}
+
+// One or two directories with an SSTable each, and a transaction that replaces them, on disks of its own.
 class OneTransaction {
  public:
-  explicit OneTransaction(uint64_t seed) : node_(seed), faults_(node_.machine().faults()) {
-    CHECK(node_.disk().make_directories(kPlace).ok());
-    for (const char* path : {"/", "/data", "/data/ks"}) CHECK(node_.run(node_.disk().sync_directory(path)).ok());
-    old_ = put("1");
+  OneTransaction(uint64_t seed, size_t directories)
+      : node_(seed, 1, with_two_directories()), faults_(node_.machine().faults()) {
+    places_ = {"/data/ks/x-1", "/more/ks/x-1"};
+    places_.resize(directories);
+    for (const std::string& place : places_) CHECK(node_.disk().make_directories(place).ok());
+    for (const char* path : {"/", "/data", "/data/ks", "/more", "/more/ks"}) {
+      if (node_.disk().exists(path)) CHECK(node_.run(node_.disk().sync_directory(path)).ok());
+    }
+    for (const std::string& place : places_) old_.push_back(put(place, "1"));
   }
 
   // False: all of it was done before the fault came, as which every operation fails from `operations` on.
   bool run_until(uint64_t operations) {
     faults_.fault = SimFaults::Fault::kAllAfter;
     faults_.operations_until_fault = operations;
-    SSTableTransaction transaction(node_.disk(), kPlace, "compaction", Uuid::name_based("x"));
-    Status status = node_.run(transaction.add({kPlace, "da", "bti", "2"}));
-    if (status.ok()) put("2");
-    if (status.ok()) status = node_.run(transaction.commit({old_}));
+    SSTableTransaction transaction(node_.disk(), "compaction", Uuid::name_based("x"));
+    Status status;
+    for (const std::string& place : places_) {
+      if (status.ok()) status = node_.run(transaction.add({place, "da", "bti", "2"}));
+      if (status.ok()) put(place, "2");
+    }
+    if (status.ok()) status = node_.run(transaction.commit(old_));
     if (status.ok()) status = node_.run(transaction.finish());
     return end_faults();
   }
@@ -159,21 +173,21 @@ class OneTransaction {
     node_.crash();
     EXPECT_TRUE(node_.boot()) << node_.error();
     Lines names;
-    const auto entries = node_.disk().list(kPlace).value();
-    for (const DirectoryEntry& entry : entries) names.push_back(entry.name);
+    for (const std::string& place : places_) {
+      const auto entries = node_.disk().list(place).value();
+      for (const DirectoryEntry& entry : entries) names.push_back(entry.name);
+    }
     return names;
   }
 
  private:
-  static constexpr const char* kPlace = "/data/ks/x-1";
-
-  SSTableDescriptor put(const std::string& id) {
-    SSTableDescriptor sstable{kPlace, "da", "bti", id};
+  SSTableDescriptor put(const std::string& place, const std::string& id) {
+    SSTableDescriptor sstable{place, "da", "bti", id};
     for (const char* component : {"TOC.txt", "Data.db"}) {
       auto file = node_.disk().create(sstable.file(component));
       if (file.ok() && (*file)->append("x").ok()) static_cast<void>(node_.run((*file)->sync()));
     }
-    static_cast<void>(node_.run(node_.disk().sync_directory(kPlace)));
+    static_cast<void>(node_.run(node_.disk().sync_directory(place)));
     return sstable;
   }
   bool end_faults() {
@@ -184,38 +198,51 @@ class OneTransaction {
 
   Node node_;
   SimFaults& faults_;
-  SSTableDescriptor old_;
+  std::vector<std::string> places_;
+  std::vector<SSTableDescriptor> old_;
 };
 
-const Lines kBefore{"da-1-bti-Data.db", "da-1-bti-TOC.txt"}, kAfter{"da-2-bti-Data.db", "da-2-bti-TOC.txt"};
-
-// Wherever the power goes, the table has its old SSTable or its new one.
-TEST_F(TransactionLogTest, ATransactionIsDoneOrNotAtEveryOperation) {
-  int undone = 0, done = 0;
-  bool came = true;
-  for (uint64_t operations = 0; came; ++operations) {
-    OneTransaction transaction(operations + 1);
-    came = transaction.run_until(operations);
-    const Lines names = transaction.files_after_power_cut();
-    ASSERT_TRUE(names == kBefore || names == kAfter) << operations << ": " << testing::PrintToString(names);
-    (names == kBefore ? undone : done) += 1;
+Lines files_of(const std::string& id, size_t directories) {
+  Lines names;
+  for (size_t i = 0; i < directories; ++i) {
+    for (const char* component : {"Data.db", "TOC.txt"}) names.push_back("da-" + id + "-bti-" + component);
   }
-  EXPECT_GT(undone, 10);
-  EXPECT_GT(done, 3);
+  return names;
+}
+
+// Wherever the power goes, the table has its old SSTables or its new ones.
+TEST_F(TransactionLogTest, ATransactionIsDoneOrNotAtEveryOperation) {
+  for (const size_t directories : {1u, 2u}) {
+    const Lines before = files_of("1", directories), after = files_of("2", directories);
+    int undone = 0, done = 0;
+    bool came = true;
+    for (uint64_t operations = 0; came; ++operations) {
+      OneTransaction transaction(operations + 1, directories);
+      came = transaction.run_until(operations);
+      const Lines names = transaction.files_after_power_cut();
+      ASSERT_TRUE(names == before || names == after) << operations << ": " << testing::PrintToString(names);
+      (names == before ? undone : done) += 1;
+    }
+    EXPECT_GT(undone, 10);
+    EXPECT_GT(done, 3);
+  }
 }
 
 // The sync that fails may be the one of COMMIT: the next start finds the line, and the disk never got it.
 TEST_F(TransactionLogTest, AStartAfterAFailedSyncDoesAllOfItOrNothing) {
-  bool came = true;
-  for (uint64_t operations = 0; came; ++operations) {
-    bool start_came = true;
-    for (uint64_t later = 0; start_came; ++later) {
-      OneTransaction transaction(1000 * operations + later + 1);
-      came = transaction.run_until(operations);
-      start_came = transaction.restart_until(later);
-      const Lines names = transaction.files_after_power_cut();
-      ASSERT_TRUE(names == kBefore || names == kAfter)
-          << operations << ", " << later << ": " << testing::PrintToString(names);
+  for (const size_t directories : {1u, 2u}) {
+    const Lines before = files_of("1", directories), after = files_of("2", directories);
+    bool came = true;
+    for (uint64_t operations = 0; came; ++operations) {
+      bool start_came = true;
+      for (uint64_t later = 0; start_came; ++later) {
+        OneTransaction transaction(1000 * operations + later + 1, directories);
+        came = transaction.run_until(operations);
+        start_came = transaction.restart_until(later);
+        const Lines names = transaction.files_after_power_cut();
+        ASSERT_TRUE(names == before || names == after)
+            << operations << ", " << later << ": " << testing::PrintToString(names);
+      }
     }
   }
 }

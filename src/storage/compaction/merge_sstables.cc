@@ -102,7 +102,7 @@ uint64_t SSTableMerger::partitions_from(Token first) const {
 }
 
 Task<Status> SSTableMerger::begin_output(Token first) {
-  const SSTableDescriptor descriptor = merge_.next_output();
+  const SSTableDescriptor descriptor = merge_.next_output(first);
   Status added = co_await merge_.transaction->add(descriptor);
   if (!added.ok()) co_return added;
   SSTableWriterOptions options = options_;

@@ -26,8 +26,8 @@ struct SSTableMerge {
   bool shadows_cells = false;
   // Whether a partition (then there is no row), or a row of it, stays at all. Unset: they do.
   std::function<bool(const DecoratedKey& key, const Row* row)> keeps;
-  // The name of one more output.
-  std::function<SSTableDescriptor()> next_output;
+  // The name of one more output, which begins with this token.
+  std::function<SSTableDescriptor(Token first)> next_output;
   // Whether the output that has so many bytes on the disk (0: nothing yet) ends before this token. Unset: there is one output.
   std::function<bool(Token token, uint64_t bytes)> ends_before;
   // Estimates which share of the partitions that are not yet read goes to the output that begins with this token. `last` is

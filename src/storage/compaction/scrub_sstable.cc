@@ -127,7 +127,7 @@ class SSTableScrubber {
   Task<Status> put_in_order();
   void put(const PartitionUpdate& update) { disordered_->apply(update); }
   Task<Status> write_disordered();
-  Task<Status> begin_output(SSTableWriterOptions options, std::unique_ptr<SSTableWriter>* writer);
+  Task<Status> begin_output(Token first, SSTableWriterOptions options, std::unique_ptr<SSTableWriter>* writer);
   Task<Status> end_output(std::unique_ptr<SSTableWriter> writer);
   Status may_skip(const Error& cause, std::string_view key) const;
   Task<Status> pause_if_due();
@@ -435,7 +435,7 @@ Task<Status> SSTableScrubber::write_partition() {
   if (writer_ == nullptr) {
     SSTableWriterOptions options = rewrite_options(scrub_.table, {{scrub_.input}});
     options.level = scrub_.input->info().level;
-    Status begun = co_await begin_output(std::move(options), &writer_);
+    Status begun = co_await begin_output(reader_->key().token, std::move(options), &writer_);
     if (!begun.ok()) co_return begun;
   }
   CO_TRY(writer_->begin_partition(reader_->key(), reader_->partition_deletion(), reader_->static_row()));
@@ -504,7 +504,7 @@ Task<Status> SSTableScrubber::write_disordered() {
   options.estimated_partitions = disordered_->partitions().size();
   if (result.bad_partitions > 0) options.repaired_at = 0;
   std::unique_ptr<SSTableWriter> writer;
-  Status begun = co_await begin_output(std::move(options), &writer);
+  Status begun = co_await begin_output(disordered_->partitions().begin()->key.token, std::move(options), &writer);
   if (!begun.ok()) co_return begun;
   auto scanner = disordered_->scan(KeyRange(), SliceSelection());
   while (true) {
@@ -532,13 +532,14 @@ Task<Status> SSTableScrubber::write_disordered() {
   co_return Status();
 }
 
-Task<Status> SSTableScrubber::begin_output(SSTableWriterOptions options, std::unique_ptr<SSTableWriter>* writer) {
+Task<Status> SSTableScrubber::begin_output(Token first, SSTableWriterOptions options,
+                                           std::unique_ptr<SSTableWriter>* writer) {
   options.host_id = scrub_.host_id;
   options.owner = scrub_.owner;
   options.row_index_granularity = scrub_.row_index_granularity;
   options.guardrails = scrub_.guardrails;
   options.commit_log_intervals = scrub_.commit_log_intervals;
-  const SSTableDescriptor descriptor = scrub_.next_output();
+  const SSTableDescriptor descriptor = scrub_.next_output(first);
   Status added = co_await scrub_.transaction->add(descriptor);
   if (!added.ok()) co_return added;
   CO_ASSIGN_OR_RETURN(*writer, SSTableWriter::create(runtime_.disk, descriptor, scrub_.table, std::move(options)));

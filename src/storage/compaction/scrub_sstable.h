@@ -37,7 +37,7 @@ struct SSTableScrub {
   bool reinserts_overflowed_ttl = false;
   ScrubOutput* output = nullptr;  // null: the log
   // The same as a merge's.
-  std::function<SSTableDescriptor()> next_output;
+  std::function<SSTableDescriptor(Token first)> next_output;
   std::function<Task<Status>()> pause;
   Uuid host_id;
   SSTableOwner owner;

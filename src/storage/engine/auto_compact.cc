@@ -33,15 +33,16 @@ bool is_older(const SSTablePtr& a, const SSTablePtr& b) {
   return std::pair(left.size(), std::string_view(left)) < std::pair(right.size(), std::string_view(right));
 }
 
-uint32_t group_of(const TableStore& store, const SSTableInfo& info) {
-  const auto path = std::find(store.paths.begin(), store.paths.end(), info.descriptor.directory);
-  return static_cast<uint32_t>(2 * (path - store.paths.begin()) + (info.repaired_at != 0 ? 1 : 0));
+// The directory where its first token belongs (DiskBoundaries.getDiskIndex), and not where it lies.
+uint32_t group_of(const DiskBoundaries& boundaries, const SSTableInfo& info) {
+  const size_t directory = boundaries.directory_of(murmur3_token(info.first_key));
+  return static_cast<uint32_t>(2 * directory + (info.repaired_at != 0 ? 1 : 0));
 }
 
-CompactionCandidate candidate_of(const TableStore& store, const SSTablePtr& sstable, int64_t gc_before) {
+CompactionCandidate candidate_of(const DiskBoundaries& boundaries, const SSTablePtr& sstable, int64_t gc_before) {
   const SSTableInfo& info = sstable->info();
   CompactionCandidate candidate;
-  candidate.group = group_of(store, info);
+  candidate.group = group_of(boundaries, info);
   candidate.repaired = info.repaired_at != 0;
   candidate.data_bytes = info.data_bytes;
   candidate.total_bytes = info.total_bytes;
@@ -139,12 +140,13 @@ void Engine::look_at(const TableStore& store, uint32_t group, CompactionSight* s
   view.never_purge = !may_purge(store);
   view.min_memtable_timestamp = min_timestamp_of_memtables(store);
   view.flush_bytes = store.compaction.flush_bytes;
+  const DiskBoundaries boundaries = boundaries_of(store);
   std::vector<const LiveSSTable*> by_age;
   for (const LiveSSTable& live : store.sstables) by_age.push_back(&live);
   std::sort(by_age.begin(), by_age.end(),
             [](const LiveSSTable* a, const LiveSSTable* b) { return is_older(a->sstable, b->sstable); });
   for (const LiveSSTable* live : by_age) {
-    CompactionCandidate candidate = candidate_of(store, live->sstable, view.gc_before);
+    CompactionCandidate candidate = candidate_of(boundaries, live->sstable, view.gc_before);
     candidate.id = sight->sstables.size();
     candidate.created_millis = live->created_millis;
     candidate.busy = live->compacting;
@@ -177,19 +179,27 @@ bool Engine::are_still_droppable(const CompactionRun& run) const {
   return droppable_unread(*run.store, sight, inputs).size() == run.inputs.size();
 }
 
-std::set<uint32_t> Engine::groups_of(const TableStore& store) {
+std::set<uint32_t> Engine::groups_of(const TableStore& store) const {
+  const DiskBoundaries boundaries = boundaries_of(store);
   std::set<uint32_t> groups;
-  for (const LiveSSTable& live : store.sstables) groups.insert(group_of(store, live.sstable->info()));
+  for (const LiveSSTable& live : store.sstables) groups.insert(group_of(boundaries, live.sstable->info()));
   return groups;
+}
+
+// They could not be removed.
+void Engine::leave_out_unwritable(const TableStore& store, CompactionSight* sight) const {
+  for (CompactionCandidate& candidate : sight->candidates) {
+    candidate.shared |= is_unwritable(place_of(store, sight->sstables[candidate.id]->info().descriptor.directory));
+  }
 }
 
 // Whether it is worth asking again.
 Task<bool> Engine::compact_next(TableStorePtr store) {
   const std::set<uint32_t> groups = groups_of(*store);
   for (uint32_t group : groups) {
-    if (is_unwritable(group / 2)) continue;
     CompactionSight sight;
     look_at(*store, group, &sight);
+    leave_out_unwritable(*store, &sight);
     const std::shared_ptr<const CompactionStrategy> strategy = store->compaction.strategy;
     std::optional<CompactionTask> task = strategy->next(sight.view, store->compaction.states[group]);
     if (!task) continue;
@@ -206,9 +216,10 @@ Task<bool> Engine::compact_next(TableStorePtr store) {
       co_return is_set_aside;
     }
     if (!run.unread && store->compaction.strategy == strategy) {
+      const DiskBoundaries boundaries = boundaries_of(*store);
       std::vector<CompactionCandidate> outputs;
       for (const SSTablePtr& output : run.outputs) {
-        outputs.push_back(candidate_of(*store, output, sight.view.gc_before));
+        outputs.push_back(candidate_of(boundaries, output, sight.view.gc_before));
         outputs.back().created_millis = runtime_.clock.wall_millis();
       }
       strategy->ended(sight.view, *task, outputs, store->compaction.states[group]);
@@ -224,7 +235,7 @@ bool Engine::prepare(const TableStorePtr& store, const CompactionSight& sight, C
   using Kind = CompactionTask::Kind;
   run->store = store;
   run->group = sight.view.group;
-  run->path = store->paths[run->group / 2];
+  run->path = place_outputs(*store).directory(run->group / 2);
   run->is_automatic = true;
   run->operation = task.kind == Kind::kTombstones ? CompactionOperation::kTombstones : CompactionOperation::kCompaction;
   if (task.kind == Kind::kCompaction || task.kind == Kind::kExpired) {

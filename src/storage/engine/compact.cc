@@ -1,4 +1,4 @@
-// Running a compaction: SSTables of one directory become others, or none, in one transaction.
+// Running a compaction: SSTables become others, or none, in one transaction. The outputs lie where their tokens belong.
 //
 // Shadowed data goes, and tombstones that nothing needs any more. Files that several shards share are left alone: relocate.cc splits
 // them. They count as holders of older data, as does all else that the compaction does not read: other SSTables,
@@ -85,7 +85,7 @@ std::vector<Engine::CompactionRun> Engine::plan_by_strategy(const TableStorePtr&
       CompactionRun run;
       run.store = store;
       run.group = group;
-      run.path = store->paths[group / 2];
+      run.path = place_outputs(*store).directory(group / 2);
       run.operation = scope.operation;
       run.purges_young = scope.purges_young;
       run.limits = std::move(task.limits);
@@ -416,6 +416,10 @@ bool Engine::skips_garbage(CompactionRun* run) const {
   return true;
 }
 
+SSTableDescriptor Engine::name_output(CompactionRun* run, Token first) {
+  return SSTableDescriptor::of(options_.sstable_version, run->placement->directory_of(first), next_id(*run->store));
+}
+
 SSTableMerge Engine::make_merge(CompactionRun* run) {
   SSTableMerge merge;
   merge.table = run->store->table;
@@ -438,12 +442,11 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
     merge.shadows = [run](const DecoratedKey& key) { return newer_data(*run, key); };
   }
   if (run->owned) merge.keeps = kept_by_cleanup(*merge.table, *run->owned);
-  merge.next_output = [this, run] {
-    return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
-  };
+  merge.next_output = [this, run](Token first) { return name_output(run, first); };
   if (run->limits.tells_coverage) {
     merge.coverage = [this](Token first, Token last) { return ranges_.spanned(first, last); };
   }
+  run->placement->cut(&run->limits);
   run->cutter.emplace(run->limits);
   merge.ends_before = [run](Token token, uint64_t bytes) { return run->cutter->ends_before(token, bytes); };
   merge.share_of_output = [run](Token token, Token last, uint64_t bytes) {
@@ -457,19 +460,21 @@ SSTableMerge Engine::make_merge(CompactionRun* run) {
 Task<Status> Engine::run_compaction(CompactionRun* run) {
   run->rows = std::make_unique<RowShare>(options_.row_memory.get());
   Status settled = co_await settle(run->store);
+  run->placement = place_outputs(*run->store);
+  if (settled.ok()) settled = co_await sync_paths(run->store, run->placement->directories());
   if (!settled.ok()) co_return compaction_failure(*run->store, settled.error());
   run->begun = run->slice_begun = runtime_.clock.monotonic_nanos();
   run->record = begin_record(run->store->table, run->inputs);
   run->record.operation = run->operation;
   run->transaction =
-      std::make_unique<SSTableTransaction>(runtime_.disk, run->path, operation_name(run->operation), run->record.id);
+      std::make_unique<SSTableTransaction>(runtime_.disk, operation_name(run->operation), run->record.id);
   run->store->set_compacting(run->inputs, true);
   running_.push_back(run);
   Status status;
   if (!run->unread) status = co_await read_ahead(&run->inputs);
   if (!status.ok()) {
     // The inputs cannot be read.
-  } else if (run->operation == CompactionOperation::kRelocate) {
+  } else if (run->is_split) {
     status = co_await split_and_commit(run);
   } else {
     status = co_await merge_and_commit(run);

@@ -44,6 +44,7 @@
 #include "storage/index/secondary_index.h"
 #include "storage/options.h"
 #include "storage/sstable/cold_reads.h"
+#include "storage/table/disk_boundaries.h"
 #include "storage/table/table_store.h"
 
 namespace cassandra_like {
@@ -352,20 +353,24 @@ class Engine final : private Maintenance {
   Task<void> flush_in_background(TableStorePtr store);
   Task<Status> write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper);
   struct FlushRun;
-  FlushOutputs::Order order_flush(FlushRun* run, const CommitLogPosition& upper, std::string path);
+  FlushOutputs::Order order_flush(FlushRun* run, const CommitLogPosition& upper);
   Task<Status> write_partitions(FlushRun* run);
   Task<Status> write_and_commit(FlushRun* run);
   Task<Status> undo_flush(FlushRun* run);
   Task<void> end_flush_transaction(FlushRun* run);
   // In place of a flush of system.batches (logged_batches.cc). False: an SSTable has to hold them.
   Task<bool> keep_open_batches(TableStorePtr store, std::shared_ptr<Memtable> memtable);
-  // All that are not passed over, and the one that is chosen for an SSTable.
-  Task<Status> sync_paths(TableStorePtr store, std::string chosen);
+  // paths: some of the table's.
+  Task<Status> sync_paths(TableStorePtr store, std::vector<std::string> paths);
   Task<Status> sync_names_of_sstables();
-  const std::string& pick_path(const TableStore& store) const;
+  DiskBoundaries boundaries_of(const TableStore& store) const;
+  // For outputs that are written from now on.
+  OutputPlacement place_outputs(const TableStore& store) const;
+  size_t freest_directory(const TableStore& store) const;
   // A file of an SSTable could not be written in this directory of the table.
   void note_unwritable(const TableStore& store, const std::string& path, const Error& cause);
   // Data directories are named by their place.
+  static size_t place_of(const TableStore& store, const std::string& path);
   bool is_unwritable(size_t directory) const;
   bool is_passed_over(size_t directory) const;
   size_t unwritable_directories() const;
@@ -403,7 +408,7 @@ class Engine final : private Maintenance {
   // Compacting. The caller of run_compaction() has the store's compaction_mutex, and a compactor's slot.
   struct CompactionRun {
     TableStorePtr store;
-    std::string path;                // of the inputs and of the outputs
+    std::string path;                // of most inputs, or of most outputs
     std::vector<SSTablePtr> inputs;  // not empty
     CompactionOperation operation = CompactionOperation::kCompaction;
     uint32_t group = 0;                                     // of the inputs, where a strategy chose them
@@ -418,6 +423,7 @@ class Engine final : private Maintenance {
     bool goes_on = false;                                // after a failure, with the next run of the order
     std::optional<OwnedTokens> owned;                    // of a cleanup: what stays
     std::shared_ptr<bool> has_cleaned;                   // of a cleanup: set when something went
+    bool is_split = false;                               // among the shards
     bool is_import = false;                              // a split of SSTables that the table does not have yet
     bool is_placed = false;                              // of such in the table's own directory
     bool resets_level = false, clears_repaired = false;  // of its parts
@@ -432,6 +438,7 @@ class Engine final : private Maintenance {
     CompactionRecord record;
     SSTableMergeProgress progress;
     uint64_t bytes_done = 0;  // of record.bytes_in, estimated
+    std::optional<OutputPlacement> placement;
     std::optional<OutputCutter> cutter;
     std::unique_ptr<RowShare> rows;
     std::vector<SSTablePtr> outputs;  // once it has ended
@@ -458,6 +465,8 @@ class Engine final : private Maintenance {
   Task<Status> run_compaction(CompactionRun* run);
   Task<Status> merge_and_commit(CompactionRun* run);
   bool skips_garbage(CompactionRun* run) const;
+  // A fresh name for the output that begins with this token.
+  SSTableDescriptor name_output(CompactionRun* run, Token first);
   SSTableMerge make_merge(CompactionRun* run);
   std::vector<std::pair<CommitLogPosition, CommitLogPosition>> own_intervals(const CompactionRun& run) const;
   Task<void> leave_core_to_requests(CompactionRun* run);
@@ -548,9 +557,11 @@ class Engine final : private Maintenance {
   bool may_compact_automatically(const TableStore& store) const;
   Task<void> compact_automatically(TableStorePtr store);
   Task<bool> compact_next(TableStorePtr store);
-  static std::set<uint32_t> groups_of(const TableStore& store);
+  std::set<uint32_t> groups_of(const TableStore& store) const;
   uint32_t pending_tasks(const TableStore& store) const;
   void look_at(const TableStore& store, uint32_t group, CompactionSight* sight) const;
+  // SSTables in directories that are passed over.
+  void leave_out_unwritable(const TableStore& store, CompactionSight* sight) const;
   std::vector<SSTablePtr> droppable_unread(const TableStore& store, const CompactionSight& sight,
                                            const std::vector<uint64_t>& inputs) const;
   bool are_still_droppable(const CompactionRun& run) const;

@@ -193,20 +193,33 @@ bool belongs_to_first_directory(const TableMetadata& table) {
 
 }  // namespace
 
-// The freest, of those that are not passed over.
-const std::string& Engine::pick_path(const TableStore& store) const {
-  const size_t count = store.paths.size();
-  if (count == 1) return store.paths[0];
-  if (belongs_to_first_directory(*store.table) && !is_passed_over(0)) return store.paths[0];
-  const std::string* best = nullptr;
+// The keys of an index are values of rows, which have nothing to do with the ring.
+DiskBoundaries Engine::boundaries_of(const TableStore& store) const {
+  const size_t directories = store.paths.size();
+  if (directories == 1 || belongs_to_first_directory(*store.table)) return DiskBoundaries();
+  if (store.table->is_index || !options_.disk_boundaries) return DiskBoundaries::divide({}, directories, false);
+  return options_.disk_boundaries(*store.table, directories);
+}
+
+OutputPlacement Engine::place_outputs(const TableStore& store) const {
+  std::vector<std::string> directories = store.paths;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    if (is_passed_over(i)) directories[i] = store.paths[freest_directory(store)];
+  }
+  return OutputPlacement(boundaries_of(store), std::move(directories));
+}
+
+// A directory that is passed over is none.
+size_t Engine::freest_directory(const TableStore& store) const {
+  std::optional<size_t> best;
   uint64_t most = 0;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < store.paths.size(); ++i) {
     if (is_passed_over(i)) continue;
     const auto space = runtime_.disk.space(store.paths[i]);
     const uint64_t available = space.ok() ? space->available : 0;
-    if (best != nullptr && available <= most) continue;
+    if (best && available <= most) continue;
     most = available;
-    best = &store.paths[i];
+    best = i;
   }
   return *best;
 }
@@ -216,13 +229,18 @@ const std::string& Engine::pick_path(const TableStore& store) const {
 void Engine::note_unwritable(const TableStore& store, const std::string& path, const Error& cause) {
   const bool is_full = cause.code() == ErrorCode::kDiskFull;
   if (store.paths.size() == 1 || (!is_full && cause.code() != ErrorCode::kIo)) return;
-  const auto place = static_cast<size_t>(std::find(store.paths.begin(), store.paths.end(), path) - store.paths.begin());
+  const size_t place = place_of(store, path);
+  if (place == store.paths.size()) return;
   const int64_t until = is_full ? runtime_.clock.monotonic_nanos() + kFullPause : kForever;
   if (!is_unwritable(place)) {
     LOG_WARN("No SSTables are written to {} {}", options_.data_directories[place],
              is_full ? "for a minute" : "until the next start");
   }
   unwritable_until_[place] = until;
+}
+
+size_t Engine::place_of(const TableStore& store, const std::string& path) {
+  return static_cast<size_t>(std::find(store.paths.begin(), store.paths.end(), path) - store.paths.begin());
 }
 
 bool Engine::is_unwritable(size_t directory) const {
@@ -242,25 +260,20 @@ bool Engine::is_passed_over(size_t directory) const {
 }
 
 // A directory that was just made must not be lost with the first SSTable in it.
-Task<Status> Engine::sync_paths(TableStorePtr store, std::string chosen) {
+Task<Status> Engine::sync_paths(TableStorePtr store, std::vector<std::string> paths) {
   if (store->paths_synced) co_return Status();
-  bool all = true;
-  for (size_t i = 0; i < store->paths.size(); ++i) {
-    if (is_passed_over(i) && store->paths[i] != chosen) {
-      all = false;
-      continue;
-    }
-    std::string parent = store->paths[i];
+  for (const std::string& path : paths) {
+    std::string parent = path;
     // For a table: its keyspace's directory and the data directory; for an index: the table's, too.
     for (int levels = store->table->is_index ? 3 : 2; levels > 0; --levels) {
       parent = parent.substr(0, parent.rfind('/'));
       Status synced = co_await runtime_.disk.sync_directory(parent);
       if (synced.ok()) continue;
-      note_unwritable(*store, store->paths[i], synced.error());
+      note_unwritable(*store, path, synced.error());
       co_return synced;
     }
   }
-  store->paths_synced = all;
+  store->paths_synced = paths == store->paths;
   co_return Status();
 }
 
@@ -273,7 +286,7 @@ Task<Status> Engine::sync_names_of_sstables() {
   }
   for (const TableStorePtr& store : stores) {
     if (store->sstables.empty()) continue;
-    Status synced = co_await sync_paths(store, "");
+    Status synced = co_await sync_paths(store, place_outputs(*store).directories());
     if (!synced.ok()) co_return synced;
     for (const std::string& path : store->paths) {
       synced = co_await runtime_.disk.sync_directory(path);
@@ -283,10 +296,10 @@ Task<Status> Engine::sync_names_of_sstables() {
   co_return Status();
 }
 
-// The flush of one memtable into one directory.
+// The flush of one memtable.
 struct Engine::FlushRun {
-  FlushRun(TableStorePtr flushed_store, std::shared_ptr<Memtable> flushed)
-      : store(std::move(flushed_store)), memtable(std::move(flushed)) {}
+  FlushRun(TableStorePtr flushed_store, std::shared_ptr<Memtable> flushed, OutputPlacement outputs_placement)
+      : store(std::move(flushed_store)), memtable(std::move(flushed)), placement(std::move(outputs_placement)) {}
   ~FlushRun() {
     for (const SSTableDescriptor& output : named) std::erase(store->being_flushed, output);
   }
@@ -307,6 +320,7 @@ struct Engine::FlushRun {
 
   const TableStorePtr store;
   const std::shared_ptr<Memtable> memtable;
+  const OutputPlacement placement;
   std::vector<SSTableDescriptor> named, backed_up;
   std::unique_ptr<FlushOutputs> outputs;
   std::vector<SSTablePtr> sstables;
@@ -340,7 +354,7 @@ struct FlushedFiles {
 
 }  // namespace
 
-FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& upper, std::string path) {
+FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& upper) {
   const Memtable& memtable = *run->memtable;
   const TableCompaction& compaction = run->store->compaction;
   FlushOutputs::Order order;
@@ -356,16 +370,18 @@ FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& 
   order.writer.row_index_granularity = column_index_bytes();
   order.writer.guardrails = sstable_guardrails();
   order.limits = compaction.strategy->flush_limits(ranges_, compaction.flush_bytes);
+  run->placement.cut(&order.limits);
   if (order.limits.tells_coverage) {
     order.writer.coverage = [this](Token first, Token last) { return ranges_.spanned(first, last); };
   }
   if (!order.limits.boundaries.empty()) {
     constexpr std::string_view kOperation = "flush";
     const Uuid id = begin_record(run->store->table, {}).id;
-    order.transaction = std::make_unique<SSTableTransaction>(runtime_.disk, path, kOperation, id);
+    order.transaction = std::make_unique<SSTableTransaction>(runtime_.disk, kOperation, id);
   }
-  order.next_output = [this, run, path = std::move(path)] {
-    auto output = SSTableDescriptor::of(options_.sstable_version, path, next_id(*run->store));
+  order.next_output = [this, run](Token first) {
+    auto output =
+        SSTableDescriptor::of(options_.sstable_version, run->placement.directory_of(first), next_id(*run->store));
     run->name(output);
     return output;
   };
@@ -373,20 +389,19 @@ FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& 
 }
 
 Task<Status> Engine::write_memtable(TableStorePtr store, std::shared_ptr<Memtable> memtable, CommitLogPosition upper) {
-  FlushRun run(store, memtable);
+  FlushRun run(store, memtable, place_outputs(*store));
   if (run.is_void()) co_return Status();
   if (is_batchlog(*store->table) && co_await keep_open_batches(store, memtable)) co_return Status();
   const int64_t begun = runtime_.clock.monotonic_nanos();
   const std::string name = memtable->table()->qualified_name(), what = fmt::format("Failed to flush {}", name);
-  const std::string path = pick_path(*store);
-  Status written = co_await sync_paths(store, path);
+  Status written = co_await sync_paths(store, run.placement.directories());
   if (!written.ok()) co_return run.is_void() ? Status() : Status(disk_failure(written.error(), what));
-  run.outputs = std::make_unique<FlushOutputs>(runtime_.disk, order_flush(&run, upper, path));
+  run.outputs = std::make_unique<FlushOutputs>(runtime_.disk, order_flush(&run, upper));
   written = co_await write_and_commit(&run);
   if (!written.ok() || run.is_void()) {
     Status undone = co_await undo_flush(&run);
     if (run.is_void()) co_return undone;
-    note_unwritable(*store, path, written.error());
+    note_unwritable(*store, run.outputs->failed_directory(), written.error());
     co_return disk_failure(written.error(), what);
   }
   // Reads change over with the disk: nothing has waited since the commit.

@@ -28,7 +28,7 @@ Task<Status> FlushOutputs::begin_in_next_output(const DecoratedKey* key, const D
 }
 
 Task<Status> FlushOutputs::begin_output(Token first) {
-  current_ = order_.next_output();
+  current_ = order_.next_output(first);
   DCHECK(order_.transaction != nullptr || infos_.empty());
   if (order_.transaction != nullptr) CO_TRY(co_await order_.transaction->add(current_));
   SSTableWriterOptions options = order_.writer;
@@ -57,6 +57,11 @@ Task<Status> FlushOutputs::end() {
 Task<Status> FlushOutputs::commit() {
   if (order_.transaction == nullptr || infos_.empty()) return Status();
   return order_.transaction->commit({});
+}
+
+const std::string& FlushOutputs::failed_directory() const {
+  const bool is_of_log = order_.transaction != nullptr && !order_.transaction->failed_directory().empty();
+  return is_of_log ? order_.transaction->failed_directory() : current_.directory;
 }
 
 }  // namespace cassandra_like

@@ -1,8 +1,9 @@
 // The SSTables that the flush of one memtable writes, one after the other.
 //
 // Most flushes write one, which appears when its TOC.txt gets this name. UnifiedCompactionStrategy cuts a flush at the ends of
-// its shares of the ring. Each of the SSTables says that no record of the whole flush needs a replay, so one of them without
-// the others would lose rows: they are in a transaction, and appear with its commit.
+// its shares of the ring, and all strategies do at the boundaries of data directories. Each of the SSTables says that no record
+// of the whole flush needs a replay, so one of them without the others would lose rows: they are in a transaction, and appear
+// with its commit.
 #pragma once
 
 #include <functional>
@@ -21,7 +22,7 @@ class FlushOutputs {
     TablePtr table;
     SSTableWriterOptions writer;  // of an output with all partitions
     OutputLimits limits;
-    std::function<SSTableDescriptor()> next_output;  // a fresh name
+    std::function<SSTableDescriptor(Token first)> next_output;  // a fresh name
     // Null where the limits cut nothing.
     std::unique_ptr<SSTableTransaction> transaction;
   };
@@ -44,6 +45,8 @@ class FlushOutputs {
   const std::vector<SSTableDescriptor>& ended() const { return ended_; }
   // Removes the output under way. The rest is for the caller to remove, by the transaction, if there is one.
   void abandon() { writer_ = nullptr; }
+  // The directory where a step failed.
+  const std::string& failed_directory() const;
   SSTableTransaction* transaction() { return order_.transaction.get(); }
   std::unique_ptr<SSTableTransaction> take_transaction() { return std::move(order_.transaction); }
 

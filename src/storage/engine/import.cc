@@ -161,8 +161,8 @@ Task<Status> Engine::import_all(TableStorePtr store, std::vector<SSTablePtr> sst
   if (sstables.empty()) co_return Status();
   CompactionRun run;
   run.store = store;
-  run.path = pick_path(*store);
   run.inputs = std::move(sstables);
+  run.path = place_outputs(*store).directory_of(murmur3_token(run.inputs[0]->info().first_key));
   run.resets_level = !order->keeps_level;
   run.clears_repaired = !order->keeps_repaired;
   CO_TRY(co_await run_import(&run));
@@ -173,7 +173,7 @@ Task<Status> Engine::import_all(TableStorePtr store, std::vector<SSTablePtr> sst
 
 Task<Status> Engine::run_import(CompactionRun* run) {
   run->operation = CompactionOperation::kRelocate;
-  run->is_import = true;
+  run->is_split = run->is_import = true;
   co_await compactor_slots_.enter();
   CompactorSlots::Guard slot(compactor_slots_);
   const TableStorePtr store = run->store;

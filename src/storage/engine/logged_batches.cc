@@ -63,7 +63,7 @@ class Moving {
     if (logged.ok()) logged = co_await log.sync();
     co_await log.stop();
     if (!logged.ok()) co_return logged;
-    SSTableTransaction removal(runtime_.disk, directory, "scrub", transaction_id());
+    SSTableTransaction removal(runtime_.disk, "scrub", transaction_id());
     std::vector<SSTableDescriptor> obsolete;
     for (const SSTablePtr& input : inputs) obsolete.push_back(input->info().descriptor);
     CO_TRY(co_await removal.commit(std::move(obsolete)));
@@ -109,12 +109,12 @@ class Moving {
 
   // A scrub puts the partitions in the order of tokens. Its SSTables are void once the log has them.
   Task<Status> log_in_order(CommitLog* log, std::string directory, SSTablePtr input) {
-    SSTableTransaction transaction(runtime_.disk, directory, "scrub", transaction_id());
+    SSTableTransaction transaction(runtime_.disk, "scrub", transaction_id());
     SSTableScrub scrub;
     scrub.table = table_;
     scrub.input = input;
     scrub.transaction = &transaction;
-    scrub.next_output = [&] { return SSTableDescriptor::of(options_.sstable_version, directory, next_id()); };
+    scrub.next_output = [&](Token) { return SSTableDescriptor::of(options_.sstable_version, directory, next_id()); };
     scrub.pause = [] { return Task<Status>(Status()); };
     scrub.host_id = input->info().originating_host;
     scrub.owner = kOnlyShard;

@@ -45,6 +45,7 @@ struct CompactionScope {
 // SSTables of tables and of their indexes that are to be written anew.
 struct SSTableRewrite {
   SSTableRewrite() = default;  // see above
+  // kRelocate: those that lie in the wrong data directory.
   CompactionOperation operation = CompactionOperation::kUpgrade;
   bool include_all = false;   // also those of the latest version of their format
   bool recompresses = false;  // those whose compression is not the table's, whatever their version
@@ -151,7 +152,7 @@ class Maintenance {
   // (truncate_on_all_shards() takes them):
   // - begin_truncation() on each shard: makes the snapshot when there is a tag, and says what is to be removed. From then on
   //   the table is neither flushed nor compacted there;
-  // - commit_truncation() on one shard, with the SSTables of all: one transaction for each directory;
+  // - commit_truncation() on one shard, with the SSTables of all: one transaction for the table and for each index;
   // - end_truncation() on each shard that has begun, also after an error: removes everything written until now. The position
   //   is for TruncationRecords.
   virtual Task<Result<TruncatedSSTables>> begin_truncation(TablePtr table, std::string snapshot_tag) = 0;

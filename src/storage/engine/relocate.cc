@@ -118,6 +118,7 @@ Task<Status> Engine::relocate_one(TableStorePtr store, SSTablePtr sstable) {
   run.path = info.descriptor.directory;
   run.inputs = {sstable};
   run.operation = CompactionOperation::kRelocate;
+  run.is_split = true;
   CO_TRY(may_go_on(run));
   co_return co_await split_one(&run);
 }
@@ -188,7 +189,11 @@ Task<Status> Engine::split_and_commit(CompactionRun* run) {
 
 Task<Result<Engine::SplitSSTable>> Engine::split_input(CompactionRun* run, SSTablePtr input) {
   SplitSSTable out;
-  out.shared = {run->store->table->id, "", input->info().descriptor, run->path, run->is_import, run->is_placed};
+  const SSTableInfo& info = input->info();
+  const bool comes_from_elsewhere = run->is_import && !run->is_placed;
+  const std::string directory =
+      comes_from_elsewhere ? run->placement->directory_of(murmur3_token(info.first_key)) : info.descriptor.directory;
+  out.shared = {run->store->table->id, "", info.descriptor, directory, run->is_import, run->is_placed};
   if (const TableStorePtr base = find(out.shared.table); base != nullptr && base != run->store) {
     for (const auto& index : base->indexes) {
       if (index->store == run->store) out.shared.index = index->metadata.name;
@@ -203,7 +208,7 @@ Task<Result<Engine::SplitSSTable>> Engine::split_input(CompactionRun* run, SSTab
   split.input = input;
   split.transaction = run->transaction.get();
   for (const std::string& id : out.ids) {
-    split.outputs.push_back(SSTableDescriptor::of(options_.sstable_version, run->path, id));
+    split.outputs.push_back(SSTableDescriptor::of(options_.sstable_version, directory, id));
   }
   split.owner_of = [shards = shard_count_, is_index = split.table->is_index](const DecoratedKey& key, const Row* row) {
     if (!is_index) return shard_of(key.token, shards);

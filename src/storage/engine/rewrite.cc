@@ -1,6 +1,6 @@
 // Writing SSTables anew by order, each by itself: for another version (CompactionManager.performSSTableRewrite), without
-// what newer data of the other SSTables deletes (performGarbageCollection), or without keys that the node does not own
-// (performCleanup).
+// what newer data of the other SSTables deletes (performGarbageCollection), without keys that the node does not own
+// (performCleanup), or into the data directories where they belong (relocateSSTables).
 //
 // An SSTable and what replaces it are a transaction, as in any compaction; its level and its state of repair stay. Files that
 // several shards share are split before (relocate.cc), which writes them anew, too. One that cannot be written now is
@@ -42,13 +42,19 @@ bool Engine::wants(const SSTableRewrite& rewrite, const TableStore& store, const
   if (rewrite.operation == CompactionOperation::kCleanup) {
     return !rewrite.owned(*store.table).contains(murmur3_token(info.first_key), murmur3_token(info.last_key));
   }
+  if (rewrite.operation == CompactionOperation::kRelocate) {
+    const size_t place = place_of(store, info.descriptor.directory);
+    return !boundaries_of(store).has(place, murmur3_token(info.first_key), murmur3_token(info.last_key));
+  }
   if (rewrite.recompresses) return !has_compression_of(*store.table, *live.sstable);
   return live.created_millis <= rewrite.created_until_millis && (rewrite.include_all || !is_current(info.descriptor));
 }
 
 Task<Status> Engine::rewrite(TableSelection selection, SSTableRewrite rewrite) {
   Stores stores = select(selection);
-  if (rewrite.operation == CompactionOperation::kUpgrade) stores = with_indexes(stores);
+  const bool takes_indexes =
+      rewrite.operation == CompactionOperation::kUpgrade || rewrite.operation == CompactionOperation::kRelocate;
+  if (takes_indexes) stores = with_indexes(stores);
   if (rewrite.operation == CompactionOperation::kCleanup) {
     for (const TableStorePtr& store : stores) {
       Status cleaned = co_await clean(store, rewrite);

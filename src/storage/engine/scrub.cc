@@ -93,9 +93,7 @@ Task<Result<SSTableMergeResult>> Engine::scrub_one(CompactionRun* run) {
   scrub.skips_corrupted = run->scrub->skips_corrupted;
   scrub.validates = run->scrub->validates;
   scrub.reinserts_overflowed_ttl = run->scrub->reinserts_overflowed_ttl;
-  scrub.next_output = [this, run] {
-    return SSTableDescriptor::of(options_.sstable_version, run->path, next_id(*run->store));
-  };
+  scrub.next_output = [this, run](Token first) { return name_output(run, first); };
   scrub.pause = [this, run] { return pause_compaction(run); };
   scrub.host_id = options_.host_id;
   scrub.owner = self_;

@@ -1,6 +1,6 @@
 // TRUNCATE: all that a table holds goes.
 //
-// The SSTables of all shards go in a transaction, one for each directory: a crash must not take a deletion and leave what it
+// The SSTables of all shards go in one transaction, and those of each index in another: a crash must not take a deletion and leave what it
 // hides, and one of the two may be in an SSTable that several shards read. SSTables that are set aside because they are
 // damaged go, too: a scrub, or a start that finds them whole, would bring their data back. The base table goes before its
 // indexes: an entry without a row does no harm. When an index cannot follow, the log may bring back rows whose entries it has
@@ -31,7 +31,7 @@ TruncatedSSTables Engine::sstables_of(const TableStorePtr& store, bool with_shar
   TruncatedSSTables out;
   for (const TableStorePtr& one : with_indexes({store})) {
     auto add = [&out, &one](const SSTableDescriptor& descriptor) {
-      out[{one->table->is_index, descriptor.directory}].push_back(descriptor);
+      out[{one->table->is_index, one->directory}].push_back(descriptor);
     };
     for (const LiveSSTable& live : one->sstables) {
       if (with_shared || !live.shared) add(live.sstable->info().descriptor);
@@ -46,9 +46,8 @@ TruncatedSSTables Engine::sstables_of(const TableStorePtr& store, bool with_shar
 Task<TruncationCommit> Engine::commit_removal(TableStorePtr store, TruncatedSSTables gone) {
   TruncationCommit out;
   for (auto& [where, sstables] : gone) {
-    const std::string& directory = where.second;
     const Uuid id = begin_record(store->table, {}).id;
-    auto transaction = std::make_unique<SSTableTransaction>(runtime_.disk, directory, kOperation, id);
+    auto transaction = std::make_unique<SSTableTransaction>(runtime_.disk, kOperation, id);
     out.status = co_await transaction->commit(sstables);
     // Nothing may be done to SSTables of a commit in doubt, and other shards do not know of it.
     if (!out.status.ok()) {
@@ -58,7 +57,7 @@ Task<TruncationCommit> Engine::commit_removal(TableStorePtr store, TruncatedSSTa
     // The files of one that is committed go at the end, when no read finds them.
     TableStorePtr owner = store;
     for (const TableStorePtr& one : with_indexes({store})) {
-      if (std::find(one->paths.begin(), one->paths.end(), directory) != one->paths.end()) owner = one;
+      if (one->directory == where.second) owner = one;
     }
     if (!transaction->is_ended()) owner->unfinished.push_back(std::move(transaction));
     if (!out.status.ok()) co_return out;

@@ -13,7 +13,7 @@
 
 namespace cassandra_like {
 
-// The SSTables of a table and of its indexes, by directory; true: of an index. The table's directories come first.
+// The SSTables of a table and of its indexes, by TableStore::directory; true: of an index. The table comes first.
 using TruncatedSSTables = std::map<std::pair<bool, std::string>, std::vector<SSTableDescriptor>>;
 
 // How far a TRUNCATE came on the disk.

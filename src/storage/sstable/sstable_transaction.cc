@@ -1,29 +1,52 @@
 // The order of writes, syncs and removals.
 #include "storage/sstable/sstable_transaction.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/dcheck.h"
+#include "base/log.h"
 
 namespace cassandra_like {
 
-SSTableTransaction::SSTableTransaction(Disk& disk, std::string directory, std::string_view operation, const Uuid& id)
-    : disk_(disk), directory_(std::move(directory)), path_(directory_ + "/" + transaction_log_name(operation, id)) {}
+SSTableTransaction::SSTableTransaction(Disk& disk, std::string_view operation, const Uuid& id)
+    : disk_(disk), name_(transaction_log_name(operation, id)) {}
 
-Task<Status> SSTableTransaction::append(TransactionRecord record) {
-  const bool is_first = log_ == nullptr;
-  if (is_first) {
-    CO_ASSIGN_OR_RETURN(log_, disk_.create(path_));
+Task<Status> SSTableTransaction::append_to(Copy* copy, std::string line) {
+  Status written = copy->file->append(line);
+  if (written.ok()) written = co_await copy->file->sync();
+  if (!written.ok()) failed_directory_ = copy->directory;
+  co_return written;
+}
+
+Task<Status> SSTableTransaction::make_copy(std::string directory) {
+  auto file = disk_.create(path_in(directory));
+  if (!file.ok()) {
+    failed_directory_ = directory;
+    co_return std::move(file.error());
   }
-  CO_TRY(log_->append(record.line() + "\n"));
-  Status synced = co_await log_->sync();
-  if (!synced.ok() || !is_first) co_return synced;
-  co_return co_await disk_.sync_directory(directory_);
+  copies_.push_back({directory, std::move(*file)});
+  CO_TRY(co_await append_to(&copies_.back(), lines_));
+  Status synced = co_await disk_.sync_directory(directory);
+  if (!synced.ok()) failed_directory_ = directory;
+  co_return synced;
+}
+
+Task<Status> SSTableTransaction::append(std::string directory, TransactionRecord record) {
+  const std::string line = record.line() + "\n";
+  for (Copy& copy : copies_) CO_TRY(co_await append_to(&copy, line));
+  lines_ += line;
+  const bool has_copy = std::any_of(copies_.begin(), copies_.end(),
+                                    [&directory](const Copy& copy) { return copy.directory == directory; });
+  if (!has_copy) CO_TRY(co_await make_copy(std::move(directory)));
+  co_return Status();
 }
 
 Task<Status> SSTableTransaction::add(SSTableDescriptor created) {
-  DCHECK(state_ == State::kOpen && created.directory == directory_);
+  DCHECK(state_ == State::kOpen);
   created_.push_back(created);
   TransactionRecord record = addition_of(created);
-  co_return co_await append(std::move(record));
+  co_return co_await append(created.directory, std::move(record));
 }
 
 Task<Status> SSTableTransaction::commit(std::vector<SSTableDescriptor> obsolete) {
@@ -31,44 +54,67 @@ Task<Status> SSTableTransaction::commit(std::vector<SSTableDescriptor> obsolete)
   obsolete_ = std::move(obsolete);
   for (const SSTableDescriptor& sstable : obsolete_) {
     CO_ASSIGN_OR_RETURN(TransactionRecord record, removal_of(disk_, sstable));
-    Status written = co_await append(std::move(record));
+    Status written = co_await append(sstable.directory, std::move(record));
     if (!written.ok()) co_return written;
   }
-  state_ = State::kInDoubt;
+  co_return co_await commit_copies();
+}
+
+Task<Status> SSTableTransaction::commit_copies() {
   TransactionRecord last;
   last.type = TransactionRecord::Type::kCommit;
-  Status written = co_await append(std::move(last));
-  if (!written.ok()) co_return written;
+  const std::string line = last.line() + "\n";
+  for (Copy& copy : copies_) {
+    const bool decides = &copy == &copies_.front();
+    if (decides) state_ = State::kInDoubt;
+    Status written = co_await append_to(&copy, line);
+    if (decides && !written.ok()) co_return written;
+    if (!written.ok()) LOG_WARN("A copy of {} lacks its last line: {}", name_, written.error().message());
+  }
   state_ = State::kCommitted;
   co_return Status();
 }
 
-Task<Status> SSTableTransaction::remove_log() {
-  if (log_ == nullptr) co_return Status();
-  CO_TRY(disk_.remove(path_));
-  co_return co_await disk_.sync_directory(directory_);
+Task<Status> SSTableTransaction::remove_copy(std::string directory) {
+  CO_TRY(disk_.remove(path_in(directory)));
+  co_return co_await disk_.sync_directory(directory);
+}
+
+Task<Status> SSTableTransaction::remove_copies() {
+  while (!copies_.empty()) {
+    CO_TRY(co_await remove_copy(copies_.back().directory));
+    copies_.pop_back();
+  }
+  co_return Status();
 }
 
 Task<Status> SSTableTransaction::remove_all(std::vector<SSTableDescriptor> sstables) {
+  std::set<std::string> directories;
+  for (const Copy& copy : copies_) directories.insert(copy.directory);
   for (const SSTableDescriptor& sstable : sstables) {
     const std::string path = sstable.file("");
-    CO_TRY(remove_files(disk_, directory_, std::string_view(path).substr(directory_.size() + 1)));
+    CO_TRY(remove_files(disk_, sstable.directory, std::string_view(path).substr(sstable.directory.size() + 1)));
+    directories.insert(sstable.directory);
   }
-  co_return co_await disk_.sync_directory(directory_);
+  for (const std::string& directory : directories) {
+    Status synced = co_await disk_.sync_directory(directory);
+    if (!synced.ok()) co_return synced;
+  }
+  co_return Status();
 }
 
 Task<Status> SSTableTransaction::abort() {
   DCHECK(state_ == State::kOpen || state_ == State::kInDoubt || state_ == State::kAborted);
   if (state_ == State::kInDoubt) {
-    Status removed = co_await remove_log();
+    Status removed = co_await remove_copy(copies_.front().directory);
     if (!removed.ok()) co_return removed;
-    log_ = nullptr;
+    copies_.erase(copies_.begin());
     state_ = State::kAborted;
   }
   // Without a log these are copies of data that its sources still have. With one, a start removes them.
   Status removed = co_await remove_all(created_);
   if (!removed.ok()) co_return removed;
-  removed = co_await remove_log();
+  removed = co_await remove_copies();
   if (removed.ok()) state_ = State::kEnded;
   co_return removed;
 }
@@ -77,7 +123,7 @@ Task<Status> SSTableTransaction::finish() {
   DCHECK(state_ == State::kCommitted);
   Status removed = co_await remove_all(obsolete_);
   if (!removed.ok()) co_return removed;
-  removed = co_await remove_log();
+  removed = co_await remove_copies();
   if (removed.ok()) state_ = State::kEnded;
   co_return removed;
 }

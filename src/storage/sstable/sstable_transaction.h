@@ -2,7 +2,10 @@
 // crash comes. transaction_log.h draws the log that says which.
 //
 // The order on the disk: the line of each new SSTable; its files; the lines of the obsolete ones; COMMIT; the obsolete
-// files go; the log goes. Each step is synced before the next. All SSTables of a transaction are in one directory.
+// files go; the log goes. Each step is synced before the next.
+//
+// Each directory that has SSTables of the transaction has a copy of the log. The first copy decides: it gets COMMIT before the
+// others, and it goes last once COMMIT is in it. While nobody knows whether it has COMMIT, no other copy has, and it goes first.
 #pragma once
 
 #include <memory>
@@ -17,7 +20,7 @@ namespace cassandra_like {
 class SSTableTransaction {
  public:
   // Nothing is written before the first add() or commit(). operation: Cassandra's OperationType.fileName.
-  SSTableTransaction(Disk& disk, std::string directory, std::string_view operation, const Uuid& id);
+  SSTableTransaction(Disk& disk, std::string_view operation, const Uuid& id);
   SSTableTransaction(const SSTableTransaction&) = delete;
   SSTableTransaction& operator=(const SSTableTransaction&) = delete;
 
@@ -37,19 +40,33 @@ class SSTableTransaction {
   bool may_bring_back() const { return state_ == State::kInDoubt || state_ == State::kAborted; }
   bool is_ended() const { return state_ == State::kEnded; }
   bool is_committed() const { return state_ == State::kCommitted; }
+  // Where the last add() or commit() failed; empty: none did.
+  const std::string& failed_directory() const { return failed_directory_; }
 
  private:
   enum class State : uint8_t { kOpen, kInDoubt, kCommitted, kAborted, kEnded };
 
-  Task<Status> append(TransactionRecord record);
-  Task<Status> remove_log();
+  struct Copy {
+    std::string directory;
+    std::unique_ptr<WriteFile> file;
+  };
+
+  std::string path_in(const std::string& directory) const { return directory + "/" + name_; }
+  // To all copies, one of which is made when the directory has none.
+  Task<Status> append(std::string directory, TransactionRecord record);
+  Task<Status> append_to(Copy* copy, std::string line);
+  Task<Status> make_copy(std::string directory);
+  Task<Status> commit_copies();
+  Task<Status> remove_copies();
+  Task<Status> remove_copy(std::string directory);
   Task<Status> remove_all(std::vector<SSTableDescriptor> sstables);
 
   Disk& disk_;
-  const std::string directory_;
-  const std::string path_;
-  std::unique_ptr<WriteFile> log_;
+  const std::string name_;
+  std::vector<Copy> copies_;
+  std::string lines_;  // that all copies have
   std::vector<SSTableDescriptor> created_, obsolete_;
+  std::string failed_directory_;
   State state_ = State::kOpen;
 };
 

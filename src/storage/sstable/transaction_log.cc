@@ -80,6 +80,12 @@ Result<std::vector<std::string>> read_lines(Disk& disk, const std::string& path)
   return lines;
 }
 
+// The beginning of the other.
+bool is_shorter(const std::vector<std::string>& lines, const std::vector<std::string>& than) {
+  if (lines.size() != than.size()) return lines.size() < than.size();
+  return !lines.empty() && lines.back().size() < than.back().size();
+}
+
 }  // namespace
 
 std::string TransactionRecord::line() const {
@@ -133,15 +139,20 @@ std::string transaction_log_name(std::string_view operation, const Uuid& id) {
 
 Result<TransactionLog> TransactionLog::read(Disk& disk, std::vector<std::string> copies) {
   TransactionLog log;
-  std::vector<std::vector<std::string>> lines;
-  size_t most = 0;
+  std::vector<std::pair<std::vector<std::string>, std::string>> found;
   for (std::string& copy : copies) {
     if (!disk.exists(copy)) continue;
     ASSIGN_OR_RETURN(auto of_copy, read_lines(disk, copy));
-    most = std::max(most, of_copy.size());
-    lines.push_back(std::move(of_copy));
-    log.copies_.push_back(std::move(copy));
+    found.emplace_back(std::move(of_copy), std::move(copy));
   }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return is_shorter(a.first, b.first); });
+  std::vector<std::vector<std::string>> lines;
+  for (auto& [of_copy, path] : found) {
+    lines.push_back(std::move(of_copy));
+    log.copies_.push_back(std::move(path));
+  }
+  const size_t most = lines.empty() ? 0 : lines.back().size();
   for (size_t i = 0; i < most; ++i) TRY(log.take_line(lines, i, i + 1 == most));
   return log;
 }
@@ -251,9 +262,10 @@ Task<Status> TransactionLog::finish(Disk* disk) {
     Status synced = co_await disk->sync_directory(directory);
     if (!synced.ok()) co_return synced;
   }
-  for (const std::string& copy : copies_) CO_TRY(disk->remove(copy));
-  for (const std::string& directory : directories()) {
-    Status synced = co_await disk->sync_directory(directory);
+  // The longest is last: of the others, none is left when the one with COMMIT goes.
+  for (const std::string& copy : copies_) {
+    CO_TRY(disk->remove(copy));
+    Status synced = co_await disk->sync_directory(directory_of(copy));
     if (!synced.ok()) co_return synced;
   }
   co_return Status();

@@ -65,7 +65,7 @@ class TransactionLog {
   std::string name() const { return copies_.empty() ? "" : copies_[0]; }
   std::vector<std::string> directories() const;
 
-  std::vector<std::string> copies_;
+  std::vector<std::string> copies_;  // the longest last
   std::vector<TransactionRecord> records_;
   bool committed_ = false;
   bool torn_ = false;  // the last line is not whole
