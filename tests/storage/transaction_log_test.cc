@@ -128,6 +128,21 @@ TEST_F(TransactionLogTest, CopiesInSeveralDirectoriesAreOneLog) {
   EXPECT_FALSE(TransactionLog::read(disk, {kLog, other}).ok());
 }
 
+// A copy that was cut in the middle of a line, while another has this line and more.
+TEST_F(TransactionLogTest, ACopyMayEndInsideOfALineThatIsNotTheLast) {
+  auto old = put_sstable("1");
+  const std::string removal = removal_of(disk, old)->line() + "\n", last = TransactionRecord().line() + "\n";
+  const std::string other = "/other/ks/t-1/bti-da_txn_compaction_00000000-0000-1000-8000-000000000001.log";
+  ASSERT_TRUE(disk.make_directories("/other/ks/t-1").ok());
+  write(kLog, removal + last);
+  write(other, removal.substr(0, 9));
+  for (const auto& copies : {std::vector<std::string>{kLog, other}, std::vector<std::string>{other, kLog}}) {
+    const auto log = TransactionLog::read(disk, copies);
+    ASSERT_TRUE(log.ok()) << log.error().message();
+    EXPECT_TRUE(log->is_committed());
+  }
+}
+
 EngineOptions with_two_directories() {
   EngineOptions options;
   options.data_directories = {"/data", "/more"};

@@ -159,19 +159,15 @@ Result<TransactionLog> TransactionLog::read(Disk& disk, std::vector<std::string>
 
 // A copy may lack the last lines, and its last line may be the beginning of what another copy has.
 Status TransactionLog::take_line(const std::vector<std::vector<std::string>>& lines, size_t line, bool is_last) {
-  std::string longest;
+  std::string_view longest;
   for (const auto& of_copy : lines) {
-    if (line >= of_copy.size()) continue;
-    const std::string& text = of_copy[line];
-    const bool longer = text.size() > longest.size();
-    const std::string& a = longer ? text : longest;
-    const std::string& b = longer ? longest : text;
-    if (!a.starts_with(b) || (!longest.empty() && a != b && line + 1 != of_copy.size())) {
-      return corrupt_log(
-          fmt::format("{} and its copies in other directories differ in line {}: move the log away that is wrong",
-                      name(), line + 1));
-    }
-    if (longer) longest = text;
+    if (line < of_copy.size() && of_copy[line].size() > longest.size()) longest = of_copy[line];
+  }
+  for (const auto& of_copy : lines) {
+    if (line >= of_copy.size() || of_copy[line] == longest) continue;
+    if (longest.starts_with(of_copy[line]) && line + 1 == of_copy.size()) continue;
+    return corrupt_log(fmt::format(
+        "{} and its copies in other directories differ in line {}: move the log away that is wrong", name(), line + 1));
   }
   std::optional<TransactionRecord> record = TransactionRecord::parse(longest);
   if (!record) {
