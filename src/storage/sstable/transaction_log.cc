@@ -140,9 +140,14 @@ std::string transaction_log_name(std::string_view operation, const Uuid& id) {
 Result<TransactionLog> TransactionLog::read(Disk& disk, std::vector<std::string> copies) {
   TransactionLog log;
   std::vector<std::pair<std::vector<std::string>, std::string>> found;
+  size_t torn_line = 0;
   for (std::string& copy : copies) {
     if (!disk.exists(copy)) continue;
     ASSIGN_OR_RETURN(auto of_copy, read_lines(disk, copy));
+    if (!of_copy.empty() && !TransactionRecord::parse(of_copy.back())) {
+      torn_line = std::max(torn_line, of_copy.size());
+      of_copy.pop_back();
+    }
     found.emplace_back(std::move(of_copy), std::move(copy));
   }
   std::stable_sort(found.begin(), found.end(),
@@ -153,6 +158,7 @@ Result<TransactionLog> TransactionLog::read(Disk& disk, std::vector<std::string>
     log.copies_.push_back(std::move(path));
   }
   const size_t most = lines.empty() ? 0 : lines.back().size();
+  log.torn_ = torn_line > most;
   for (size_t i = 0; i < most; ++i) TRY(log.take_line(lines, i, i + 1 == most));
   return log;
 }
