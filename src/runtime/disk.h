@@ -48,6 +48,9 @@ class WriteFile {
   virtual const std::string& path() const = 0;
   virtual uint64_t size() const = 0;
   virtual Status append(BytesView data) = 0;
+  // Takes away all bytes from `size` on, which is at most size(). It needs no space. A crash before the next sync leaves them all,
+  // or none, also when an earlier sync failed.
+  virtual Status truncate(uint64_t size) = 0;
   virtual Task<Status> sync() = 0;
 };
 

@@ -301,6 +301,7 @@ class CountingFile final : public WriteFile {
     ++*appends_;
     return file_->append(data);
   }
+  Status truncate(uint64_t size) override { return file_->truncate(size); }
   Task<Status> sync() override { return file_->sync(); }
 
  private:

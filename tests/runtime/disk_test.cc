@@ -59,6 +59,18 @@ Task<void> append_and_read(Disk* disk, std::string dir) {
 }
 TEST_P(DiskTest, AppendsAndReads) { on_disk(append_and_read); }
 
+Task<void> truncate(Disk* disk, std::string dir) {
+  auto file = disk->create(dir + "/f");
+  EXPECT_TRUE((*file)->append("kept, gone").ok());
+  EXPECT_TRUE((*file)->truncate(4).ok());
+  EXPECT_EQ((*file)->size(), 4u);
+  EXPECT_TRUE((*file)->append("!").ok());
+  Status synced = co_await (*file)->sync();
+  EXPECT_TRUE(synced.ok());
+  EXPECT_EQ(*(*disk->open(dir + "/f"))->map(), "kept!");
+}
+TEST_P(DiskTest, TruncatesAndAppends) { on_disk(truncate); }
+
 Task<void> find_real_paths(Disk* disk, std::string dir) {
   co_await write(disk, dir + "/f", "x");
   EXPECT_EQ(*disk->real_path(dir + "/f"), *disk->real_path(dir) + "/f");

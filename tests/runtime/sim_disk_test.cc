@@ -281,6 +281,40 @@ TEST_F(SimDiskTest, WhatIsWrittenOnceMoreIsOnTheDiskAfterAll) {
   EXPECT_EQ(content("/log"), Bytes("\0ept", 4));
 }
 
+TEST_F(SimDiskTest, ATruncationIsOnTheDiskOnceItIsSynced) {
+  for (bool is_synced : {false, true}) {
+    start(1);
+    machine_->faults().tear_on_crash = false;
+    auto file = disk().create("/f");
+    ASSERT_TRUE(wait(disk().sync_directory("/")).ok());
+    ASSERT_TRUE((*file)->append("kept, gone").ok());
+    ASSERT_TRUE(wait((*file)->sync()).ok());
+    ASSERT_TRUE((*file)->truncate(4).ok());
+    EXPECT_EQ(content("/f"), "kept");
+    if (is_synced) {
+      ASSERT_TRUE(wait((*file)->sync()).ok());
+    }
+    crash();
+    EXPECT_EQ(content("/f"), is_synced ? "kept" : "kept, gone");
+  }
+}
+
+TEST_F(SimDiskTest, ATruncationIsSyncedAlsoAfterASyncThatFailed) {
+  start(1);
+  auto file = disk().create("/f");
+  ASSERT_TRUE(wait(disk().sync_directory("/")).ok());
+  ASSERT_TRUE((*file)->append("kept").ok());
+  ASSERT_TRUE(wait((*file)->sync()).ok());
+  ASSERT_TRUE((*file)->append(", gone").ok());
+  machine_->faults().io_error_ppm = 1'000'000;
+  EXPECT_FALSE(wait((*file)->sync()).ok());
+  machine_->faults().io_error_ppm = 0;
+  ASSERT_TRUE((*file)->truncate(4).ok());
+  ASSERT_TRUE(wait((*file)->sync()).ok());
+  crash();
+  EXPECT_EQ(content("/f"), "kept");
+}
+
 TEST_F(SimDiskTest, ASlowReadOrWriteKeepsItsShardFromItsNextCallback) {
   start(1);
   auto file = disk().create("/f");

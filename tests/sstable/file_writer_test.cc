@@ -33,6 +33,7 @@ class NotingFile final : public WriteFile {
     disk_->writes.push_back(data.size());
     return file_->append(data);
   }
+  Status truncate(uint64_t size) override { return file_->truncate(size); }
   Task<Status> sync() override { return file_->sync(); }
 
  private:

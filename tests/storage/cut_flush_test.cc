@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "failed_commit.h"
 #include "fixture.h"
 #include "storage/compaction/strategy/options.h"
 #include "storage/compaction/strategy/owned_ranges.h"
@@ -71,7 +72,13 @@ class CutFlush {
     return found;
   }
   std::string directory() { return "/data/ks/" + node.table("t")->directory_name(); }
-  size_t whole_on_disk() { return whole_in(node.disk(), directory()); }
+  size_t whole_on_disk() {
+    size_t out = 0;
+    for (const std::string& data : node.options.data_directories) {
+      out += whole_in(node.disk(), data + "/ks/" + node.table("t")->directory_name());
+    }
+    return out;
+  }
 
   Node node;
 };
@@ -237,6 +244,51 @@ TEST(CutFlush, AllOfItsOutputsCountOrTheLogIsReplayed) {
       outputs_before.insert(ended.outputs_before);
     }
     EXPECT_EQ(outputs_before, (std::set<size_t>{0, 1, 2, 3, 4})) << loses_power;
+  }
+}
+
+struct FailedCommitCase {
+  CommitFault fault;
+  std::vector<std::string> data_directories;
+  bool loses_power;
+};
+
+// The node ends so many operations after a COMMIT that failed. False: they were more than came.
+bool end_after_failed_commit(const FailedCommitCase& failed, uint64_t operations) {
+  EngineOptions options = careful();
+  options.data_directories = failed.data_directories;
+  CutFlush c(cut_into("4"), options, operations + 1);
+  SimFaults& faults = c.node.machine().faults();
+  bool wraps = true;
+  c.node.wrap_disk = [&](Disk& disk) -> std::unique_ptr<Disk> {
+    if (!wraps) return std::make_unique<test::ForwardingDisk>(disk);
+    return std::make_unique<FailedCommit>(disk, faults, failed.fault, operations);
+  };
+  c.node.restart();
+  c.write(20);
+  const Lines written = c.node.scan("t");
+  static_cast<void>(c.flush());
+  const bool came = faults.operations_until_fault == 0;
+  EXPECT_TRUE(faults.operations_until_fault.has_value()) << "there was no COMMIT";
+  faults = SimFaults();
+  failed.loses_power ? c.node.crash() : c.node.kill();
+  wraps = false;
+  EXPECT_TRUE(c.node.boot()) << c.node.error();
+  EXPECT_EQ(c.node.scan("t"), written) << operations;
+  EXPECT_EQ(c.whole_on_disk(), c.sstables().size()) << operations;
+  return came;
+}
+
+// All of the outputs count, or none and the log is replayed, while the flush is taken back.
+TEST(CutFlush, WhoseCommitFailsLosesNothing) {
+  for (CommitFault fault : {CommitFault::kDiskFull, CommitFault::kSync}) {
+    for (const std::vector<std::string>& data : {std::vector<std::string>{"/a"}, {"/a", "/b"}}) {
+      for (bool loses_power : {false, true}) {
+        uint64_t operations = 0;
+        while (end_after_failed_commit({fault, data, loses_power}, operations)) operations += kOperations;
+        EXPECT_GT(operations, 30u);
+      }
+    }
   }
 }
 

@@ -41,6 +41,12 @@ TablePtr table_of(const std::string& keyspace, const std::string& name) {
   return table;
 }
 
+Status relocate(Node& node) {
+  SSTableRewrite order;
+  order.operation = CompactionOperation::kRelocate;
+  return node.run(node.engine().maintenance().rewrite({"ks", "t"}, order));
+}
+
 class DataDirectoriesTest : public testing::Test {
  protected:
   DataDirectoriesTest() {
@@ -57,11 +63,6 @@ class DataDirectoriesTest : public testing::Test {
   Status flush_row(const TablePtr& table, const std::string& key = kOfSecond) {
     write(table, key);
     return flush(table);
-  }
-  Status relocate() {
-    SSTableRewrite order;
-    order.operation = CompactionOperation::kRelocate;
-    return node.run(node.engine().maintenance().rewrite({"ks", "t"}, order));
   }
   void use_directories(std::vector<std::string> directories) {
     node.options.data_directories = std::move(directories);
@@ -143,7 +144,7 @@ TEST_F(DataDirectoriesTest, RelocationBringsKeysWhereTheyBelong) {
   const Lines written = node.scan("t");
   use_directories({"/a", "/b"});
   const std::string untouched = node.engine().maintenance().sstables(t->id)[1].descriptor.id;
-  ASSERT_TRUE(relocate().ok());
+  ASSERT_TRUE(relocate(node).ok());
   std::string directories = directories_of(t);
   std::sort(directories.begin(), directories.end());
   EXPECT_EQ(directories, "aabbb");
@@ -151,7 +152,7 @@ TEST_F(DataDirectoriesTest, RelocationBringsKeysWhereTheyBelong) {
   EXPECT_EQ(node.scan("t"), written);
   // There is nothing left to do.
   const std::string newest = node.engine().maintenance().sstables(t->id)[0].descriptor.id;
-  ASSERT_TRUE(relocate().ok());
+  ASSERT_TRUE(relocate(node).ok());
   EXPECT_EQ(node.engine().maintenance().sstables(t->id)[0].descriptor.id, newest);
 }
 
@@ -186,11 +187,6 @@ class Relocating {
     options.data_directories.pop_back();
     return options;
   }
-  Status relocate() {
-    SSTableRewrite order;
-    order.operation = CompactionOperation::kRelocate;
-    return node.run(node.engine().maintenance().rewrite({"ks", "t"}, order));
-  }
   std::set<std::string> directories() {
     std::set<std::string> out;
     for (const SSTableInfo& info : node.engine().maintenance().sstables(t->id)) {
@@ -213,14 +209,14 @@ TEST(Relocation, ThatIsCutLosesNothing) {
     SimFaults& faults = m.node.machine().faults();
     faults.fault = SimFaults::Fault::kAllAfter;
     faults.operations_until_fault = operations;
-    static_cast<void>(m.relocate());
+    static_cast<void>(relocate(m.node));
     came = !faults.operations_until_fault || *faults.operations_until_fault == 0;
     faults.operations_until_fault.reset();
     m.node.crash();
     ASSERT_TRUE(m.node.boot()) << m.node.error();
     ASSERT_EQ(m.node.scan("t"), m.written) << operations;
     (m.directories().size() == 1 ? undone : done) += 1;
-    ASSERT_TRUE(m.relocate().ok());
+    ASSERT_TRUE(relocate(m.node).ok());
     ASSERT_EQ(m.directories(), (std::set<std::string>{"/a", "/b"})) << operations;
     ASSERT_EQ(m.node.scan("t"), m.written) << operations;
   }

@@ -1,6 +1,7 @@
 // Logs of transactions over SSTables: their lines are Cassandra's, and what they say is done.
 #include "storage/sstable/transaction_log.h"
 
+#include "failed_commit.h"
 #include "fixture.h"
 #include "storage/sstable/sstable_transaction.h"
 
@@ -168,15 +169,20 @@ class OneTransaction {
     faults_.fault = SimFaults::Fault::kAllAfter;
     faults_.operations_until_fault = operations;
     SSTableTransaction transaction(node_.disk(), "compaction", Uuid::name_based("x"));
-    Status status;
-    for (const std::string& place : places_) {
-      if (status.ok()) status = node_.run(transaction.add({place, "da", "bti", "2"}));
-      if (status.ok()) put(place, "2");
-    }
-    if (status.ok()) status = node_.run(transaction.commit(old_));
-    if (status.ok()) status = node_.run(transaction.finish());
+    if (commit(&transaction).ok()) static_cast<void>(node_.run(transaction.finish()));
     return end_faults();
   }
+  // COMMIT fails, and the transaction is aborted until every operation fails. False: it came to its end before.
+  bool abort_until(CommitFault fault, uint64_t operations) {
+    FailedCommit disk(node_.disk(), faults_, fault, operations);
+    SSTableTransaction transaction(disk, "compaction", Uuid::name_based("x"));
+    EXPECT_FALSE(commit(&transaction).ok());
+    const bool came = !node_.run(transaction.abort()).ok();
+    end_faults();
+    is_in_doubt_ = transaction.is_in_doubt();
+    return came;
+  }
+  bool is_in_doubt() const { return is_in_doubt_; }
   // The process is killed; its next start comes so far. False: it came to its end.
   bool restart_until(uint64_t operations) {
     node_.kill();
@@ -196,6 +202,13 @@ class OneTransaction {
   }
 
  private:
+  Status commit(SSTableTransaction* transaction) {
+    for (const std::string& place : places_) {
+      TRY(node_.run(transaction->add({place, "da", "bti", "2"})));
+      put(place, "2");
+    }
+    return node_.run(transaction->commit(old_));
+  }
   SSTableDescriptor put(const std::string& place, const std::string& id) {
     SSTableDescriptor sstable{place, "da", "bti", id};
     for (const char* component : {"TOC.txt", "Data.db"}) {
@@ -215,6 +228,7 @@ class OneTransaction {
   SimFaults& faults_;
   std::vector<std::string> places_;
   std::vector<SSTableDescriptor> old_;
+  bool is_in_doubt_ = false;
 };
 
 Lines files_of(const std::string& id, size_t directories) {
@@ -258,6 +272,25 @@ TEST_F(TransactionLogTest, AStartAfterAFailedSyncDoesAllOfItOrNothing) {
         ASSERT_TRUE(names == before || names == after)
             << operations << ", " << later << ": " << testing::PrintToString(names);
       }
+    }
+  }
+}
+
+// While it is in doubt the new SSTables may be there after a power cut, and from then on the old ones are.
+TEST_F(TransactionLogTest, ACommitThatFailsIsTakenBackAsAWhole) {
+  for (const size_t directories : {1u, 2u}) {
+    for (CommitFault fault : {CommitFault::kDiskFull, CommitFault::kSync}) {
+      const Lines before = files_of("1", directories), after = files_of("2", directories);
+      bool came = true;
+      uint64_t operations = 0;
+      for (; came; ++operations) {
+        OneTransaction transaction(operations + 1, directories);
+        came = transaction.abort_until(fault, operations);
+        const Lines names = transaction.files_after_power_cut();
+        ASSERT_TRUE(names == before || (transaction.is_in_doubt() && names == after))
+            << operations << ": " << testing::PrintToString(names);
+      }
+      EXPECT_GT(operations, 4u * directories);
     }
   }
 }

@@ -177,6 +177,13 @@ Status OsWriteFile::append(BytesView data) {
   return {};
 }
 
+Status OsWriteFile::truncate(uint64_t size) {
+  if (::ftruncate(fd_->get(), static_cast<off_t>(size)) != 0) return os_error("truncate", path_, errno);
+  size_ = size;
+  written_back_ = std::min(written_back_, size);
+  return {};
+}
+
 // So that little is left for the sync to wait for. The kernel would begin half a minute later.
 void OsWriteFile::begin_write_back() {
   const uint64_t offset = std::exchange(written_back_, size_);

@@ -48,6 +48,7 @@ class OsWriteFile final : public WriteFile {
   const std::string& path() const override { return path_; }
   uint64_t size() const override { return size_; }
   Status append(BytesView data) override;
+  Status truncate(uint64_t size) override;
   Task<Status> sync() override;
 
  private:

@@ -109,6 +109,19 @@ class SimWriteFile final : public WriteFile {
     return {};
   }
 
+  Status truncate(uint64_t size) override {
+    TRY(check_alive(executor_, "truncate", path_));
+    TRY(state_.count_operation("truncate", path_));
+    const BytesView gone = BytesView(inode_->content).substr(size);
+    state_.fold(SimEvent::kDiskTruncate, gone);
+    if (!inode_->before_truncation) inode_->before_truncation = {inode_->content, inode_->synced_size};
+    *inode_->usage -= gone.size();
+    inode_->content.resize(size);
+    inode_->synced_size = std::min(inode_->synced_size, size);
+    inode_->modified_millis = wall_millis(state_);
+    return {};
+  }
+
   Task<Status> sync() override {
     uint64_t size = inode_->content.size();
     return sim_sync(&state_, &executor_, path_, inode_, size,
@@ -179,13 +192,15 @@ Task<Status> sim_sync(SimDiskState* state, SimExecutor* executor, std::string pa
   if (inode->last_sync_life == life) completed = std::max(completed, inode->last_sync);
   inode->last_sync = completed;
   inode->last_sync_life = life;
+  const bool is_truncated = inode->before_truncation.has_value();
   Promise<Status> result;
-  scheduler.at(completed, executor, SimEvent::kSyncDone, payload, [state, &path, &inode, &result, &done] {
+  scheduler.at(completed, executor, SimEvent::kSyncDone, payload, [state, is_truncated, &path, &inode, &result, &done] {
     if (state->scheduler().chance(state->faults().io_error_ppm)) {
       inode->sync_failed = !inode->is_directory;
       result.set(sim_io_error("sync", path, kInjected));
       return;
     }
+    if (is_truncated) inode->before_truncation.reset();
     if (!inode->sync_failed) done();
     result.set(Status());
   });

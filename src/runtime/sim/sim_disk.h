@@ -9,6 +9,8 @@
 // file has a durable copy into which a sync copies its range, as it was when the sync was asked for. At a crash each
 // 512-byte sector that differs survives by its own chance.
 //
+// A truncation is durable, or not, as a whole: it is part of the file system's own log, and no failed sync loses it.
+//
 // A sync of a file that fails has lost what it covered, as on Linux, where the pages are clean from then on: later syncs of
 // that file say OK and bring nothing to the disk, until rewrite() stores the bytes once more.
 #pragma once
@@ -17,6 +19,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -56,6 +59,11 @@ struct SimInode {
   Names durable;
   Bytes content;
   uint64_t synced_size = 0;
+  struct Longer {
+    Bytes content;
+    uint64_t synced_size;
+  };
+  std::optional<Longer> before_truncation;  // until a sync of the truncation
   std::unique_ptr<ZeroedMemory> mapped;
   std::unique_ptr<ZeroedMemory> mapped_durable;
   uint64_t mapped_size = 0;

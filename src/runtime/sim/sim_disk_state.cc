@@ -222,8 +222,13 @@ std::shared_ptr<SimInode> SimDiskState::survivor(const std::shared_ptr<SimInode>
 
 void SimDiskState::tear(const SimInode& before, SimInode* after) {
   BytesView live = before.live_bytes();
+  uint64_t synced_size = before.synced_size;
+  if (before.before_truncation && (!faults_.tear_on_crash || scheduler_.chance(kEven))) {
+    live = before.before_truncation->content;
+    synced_size = before.before_truncation->synced_size;
+  }
   BytesView durable =
-      before.mapped ? BytesView(before.mapped_durable->get(), before.mapped_size) : live.substr(0, before.synced_size);
+      before.mapped ? BytesView(before.mapped_durable->get(), before.mapped_size) : live.substr(0, synced_size);
   Bytes& out = after->content;
   out = durable;
   if (!faults_.tear_on_crash) return;

@@ -30,7 +30,7 @@ struct SimFaults {
   bool tear_on_crash = true;            // unsynced 512-byte sectors survive a crash each by its own chance
   Duration max_blocking{60'000'000};    // ns; each work of Blocking takes up to this
   // For enumerations: the operation on the disk that comes after so many others fails, and with kAllAfter all that follow.
-  // Operations that change something are counted: create, append, remove, rename, link, make_directories, and syncs.
+  // Operations that change something are counted: create, append, truncate, remove, rename, link, make_directories, and syncs.
   std::optional<uint64_t> operations_until_fault;
   enum class Fault : uint8_t { kOne, kOneDiskFull, kAllAfter } fault = Fault::kOne;
 };

@@ -45,6 +45,7 @@ enum class SimEvent : uint8_t {
   kLink,
   kConnectTimeout,
   kReadDone,
+  kDiskTruncate,
 };
 
 // One life of a machine, from boot() to crash() or shut_down().

@@ -220,7 +220,7 @@ bool Engine::log_may_hold(const std::vector<SSTablePtr>& sstables) const {
 bool Engine::may_purge(const TableStore& store) const {
   if (store.has_unread() || !store.leftovers.empty()) return false;
   for (const auto& transaction : store.unfinished) {
-    if (transaction->may_bring_back()) return false;
+    if (transaction->is_in_doubt()) return false;
   }
   return !has_foreign_segments();
 }

@@ -75,14 +75,19 @@ Task<Status> SSTableTransaction::commit_copies() {
   co_return Status();
 }
 
-Task<Status> SSTableTransaction::remove_copy(std::string directory) {
-  CO_TRY(disk_.remove(path_in(directory)));
-  co_return co_await disk_.sync_directory(directory);
+Task<Status> SSTableTransaction::take_back_commit() {
+  WriteFile& first = *copies_.front().file;
+  CO_TRY(first.truncate(lines_.size()));
+  CO_TRY(co_await first.sync());
+  state_ = State::kOpen;
+  co_return Status();
 }
 
 Task<Status> SSTableTransaction::remove_copies() {
   while (!copies_.empty()) {
-    CO_TRY(co_await remove_copy(copies_.back().directory));
+    const std::string& directory = copies_.back().directory;
+    CO_TRY(disk_.remove(path_in(directory)));
+    CO_TRY(co_await disk_.sync_directory(directory));
     copies_.pop_back();
   }
   co_return Status();
@@ -104,28 +109,20 @@ Task<Status> SSTableTransaction::remove_all(std::vector<SSTableDescriptor> sstab
 }
 
 Task<Status> SSTableTransaction::abort() {
-  DCHECK(state_ == State::kOpen || state_ == State::kInDoubt || state_ == State::kAborted);
-  if (state_ == State::kInDoubt) {
-    Status removed = co_await remove_copy(copies_.front().directory);
-    if (!removed.ok()) co_return removed;
-    copies_.erase(copies_.begin());
-    state_ = State::kAborted;
-  }
-  // Without a log these are copies of data that its sources still have. With one, a start removes them.
-  Status removed = co_await remove_all(created_);
-  if (!removed.ok()) co_return removed;
-  removed = co_await remove_copies();
-  if (removed.ok()) state_ = State::kEnded;
-  co_return removed;
+  DCHECK(state_ == State::kOpen || state_ == State::kInDoubt);
+  if (state_ == State::kInDoubt) CO_TRY(co_await take_back_commit());
+  CO_TRY(co_await remove_all(created_));
+  CO_TRY(co_await remove_copies());
+  state_ = State::kEnded;
+  co_return Status();
 }
 
 Task<Status> SSTableTransaction::finish() {
   DCHECK(state_ == State::kCommitted);
-  Status removed = co_await remove_all(obsolete_);
-  if (!removed.ok()) co_return removed;
-  removed = co_await remove_copies();
-  if (removed.ok()) state_ = State::kEnded;
-  co_return removed;
+  CO_TRY(co_await remove_all(obsolete_));
+  CO_TRY(co_await remove_copies());
+  state_ = State::kEnded;
+  co_return Status();
 }
 
 }  // namespace cassandra_like

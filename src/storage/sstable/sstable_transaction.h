@@ -5,7 +5,8 @@
 // files go; the log goes. Each step is synced before the next.
 //
 // Each directory that has SSTables of the transaction has a copy of the log. The first copy decides: it gets COMMIT before the
-// others, and it goes last once COMMIT is in it. While nobody knows whether it has COMMIT, no other copy has, and it goes first.
+// others, and it goes last. When COMMIT fails, nobody knows whether it is on the disk. The first copy is then truncated in front
+// of it: until that is synced, a crash leaves the transaction committed or not as a whole; from then on it is not committed.
 #pragma once
 
 #include <memory>
@@ -28,23 +29,21 @@ class SSTableTransaction {
   Task<Status> add(SSTableDescriptor created);
   // After it, the obsolete SSTables are void, and are not to be used. After an error, abort().
   Task<Status> commit(std::vector<SSTableDescriptor> obsolete);
-  // Nothing has changed. After commit() failed, it is the log that goes first: nobody knows whether its last line is on the disk.
+  // Removes the created SSTables and the log. After an error, call it again later; a start does it, too, unless is_in_doubt().
   Task<Status> abort();
-  // Removes what is void and the log. After an error, call it again later; a start does it, too.
+  // Removes the obsolete SSTables and the log. After an error, call it again later; a start does it, too.
   Task<Status> finish();
 
-  // A crash at this moment may leave the table as it was or as it would be: until abort() succeeds, nothing else may be done to
-  // these SSTables.
+  // A crash at this moment may leave the table as it was or as it would be: until abort() has ended this, nothing else may be
+  // done to these SSTables.
   bool is_in_doubt() const { return state_ == State::kInDoubt; }
-  // The same, or its SSTables would be found by a start without a log that voids them.
-  bool may_bring_back() const { return state_ == State::kInDoubt || state_ == State::kAborted; }
   bool is_ended() const { return state_ == State::kEnded; }
   bool is_committed() const { return state_ == State::kCommitted; }
   // Where the last add() or commit() failed; empty: none did.
   const std::string& failed_directory() const { return failed_directory_; }
 
  private:
-  enum class State : uint8_t { kOpen, kInDoubt, kCommitted, kAborted, kEnded };
+  enum class State : uint8_t { kOpen, kInDoubt, kCommitted, kEnded };
 
   struct Copy {
     std::string directory;
@@ -57,8 +56,8 @@ class SSTableTransaction {
   Task<Status> append_to(Copy* copy, std::string line);
   Task<Status> make_copy(std::string directory);
   Task<Status> commit_copies();
+  Task<Status> take_back_commit();
   Task<Status> remove_copies();
-  Task<Status> remove_copy(std::string directory);
   Task<Status> remove_all(std::vector<SSTableDescriptor> sstables);
 
   Disk& disk_;

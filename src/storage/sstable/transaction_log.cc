@@ -71,19 +71,15 @@ int64_t youngest(const std::vector<DirectoryEntry>& files) {
   return at;
 }
 
-Result<std::vector<std::string>> read_lines(Disk& disk, const std::string& path) {
+using Lines = std::vector<std::string>;
+
+Result<Lines> read_lines(Disk& disk, const std::string& path) {
   ASSIGN_OR_RETURN(auto file, disk.open(path));
   std::string content(file->size(), '\0');
   if (!content.empty()) TRY(file->read(0, content));
-  std::vector<std::string> lines = absl::StrSplit(content, '\n');
+  Lines lines = absl::StrSplit(content, '\n');
   if (lines.back().empty()) lines.pop_back();
   return lines;
-}
-
-// The beginning of the other.
-bool is_shorter(const std::vector<std::string>& lines, const std::vector<std::string>& than) {
-  if (lines.size() != than.size()) return lines.size() < than.size();
-  return !lines.empty() && lines.back().size() < than.back().size();
 }
 
 }  // namespace
@@ -139,58 +135,49 @@ std::string transaction_log_name(std::string_view operation, const Uuid& id) {
 
 Result<TransactionLog> TransactionLog::read(Disk& disk, std::vector<std::string> copies) {
   TransactionLog log;
-  std::vector<std::pair<std::vector<std::string>, std::string>> found;
-  size_t torn_line = 0;
+  std::vector<std::pair<std::string, Lines>> found;
+  size_t most = 0, torn_line = 0;
   for (std::string& copy : copies) {
     if (!disk.exists(copy)) continue;
-    ASSIGN_OR_RETURN(auto of_copy, read_lines(disk, copy));
-    if (!of_copy.empty() && !TransactionRecord::parse(of_copy.back())) {
-      torn_line = std::max(torn_line, of_copy.size());
-      of_copy.pop_back();
+    ASSIGN_OR_RETURN(Lines lines, read_lines(disk, copy));
+    if (!lines.empty() && !TransactionRecord::parse(lines.back())) {
+      torn_line = std::max(torn_line, lines.size());
+      lines.pop_back();
     }
-    found.emplace_back(std::move(of_copy), std::move(copy));
+    most = std::max(most, lines.size());
+    found.emplace_back(std::move(copy), std::move(lines));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return is_shorter(a.first, b.first); });
-  std::vector<std::vector<std::string>> lines;
-  for (auto& [of_copy, path] : found) {
-    lines.push_back(std::move(of_copy));
-    log.copies_.push_back(std::move(path));
-  }
-  const size_t most = lines.empty() ? 0 : lines.back().size();
   log.torn_ = torn_line > most;
-  for (size_t i = 0; i < most; ++i) TRY(log.take_line(lines, i, i + 1 == most));
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  for (auto& [path, lines] : found) log.copies_.push_back(std::move(path));
+  for (size_t i = 0; i < most; ++i) {
+    const std::string& line = found.back().second[i];
+    for (const auto& [path, lines] : found) {
+      if (i < lines.size() && lines[i] != line) {
+        return corrupt_log(
+            fmt::format("{} and its copies in other directories differ in line {}: move the log away that is wrong",
+                        log.name(), i + 1));
+      }
+    }
+    TRY(log.take_line(line, i + 1, i + 1 == most));
+  }
   return log;
 }
 
-// A copy may lack the last lines, and its last line may be the beginning of what another copy has.
-Status TransactionLog::take_line(const std::vector<std::vector<std::string>>& lines, size_t line, bool is_last) {
-  std::string_view longest;
-  for (const auto& of_copy : lines) {
-    if (line < of_copy.size() && of_copy[line].size() > longest.size()) longest = of_copy[line];
-  }
-  for (const auto& of_copy : lines) {
-    if (line >= of_copy.size() || of_copy[line] == longest) continue;
-    if (longest.starts_with(of_copy[line]) && line + 1 == of_copy.size()) continue;
-    return corrupt_log(fmt::format(
-        "{} and its copies in other directories differ in line {}: move the log away that is wrong", name(), line + 1));
-  }
-  std::optional<TransactionRecord> record = TransactionRecord::parse(longest);
+Status TransactionLog::take_line(std::string_view line, size_t number, bool is_last) {
+  std::optional<TransactionRecord> record = TransactionRecord::parse(line);
   if (!record) {
-    if (is_last) {
-      torn_ = true;
-      return {};
-    }
     return corrupt_log(
         fmt::format("{} is damaged in line {}: find out which SSTables it names are whole, move the others "
                     "and the log away",
-                    name(), line + 1));
+                    name(), number));
   }
   const bool is_final =
       record->type == TransactionRecord::Type::kCommit || record->type == TransactionRecord::Type::kAbort;
   if (is_final && !is_last) {
     return corrupt_log(
-        fmt::format("{} goes on behind its last record, in line {}: move the log away", name(), line + 2));
+        fmt::format("{} goes on behind its last record, in line {}: move the log away", name(), number + 1));
   }
   committed_ = record->type == TransactionRecord::Type::kCommit;
   if (!is_final) records_.push_back(std::move(*record));

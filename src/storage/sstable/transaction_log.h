@@ -46,8 +46,8 @@ std::string transaction_log_name(std::string_view operation, const Uuid& id);
 
 class TransactionLog {
  public:
-  // The copies of one log: paths of files of the same name. A copy that is gone is left out. kCorruption naming the log when
-  // its lines do not fit together.
+  // The copies of one log: paths of files of the same name. A copy that is gone is left out, and so is the last line of a copy when
+  // it is not whole. kCorruption naming the log when its lines do not fit together.
   static Result<TransactionLog> read(Disk& disk, std::vector<std::string> copies);
 
   bool is_committed() const { return committed_; }
@@ -61,14 +61,14 @@ class TransactionLog {
   Task<Status> finish(Disk* disk);
 
  private:
-  Status take_line(const std::vector<std::vector<std::string>>& lines, size_t line, bool is_last);
+  Status take_line(std::string_view line, size_t number, bool is_last);  // numbers begin with 1
   std::string name() const { return copies_.empty() ? "" : copies_[0]; }
   std::vector<std::string> directories() const;
 
   std::vector<std::string> copies_;  // the longest last
   std::vector<TransactionRecord> records_;
   bool committed_ = false;
-  bool torn_ = false;  // the last line is not whole
+  bool torn_ = false;  // no copy has the last line whole
 };
 
 // The logs in a directory: void_sstables() of all of them, sstables() of all of them.
