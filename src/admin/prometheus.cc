@@ -48,7 +48,7 @@ void PrometheusText::sample(const Labels& labels, double value) { line("", label
 
 void PrometheusText::micros(const Labels& labels, const Histogram& histogram) {
   const auto& offsets = Histogram::offsets();
-  const auto& counts = histogram.counts();
+  const auto counts = histogram.counts();
   uint64_t seen = 0;
   for (size_t i = 0; i < offsets.size() && offsets[i] <= kLargestMicros; ++i) {
     seen += counts[i];

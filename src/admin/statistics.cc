@@ -261,7 +261,7 @@ Percentiles percentiles(const Histogram& histogram) {
 Percentiles slice_percentiles(const Histogram& histogram) {
   Percentiles result;
   if (histogram.count() == 0) return result;
-  const auto& counts = histogram.counts();
+  const auto counts = histogram.counts();
   const auto& offsets = Histogram::offsets();
   auto is_used = [](uint64_t count) { return count > 0; };
   auto first = std::find_if(counts.begin(), counts.end(), is_used) - counts.begin();
@@ -277,8 +277,9 @@ Percentiles slice_percentiles(const Histogram& histogram) {
 }
 
 double slice_mean(const Histogram& histogram) {
+  const auto counts = histogram.counts();
   uint64_t sum = 0;
-  for (size_t i = 0; i < Histogram::kBuckets; ++i) sum += histogram.counts()[i] * Histogram::offsets()[i];
+  for (size_t i = 0; i < counts.size(); ++i) sum += counts[i] * Histogram::offsets()[i];
   return ratio(static_cast<double>(sum), static_cast<double>(histogram.count()));
 }
 

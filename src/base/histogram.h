@@ -1,11 +1,13 @@
 // Cassandra's EstimatedHistogram: buckets that grow by a fifth (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, …), which is
-// what nodetool's histograms and SSTable statistics are made of. A record is one array increment.
+// what nodetool's histograms and SSTable statistics are made of. A record is one increment. Memory is kept for the buckets up
+// to the greatest value: a table has many histograms, and most are empty.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cassandra_like {
 
@@ -14,7 +16,7 @@ class Histogram {
   static constexpr size_t kBuckets = 165;  // offsets up to about 2 * 10^13, as DecayingEstimatedHistogramReservoir
 
   void record(uint64_t value) {
-    ++counts_[bucket_of(value)];
+    ++count_of(bucket_of(value));
     ++count_;
     sum_ += value;
     if (value > max_) max_ = value;
@@ -28,7 +30,7 @@ class Histogram {
   double mean() const { return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_); }
   // The offset of the bucket that holds the quantile, 0 <= q <= 1; 0 when empty.
   uint64_t quantile(double q) const;
-  const std::array<uint64_t, kBuckets>& counts() const { return counts_; }
+  std::array<uint64_t, kBuckets> counts() const;
   // The upper bound (inclusive) of each bucket.
   static const std::array<uint64_t, kBuckets>& offsets() { return kOffsets; }
 
@@ -58,7 +60,12 @@ class Histogram {
     return bucket;
   }
 
-  std::array<uint64_t, kBuckets> counts_{};
+  uint64_t& count_of(size_t bucket) {
+    if (bucket >= counts_.size()) counts_.resize(bucket + 1);
+    return counts_[bucket];
+  }
+
+  std::vector<uint64_t> counts_;  // of the first buckets; those of the others are 0
   uint64_t count_ = 0;
   uint64_t sum_ = 0;
   uint64_t max_ = 0;

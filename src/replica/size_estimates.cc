@@ -20,8 +20,13 @@ struct Numbers {
   int64_t mean_partition_size = 0, partitions_count = 0;
   bool operator==(const Numbers&) const = default;
 };
-// The rows of one of the two tables, by keyspace.
-using Rows = std::map<std::string, std::map<RowName, Numbers>>;
+// The rows that one of the two tables has of a table.
+using Rows = std::map<RowName, Numbers>;
+
+struct TableName {
+  std::string keyspace, table;
+  auto operator<=>(const TableName&) const = default;
+};
 
 struct UnwrappedRange {
   KeyRange keys;
@@ -78,10 +83,12 @@ Task<Result<Estimates>> estimate(Runtime* runtime, const std::vector<Replica*>* 
   co_return sum;
 }
 
-Task<Result<Rows>> read_rows(Replica* replica, TablePtr table, int64_t now_micros) {
+Task<Result<Rows>> read_rows(Replica* replica, TablePtr table, TableName of, int64_t now_micros) {
+  const BytesView prefix[] = {of.table};
   ReadCommand command;
   command.table = table;
-  command.range = KeyRange{};
+  command.keys.push_back(DecoratedKey::of(of.keyspace));
+  command.slices.push_back(Slice::of_prefix(*table, prefix));
   command.now_seconds = now_micros / kMicros;
   InternalRows found(table);
   Task<Result<ReadStatistics>> read = replica->read(command, found);
@@ -95,17 +102,37 @@ Task<Result<Rows>> read_rows(Replica* replica, TablePtr table, int64_t now_micro
       const Bytes& value = row.get(column);
       return value.size() == 8 ? load_be<int64_t>(value.data()) : int64_t{-1};
     };
-    rows[row.text("keyspace_name")][std::move(name)] = {number("mean_partition_size"), number("partitions_count")};
+    rows[std::move(name)] = {number("mean_partition_size"), number("partitions_count")};
   }
   co_return rows;
 }
+
+// The tables that have rows, each once.
+class NamesOfTables final : public RowSink {
+ public:
+  Next begin_partition(const DecoratedKey& key, const Row&) override {
+    keyspace_ = key.key;
+    return Next::kContinue;
+  }
+  Next row(const Row& row) override {
+    const BytesView table = row.clustering.values[0];
+    const bool is_same = !names.empty() && names.back().keyspace == keyspace_ && names.back().table == table;
+    if (!is_same) names.push_back({keyspace_, std::string(table)});
+    return Next::kContinue;
+  }
+
+  std::vector<TableName> names;
+
+ private:
+  std::string keyspace_;
+};
 
 struct RowChange {
   RowName name;
   std::optional<Numbers> numbers;  // nullopt: the row goes
 };
 
-std::vector<RowChange> difference(const std::map<RowName, Numbers>& before, const std::map<RowName, Numbers>& after) {
+std::vector<RowChange> difference(const Rows& before, const Rows& after) {
   std::vector<RowChange> changes;
   for (const auto& [name, numbers] : after) {
     auto old = before.find(name);
@@ -141,22 +168,34 @@ Task<Status> write_changes(Replica* replica, TablePtr table, std::string keyspac
   co_return Status();
 }
 
-Task<Status> replace_rows(Replica* replica, TablePtr table, const Rows* wanted, int64_t now_micros) {
-  Task<Result<Rows>> read = read_rows(replica, table, now_micros);
-  Result<Rows> before = co_await read;
-  if (!before.ok()) co_return std::move(before.error());
-  static const std::map<RowName, Numbers> kNone;
-  std::map<std::string, std::vector<RowChange>> changes;
-  for (const auto& [keyspace, rows] : *wanted) changes[keyspace] = difference((*before)[keyspace], rows);
-  for (const auto& [keyspace, rows] : *before) {
-    if (!wanted->contains(keyspace)) changes[keyspace] = difference(rows, kNone);
-  }
-  for (auto& [keyspace, of_keyspace] : changes) {
-    Task<Status> task = write_changes(replica, table, keyspace, std::move(of_keyspace), now_micros);
-    Status status = co_await task;
-    if (!status.ok()) co_return status;
+Task<Status> replace_rows(Replica* replica, TablePtr table, TableName of, const Rows* wanted, int64_t now_micros) {
+  Task<Result<Rows>> read = read_rows(replica, table, of, now_micros);
+  CO_ASSIGN_OR_RETURN(const Rows before, co_await read);
+  Task<Status> written = write_changes(replica, table, of.keyspace, difference(before, *wanted), now_micros);
+  co_return co_await written;
+}
+
+// A table may have gone without its rows, when the node stopped in between.
+Task<Status> forget_gone(Replica* replica, TablePtr table, SchemaPtr schema, int64_t now_micros) {
+  ReadCommand command;
+  command.table = table;
+  command.range = KeyRange{};
+  command.now_seconds = now_micros / kMicros;
+  NamesOfTables found;
+  Task<Result<ReadStatistics>> read = replica->read(command, found);
+  Result<ReadStatistics> done = co_await read;
+  if (!done.ok()) co_return std::move(done.error());
+  for (const TableName& name : found.names) {
+    if (schema->table(name.keyspace, name.table) != nullptr) continue;
+    Task<Status> forgotten = forget_size_estimates(replica, name.keyspace, name.table, now_micros);
+    CO_TRY(co_await forgotten);
   }
   co_return Status();
+}
+
+Numbers numbers_of(const SizeEstimate& estimate) {
+  const uint64_t mean = estimate.counted == 0 ? 0 : estimate.partition_bytes / estimate.counted;
+  return {static_cast<int64_t>(mean), static_cast<int64_t>(estimate.partitions)};
 }
 
 }  // namespace
@@ -164,30 +203,31 @@ Task<Status> replace_rows(Replica* replica, TablePtr table, const Rows* wanted, 
 Task<Status> record_size_estimates(Runtime* runtime, std::vector<Replica*> replicas) {
   Replica* replica = replicas[0];
   const SchemaPtr schema = replica->schema().current();
+  const TablePtr sizes = schema->table("system", "size_estimates"), tables = schema->table("system", "table_estimates");
   const std::vector<UnwrappedRange> ranges = primary_ranges(*replica->topology().current()->ring());
-  Rows sizes, tables;
+  const int64_t now = runtime->shard(0).clock.wall_micros();
   for (const auto& [name, keyspace] : schema->keyspaces()) {
     if (keyspace->is_virtual || keyspace->replication.short_class() == "LocalStrategy") continue;
     for (const auto& [table_name, table] : keyspace->tables) {
-      Task<Result<Estimates>> task = estimate(runtime, &replicas, table->id, &ranges);
-      Result<Estimates> estimates = co_await task;
-      if (!estimates.ok()) co_return std::move(estimates.error());
+      Task<Result<Estimates>> estimated = estimate(runtime, &replicas, table->id, &ranges);
+      CO_ASSIGN_OR_RETURN(const Estimates estimates, co_await estimated);
+      Rows of_sizes, of_tables;
       for (size_t i = 0; i < ranges.size(); ++i) {
-        const SizeEstimate& e = (*estimates)[i];
-        const Numbers numbers{static_cast<int64_t>(e.counted == 0 ? 0 : e.partition_bytes / e.counted),
-                              static_cast<int64_t>(e.partitions)};
-        sizes[name][{table_name, ranges[i].start, ranges[i].end}] = numbers;
+        const Numbers numbers = numbers_of(estimates[i]);
+        of_sizes[{table_name, ranges[i].start, ranges[i].end}] = numbers;
         for (const char* type : {"primary", "local_primary"}) {
-          tables[name][{table_name, type, ranges[i].start, ranges[i].end}] = numbers;
+          of_tables[{table_name, type, ranges[i].start, ranges[i].end}] = numbers;
         }
       }
+      Task<Status> first = replace_rows(replica, sizes, {name, table_name}, &of_sizes, now);
+      CO_TRY(co_await first);
+      Task<Status> second = replace_rows(replica, tables, {name, table_name}, &of_tables, now);
+      CO_TRY(co_await second);
     }
   }
-  const int64_t now = runtime->shard(0).clock.wall_micros();
-  Task<Status> first = replace_rows(replica, schema->table("system", "size_estimates"), &sizes, now);
-  Status status = co_await first;
-  if (!status.ok()) co_return status;
-  Task<Status> second = replace_rows(replica, schema->table("system", "table_estimates"), &tables, now);
+  Task<Status> first = forget_gone(replica, sizes, schema, now);
+  CO_TRY(co_await first);
+  Task<Status> second = forget_gone(replica, tables, schema, now);
   co_return co_await second;
 }
 

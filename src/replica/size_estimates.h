@@ -3,7 +3,7 @@
 //
 // The numbers are those of Cassandra's SizeEstimatesRecorder: SSTables alone count, a range that wraps around the ring is two
 // rows, and system tables that every node keeps for itself have none. Rows that did not change are not written again, and rows
-// of tables that are gone are removed, so the two tables do not grow with time.
+// of tables that are gone are removed, so the two tables do not grow with time. The memory of the work is for one table's rows.
 #pragma once
 
 #include <string>

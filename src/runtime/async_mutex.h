@@ -4,7 +4,7 @@
 //   AsyncMutex::Guard guard(mutex);
 #pragma once
 
-#include <deque>
+#include <list>
 
 #include "runtime/task.h"
 
@@ -50,7 +50,7 @@ class AsyncMutex {
   }
 
   bool locked_ = false;
-  std::deque<Promise<bool>*> waiting_;
+  std::list<Promise<bool>*> waiting_;  // of nobody it takes no memory
 };
 
 }  // namespace cassandra_like

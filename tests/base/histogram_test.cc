@@ -24,7 +24,8 @@ TEST(Histogram, AValueIsCountedInTheFirstBucketThatReachesIt) {
   auto bucket_of = [](uint64_t value) {
     Histogram h;
     h.record(value);
-    return std::find(h.counts().begin(), h.counts().end(), 1u) - h.counts().begin();
+    const auto counts = h.counts();
+    return std::find(counts.begin(), counts.end(), 1u) - counts.begin();
   };
   const auto& offsets = Histogram::offsets();
   EXPECT_EQ(bucket_of(0), 0);
@@ -54,6 +55,25 @@ TEST(Histogram, QuantilesAreOffsetsOfBuckets) {
   h.merge(other);
   EXPECT_EQ(h.count(), 1001u);
   EXPECT_EQ(h.max(), 1'000'000u);
+}
+
+TEST(Histogram, AMergeKeepsAllCounts) {
+  Histogram small, large;
+  for (uint64_t value : {1u, 2u, 2u}) small.record(value);
+  large.record(2);
+  large.record(1000, 5);
+  Histogram one = small, other = large;
+  one.merge(large);
+  other.merge(small);
+  std::array<uint64_t, Histogram::kBuckets> expected{};
+  expected[0] = 1;
+  expected[1] = 3;
+  expected[static_cast<size_t>(std::lower_bound(Histogram::offsets().begin(), Histogram::offsets().end(), 1000) -
+                               Histogram::offsets().begin())] = 5;
+  EXPECT_EQ(one.counts(), expected);
+  EXPECT_EQ(other.counts(), expected);
+  one.clear();
+  EXPECT_EQ(one.counts(), (std::array<uint64_t, Histogram::kBuckets>{}));
 }
 
 }  // namespace

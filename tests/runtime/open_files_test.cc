@@ -97,6 +97,31 @@ TEST_F(OpenFilesTest, MappedFilesNeedNoDescriptor) {
   EXPECT_FALSE(files[3]->read(12, {&byte, 1}).ok());
 }
 
+// A small one is copied, so that no page of the file is needed. A large one is not.
+TEST_F(OpenFilesTest, MappedFilesOfAnySizeHaveTheirContent) {
+  auto runtime = std::make_unique<LinuxRuntime>(1);
+  Disk& disk = runtime->shard(0).disk;
+  const size_t before = open_descriptors();
+  for (const size_t size : {1u, 4095u, 4096u, 4097u, 100'000u}) {
+    const std::string content(size, static_cast<char>('a' + size % 26));
+    std::ofstream(path(0), std::ios::trunc) << content;
+    auto file = disk.open(path(0));
+    ASSERT_TRUE(file.ok());
+    const BytesView mapped = (*file)->map().value();
+    EXPECT_EQ(mapped, content);
+    EXPECT_EQ((*file)->map().value().data(), mapped.data());
+    EXPECT_TRUE((*file)->bring_in(0, size).ok());
+    EXPECT_TRUE((*file)->is_in_memory(0, size));
+    std::string read(size, '\0');
+    EXPECT_TRUE((*file)->read_at_once(0, read).ok());
+    EXPECT_EQ(read, content);
+    if (size > 4096) continue;
+    std::filesystem::resize_file(path(0), 0);
+    EXPECT_EQ(mapped, content);
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
 TEST_F(OpenFilesTest, AShortageIsAnErrorOfItsOwn) {
   auto runtime = std::make_unique<LinuxRuntime>(1);
   Disk& disk = runtime->shard(0).disk;

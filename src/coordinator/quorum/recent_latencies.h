@@ -21,11 +21,12 @@ class RecentLatencies {
     const double decay = std::exp2(-halves), decay_of_added = std::exp2(-halves / 2);
     updated_at_ = now;
     Histogram recent;
+    const std::array<uint64_t, Histogram::kBuckets> counts = all.counts();
     for (size_t i = 0; i < Histogram::kBuckets; ++i) {
-      weights_[i] = weights_[i] * decay + decay_of_added * static_cast<double>(all.counts()[i] - seen_[i]);
+      weights_[i] = weights_[i] * decay + decay_of_added * static_cast<double>(counts[i] - seen_[i]);
       recent.record(Histogram::offsets()[i], static_cast<uint64_t>(std::llround(weights_[i])));
     }
-    seen_ = all.counts();
+    seen_ = counts;
     return recent;
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/linux/control_groups.h"
 #include "runtime/linux/os_disk.h"
 #include "runtime/linux/os_thread.h"
 #include "runtime/linux/tcp_network.h"
@@ -59,8 +60,12 @@ class OsRandom final : public Random {
   Xoshiro generator_{kernel_seed()};
 };
 
-// Most descriptors are for clients.
-size_t most_open_files() { return std::clamp<size_t>(raise_descriptor_limit() / 4, 16, 64 * 1024); }
+// Most descriptors are for clients. The kernel keeps some 2 KiB for an open file, and a container's limit counts them.
+size_t most_open_files() {
+  constexpr uint64_t kMemoryOfOne = 64 << 10;  // of which the open file may have a thirtieth
+  const uint64_t most = std::min(raise_descriptor_limit() / 4, machine_share().memory_bytes / kMemoryOfOne);
+  return std::clamp<size_t>(most, 16, 64 * 1024);
+}
 
 struct LinuxShardParts {
   LinuxShardParts(unsigned index, bool shares_core, std::shared_ptr<ListenRegistry> registry, HttpServer& http,

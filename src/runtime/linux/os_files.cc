@@ -19,9 +19,11 @@ namespace {
 constexpr uint64_t kLarge = 1024 * 1024;
 constexpr uint64_t kHugePage = 2 * 1024 * 1024;
 
+void unmap(const char* mapped, uint64_t size) { ::munmap(const_cast<char*>(mapped), size); }
+
 // If the file was removed, its pages go with this.
 void give_back(OpenFiles::Descriptor fd, const char* mapped, uint64_t size) {
-  if (mapped != nullptr) ::munmap(const_cast<char*>(mapped), size);
+  if (mapped != nullptr) unmap(mapped, size);
   fd = nullptr;
 }
 
@@ -51,6 +53,10 @@ OsReadFile::OsReadFile(const std::string& path, FileDescriptor fd, const struct 
 
 OsReadFile::~OsReadFile() {
   OpenFiles::Descriptor fd = open_files_.remove(file_);
+  if (is_small()) {
+    delete[] mapped_.load();
+    return;
+  }
   if (size_ < kLarge) {
     give_back(std::move(fd), mapped_.load(), size_);
     return;
@@ -82,18 +88,31 @@ Status OsReadFile::read(uint64_t offset, std::span<char> out) const {
   return {};
 }
 
+Result<const char*> OsReadFile::copy() const {
+  auto bytes = std::make_unique_for_overwrite<char[]>(size_);
+  TRY(read(0, {bytes.get(), size_}));
+  return bytes.release();
+}
+
+Result<const char*> OsReadFile::make_mapping() const {
+  ASSIGN_OR_RETURN(OpenFiles::Descriptor fd, open_files_.use(file_));
+  void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd->get(), 0);
+  if (mapped == MAP_FAILED) return os_error("map", path(), errno);
+  return static_cast<const char*>(mapped);
+}
+
 Result<BytesView> OsReadFile::map() const {
   if (size_ == 0) return BytesView("", 0);
   const char* p = mapped_.load(std::memory_order_acquire);
   if (p == nullptr) {
-    ASSIGN_OR_RETURN(OpenFiles::Descriptor fd, open_files_.use(file_));
-    void* fresh = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd->get(), 0);
-    if (fresh == MAP_FAILED) return os_error("map", path(), errno);
-    if (mapped_.compare_exchange_strong(p, static_cast<const char*>(fresh))) {
-      p = static_cast<const char*>(fresh);
-      fd = open_files_.remove(file_);
+    ASSIGN_OR_RETURN(const char* fresh, is_small() ? copy() : make_mapping());
+    if (mapped_.compare_exchange_strong(p, fresh)) {
+      p = fresh;
+      open_files_.remove(file_);
+    } else if (is_small()) {
+      delete[] fresh;
     } else {
-      ::munmap(fresh, size_);
+      unmap(fresh, size_);
     }
   }
   return BytesView(p, size_);
@@ -118,7 +137,7 @@ Result<bool> OsReadFile::read_at_once(uint64_t offset, std::span<char> out) cons
 bool OsReadFile::is_in_memory(uint64_t offset, uint64_t bytes) const {
   constexpr size_t kTogether = 256;
   const char* mapped = mapped_.load(std::memory_order_acquire);
-  if (mapped == nullptr) return true;
+  if (mapped == nullptr || is_small()) return true;
   unsigned char pages[kTogether];
   const uint64_t end = std::min(offset + bytes, size_);
   for (uint64_t at = offset / page_size() * page_size(); at < end; at += kTogether * page_size()) {
@@ -133,6 +152,7 @@ bool OsReadFile::is_in_memory(uint64_t offset, uint64_t bytes) const {
 Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
   const uint64_t end = std::min(offset + bytes, size_);
   if (offset >= end) return {};
+  if (is_small() && mapped_.load(std::memory_order_acquire) != nullptr) return {};
   if (const char* mapped = mapped_.load(std::memory_order_acquire); mapped != nullptr) {
     const uint64_t at = offset / page_size() * page_size();
     // Unlike a look at the page, this returns an error when the disk has one.

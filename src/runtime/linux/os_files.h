@@ -20,7 +20,7 @@ class OsReadFile final : public ReadFile {
   const std::string& path() const override { return file_.path; }
   uint64_t size() const override { return size_; }
   Status read(uint64_t offset, std::span<char> out) const override;
-  // A mapped file needs no descriptor.
+  // A mapped file needs no descriptor. A small one is copied: a mapping keeps its inode, which takes more.
   Result<BytesView> map() const override;
   Result<bool> read_at_once(uint64_t offset, std::span<char> out) const override;
   bool is_in_memory(uint64_t offset, uint64_t bytes) const override;
@@ -28,11 +28,16 @@ class OsReadFile final : public ReadFile {
   void bring_in_later() const override;
 
  private:
+  bool is_small() const { return size_ <= kSmall; }
+  Result<const char*> copy() const;
+  Result<const char*> make_mapping() const;
+
+  static constexpr uint64_t kSmall = 4096;
   uint64_t size_;
   OpenFiles& open_files_;
   SyncPool& pool_;
   mutable OpenFiles::File file_;
-  mutable std::atomic<const char*> mapped_{nullptr};  // by whichever shard asks first
+  mutable std::atomic<const char*> mapped_{nullptr};  // or copied; by whichever shard asks first
   // The file system does not know RWF_NOWAIT: all reads wait.
   mutable std::atomic<bool> always_waits_{false};
 };

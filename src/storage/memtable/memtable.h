@@ -6,7 +6,7 @@
 // flushed and takes no more writes.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -67,7 +67,7 @@ class Memtable {
   Arena arena_;
   Arena scratch_;
   PartitionMap partitions_;
-  std::deque<RangeTombstones> ranges_;
+  std::list<RangeTombstones> ranges_;  // partitions point to them
   EncodingStatsCollector stats_;
   std::vector<const Column*> seen_;  // columns, in the order in which they came
   uint64_t row_count_ = 0;

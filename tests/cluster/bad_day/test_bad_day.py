@@ -328,6 +328,25 @@ def test_counters_among_large_writes_with_little_memory(make_node, kills):
     assert total() == before
 
 
+def test_a_table_takes_little_memory_also_with_sstables_in_three_directories(make_node):
+    tables = 300
+    node = make_node(shards=2)
+    node.config.write_text(node.config.read_text().replace(f"[{node.home}/data]", f"[{node.home}/data1, {node.home}/data2, {node.home}/data3]"))
+    node.start()
+    with wire.Client(ADDRESS) as client:
+        client.query(KEYSPACE)
+        before = node.memory_kib()
+        for table in range(tables):
+            client.query(f"CREATE TABLE k.t{table} (k int PRIMARY KEY, v text)")
+        for table in range(tables):
+            for k in range(5):
+                client.query(f"INSERT INTO k.t{table} (k, v) VALUES ({k}, 'value')")
+        node.nodetool("flush", "k")
+        assert sum(len(keys(client, f"k.t{table}")) for table in range(tables)) == 5 * tables
+        assert (node.memory_kib() - before) / tables < 45
+    assert node.stop() == 0
+
+
 @pytest.fixture
 def control_group():
     """A control group of 128 MiB, and one core of the machine's."""
