@@ -87,6 +87,12 @@ Result<FoundIds> ClusterNode::check_machine() {
     const auto entries = disk().list(directory);
     if (!entries.ok()) return config_.error_at("data_file_directories", entries.error().message());
   }
+  for (const std::string& directory : empty_data_directories(disk(), config_.data_file_directories)) {
+    LOG_WARN(
+        "{} is empty, and other data directories are not: if its disk is not mounted, rows are missing. Stop the "
+        "node then, and mount it",
+        directory);
+  }
   DirectoryCheck check;
   check.data_directories = config_.data_file_directories;
   check.local_system_directory = config_.local_system_data_file_directory;

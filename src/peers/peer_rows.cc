@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "model/values.h"
+#include "schema/local_state.h"
 
 namespace cassandra_like {
 namespace {
@@ -72,19 +72,14 @@ std::vector<PeerRow> parse_peers(const std::vector<InternalRow>& rows) {
     auto native = endpoint_of(row.get("native_address"), row.integer("native_port"));
     auto host_id = row.uuid("host_id");
     auto schema_version = row.uuid("schema_version");
-    auto tokens = row.elements.find("tokens");
-    if (!address || !native || !host_id || !schema_version || tokens == row.elements.end()) continue;
+    if (!address || !native || !host_id || !schema_version) continue;
     peer.peer = *address;
     peer.native = *native;
     peer.host_id = *host_id;
     peer.schema_version = *schema_version;
     peer.location = {row.text("data_center"), row.text("rack")};
     peer.release_version = row.text("release_version");
-    for (const auto& [text, unused] : tokens->second) {
-      Token token = 0;
-      if (absl::SimpleAtoi(text, &token)) peer.tokens.push_back(token);
-    }
-    std::sort(peer.tokens.begin(), peer.tokens.end());
+    peer.tokens = tokens_of(row);
     if (peer.tokens.empty() || peer.location.datacenter.empty() || peer.location.rack.empty()) continue;
     out.push_back(std::move(peer));
   }

@@ -1,5 +1,5 @@
 // One shard's boundaries between data directories, by how a keyspace is replicated (db.DiskBoundaryManager). They change with the
-// tokens of the ring, not with nodes that go down and come back. A start knows this node alone until the peers are known.
+// tokens of the ring, not with nodes that go down and come back. A start uses the saved ring (saved_ring.h).
 #pragma once
 
 #include <map>

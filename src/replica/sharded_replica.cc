@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "replica/saved_ring.h"
 #include "runtime/gather.h"
 #include "schema/internal_table.h"
 #include "schema/system_tables.h"
@@ -337,7 +338,8 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   // A replay flushes, to the directories where tokens belong.
   LocalNode node = shared_.node;
   node.tokens = saved.tokens;
-  CO_TRY(co_await use_topology(Topology::of_one(endpoint_of(node))));
+  CO_ASSIGN_OR_RETURN(const auto peers, co_await read_table("system", "peers_v2"));
+  CO_TRY(co_await use_topology(saved_ring(endpoint_of(node), peers)));
   CO_TRY(co_await replay(false, saved.truncated));
   Random& random = shared_.runtime.shard(0).random;
   if (shared_.node.host_id.is_nil()) shared_.node.host_id = Uuid::random(random.next(), random.next());

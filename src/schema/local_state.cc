@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "model/values.h"
 #include "schema/internal_table.h"
 
@@ -113,6 +114,18 @@ PartitionUpdate compaction_update(const Schema& schema, const CompactionRecord& 
   return row.build();
 }
 
+std::vector<Token> tokens_of(const InternalRow& row) {
+  std::vector<Token> tokens;
+  const auto found = row.elements.find("tokens");
+  if (found == row.elements.end()) return tokens;
+  for (const auto& [text, unused] : found->second) {
+    Token token = 0;
+    if (absl::SimpleAtoi(text, &token)) tokens.push_back(token);
+  }
+  std::sort(tokens.begin(), tokens.end());
+  return tokens;
+}
+
 SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
   SavedLocalState state;
   for (const InternalRow& row : rows) {
@@ -122,10 +135,7 @@ SavedLocalState parse_local(const std::vector<InternalRow>& rows) {
     }
     state.cluster_name = row.text("cluster_name");
     state.gossip_generation = row.integer("gossip_generation");
-    if (auto tokens = row.elements.find("tokens"); tokens != row.elements.end()) {
-      for (const auto& [text, unused] : tokens->second) state.tokens.push_back(std::stoll(text));
-      std::sort(state.tokens.begin(), state.tokens.end());
-    }
+    state.tokens = tokens_of(row);
     auto truncated = row.elements.find("truncated_at");
     if (truncated == row.elements.end()) continue;
     for (const auto& [table, value] : truncated->second) {

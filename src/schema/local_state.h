@@ -68,6 +68,8 @@ struct SavedLocalState {
   int32_t gossip_generation = 0;
 };
 SavedLocalState parse_local(const std::vector<struct InternalRow>& rows);
+// A row of system.local or system.peers_v2 has them; sorted. Text that is no token is left out.
+std::vector<Token> tokens_of(const struct InternalRow& row);
 
 // num_tokens tokens spread evenly over the ring from a random start, as a first node's allocation would be.
 std::vector<Token> make_tokens(size_t count, Random& random);

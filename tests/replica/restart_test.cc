@@ -1,5 +1,10 @@
 // The data of a node after it was killed or drained, also with another number of shards.
+#include <set>
+
 #include "model/schema_text.h"
+#include "model/values.h"
+#include "replica/disk_boundary_manager.h"
+#include "schema/internal_table.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -51,6 +56,58 @@ TEST(Restart, TruncatedStaysTruncated) {
   node.kill();
   node.boot(3);
   EXPECT_EQ(node.scan(0, "t").size(), 20u);
+}
+
+Endpoint endpoint_with(std::vector<Token> tokens, const std::string& name) {
+  Endpoint out;
+  out.host_id = Uuid::name_based(name);
+  out.address = name;
+  out.datacenter = "datacenter1";
+  out.rack = "rack1";
+  out.tokens = std::move(tokens);
+  return out;
+}
+
+Status save_peer(ReplicaNode& node, const Endpoint& peer) {
+  Arena arena;
+  UpdateBuilder row(node.table("peers_v2", "system"), {*parse_inet(peer.address)}, 10, arena);
+  row.row({encode_int(7000)}).set("host_id", peer.host_id.view());
+  row.set("data_center", peer.datacenter).set("rack", peer.rack).replace("tokens");
+  for (Token token : peer.tokens) row.element("tokens", std::to_string(token), "");
+  std::vector<PartitionUpdate> updates{row.build()};
+  const Mutation mutation{"system", updates[0].key, updates};
+  return node.run<Status>(0, [&] { return node.on(0).mutate(mutation); });
+}
+
+// The peer has half of what the node would have alone.
+TEST(Restart, AReplayFlushesToTheDirectoriesOfTheSavedRing) {
+  ReplicaNode node(1);
+  ASSERT_TRUE(node.change(0, make_keyspace({make_table("t")})).ok());
+  const std::vector<Token> tokens = node.on(0).local_node().tokens;
+  ASSERT_EQ(tokens.size(), 4u);
+  const Endpoint self = endpoint_with(tokens, "127.0.0.1");
+  const Endpoint peer = endpoint_with({tokens[2] - 1, tokens[3] - 1}, "127.0.0.2");
+  ASSERT_TRUE(save_peer(node, peer).ok());
+  for (int i = 0; i < 400; ++i) {
+    Update update(node.table("t"), "key" + std::to_string(i));
+    ASSERT_TRUE(node.write(0, std::move(update.at(1).row(1).cell("v", std::string(1000, 'x')))).ok());
+  }
+  node.options.data_directories = {"/data", "/more"};
+  node.options.memtable_bytes = 256 << 10;
+  node.kill();
+  node.boot(1);
+  const ReplicationParams replication = node.on(0).schema().current()->keyspace("ks")->replication;
+  const std::vector<Endpoint> both{self, peer};
+  const auto ring = std::make_shared<Topology>(std::make_shared<TokenRing>(both, 0), std::vector<bool>(2, true));
+  const DiskBoundaries boundaries = DiskBoundaryManager().of(ring, replication, 2);
+  EXPECT_NE(boundaries, DiskBoundaryManager().of(Topology::of_one(self), replication, 2));
+  std::set<std::string> used;
+  for (const SSTableInfo& info : node.on(0).maintenance().sstables(node.table("t")->id)) {
+    const size_t place = info.descriptor.directory.starts_with("/data/") ? 0 : 1;
+    used.insert(info.descriptor.directory);
+    EXPECT_TRUE(boundaries.has(place, murmur3_token(info.first_key), murmur3_token(info.last_key)));
+  }
+  EXPECT_EQ(used.size(), 2u);
 }
 
 // Puts a table t into keyspace ks: make_table("t") with another column, w.

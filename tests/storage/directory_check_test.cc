@@ -42,6 +42,11 @@ TEST_F(DirectoryCheckTest, TakesWhatThisNodeReadsAndWrites) {
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(DirectoryCheckTest, LeavesOutWhatTheFileSystemFound) {
+  put("/a/lost+found/t-1", "lb-1-big-Data.db");
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(DirectoryCheckTest, RefusesOtherFormatsInEveryDirectory) {
   put("/b/system/local-7ad5", "lb-1-big-Data.db");
   EXPECT_EQ(refusal().substr(0, 72), "/b/system/local-7ad5/lb-1-big-Data.db is of format lb-big, which is not ");
@@ -66,6 +71,17 @@ TEST_F(DirectoryCheckTest, FindsBothKindsOfIds) {
   EXPECT_EQ(found(), std::pair(true, false));
   put("/b/ks/t-1", std::string("da-") + kUuid + "-bti-Data.db");
   EXPECT_EQ(found(), std::pair(true, true));
+}
+
+TEST_F(DirectoryCheckTest, FindsDirectoriesThatMayLackTheirDisk) {
+  ASSERT_TRUE(disk.make_directories("/one/lost+found").ok());
+  const std::vector<std::string> all{"/one", "/two", "/three"};
+  EXPECT_EQ(empty_data_directories(disk, all), Lines());
+  put("/one/ks/t-1", "da-7-bti-Data.db");
+  EXPECT_EQ(empty_data_directories(disk, all), (Lines{"/two", "/three"}));
+  put("/two/ks/t-1", "da-8-bti-Data.db");
+  put("/three/ks/t-1", "da-9-bti-Data.db");
+  EXPECT_EQ(empty_data_directories(disk, all), Lines());
 }
 
 TEST_F(DirectoryCheckTest, RefusesTheLastNumbers) {

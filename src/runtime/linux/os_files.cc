@@ -152,7 +152,7 @@ bool OsReadFile::is_in_memory(uint64_t offset, uint64_t bytes) const {
 Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
   const uint64_t end = std::min(offset + bytes, size_);
   if (offset >= end) return {};
-  if (is_small() && mapped_.load(std::memory_order_acquire) != nullptr) return {};
+  if (is_copied()) return {};
   if (const char* mapped = mapped_.load(std::memory_order_acquire); mapped != nullptr) {
     const uint64_t at = offset / page_size() * page_size();
     // Unlike a look at the page, this returns an error when the disk has one.
@@ -171,6 +171,7 @@ Status OsReadFile::bring_in(uint64_t offset, uint64_t bytes) const {
 }
 
 void OsReadFile::bring_in_later() const {
+  if (is_copied()) return;
   Result<OpenFiles::Descriptor> fd = open_files_.use(file_);
   if (!fd.ok()) return;
   pool_.run_idle([fd = std::move(*fd), size = size_] {

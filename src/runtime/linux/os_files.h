@@ -29,6 +29,7 @@ class OsReadFile final : public ReadFile {
 
  private:
   bool is_small() const { return size_ <= kSmall; }
+  bool is_copied() const { return is_small() && mapped_.load(std::memory_order_acquire) != nullptr; }
   Result<const char*> copy() const;
   Result<const char*> make_mapping() const;
 

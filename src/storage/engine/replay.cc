@@ -13,6 +13,7 @@
 #include "storage/commitlog/segment_reader.h"
 #include "storage/engine/engine.h"
 #include "storage/memtable_budget.h"
+#include "storage/table/table_directories.h"
 
 namespace cassandra_like {
 
@@ -31,20 +32,12 @@ std::optional<Uuid> table_id_of(std::string_view directory) {
 Result<std::map<Uuid, std::string>> directories_with_data(Disk& disk,
                                                           const std::vector<std::string>& data_directories) {
   std::map<Uuid, std::string> out;
-  for (const std::string& data : data_directories) {
-    if (!disk.exists(data)) continue;
-    ASSIGN_OR_RETURN(const auto keyspaces, disk.list(data));
-    for (const DirectoryEntry& keyspace : keyspaces) {
-      if (!keyspace.is_directory) continue;
-      ASSIGN_OR_RETURN(const auto tables, disk.list(data + "/" + keyspace.name));
-      for (const DirectoryEntry& table : tables) {
-        const std::string path = data + "/" + keyspace.name + "/" + table.name;
-        const auto id = table_id_of(table.name);
-        if (!id || !table.is_directory) continue;
-        ASSIGN_OR_RETURN(const auto sstables, find_sstables(disk, path));
-        if (!sstables.empty()) out[*id] = path;
-      }
-    }
+  ASSIGN_OR_RETURN(const auto tables, table_directories(disk, data_directories));
+  for (const TableDirectory& table : tables) {
+    const auto id = table_id_of(table.name);
+    if (!id) continue;
+    ASSIGN_OR_RETURN(const auto sstables, find_sstables(disk, table.path));
+    if (!sstables.empty()) out[*id] = table.path;
   }
   return out;
 }

@@ -13,6 +13,7 @@
 #include "base/path_component.h"
 #include "model/schema_text.h"
 #include "storage/engine/engine.h"
+#include "storage/table/table_directories.h"
 
 namespace cassandra_like {
 
@@ -206,19 +207,12 @@ namespace {
 Status visit_tables(Disk& disk, const EngineOptions& options,
                     absl::FunctionRef<Status(const std::string&, const std::string&, const std::string&)> visit) {
   Status first;
-  for (const std::string& data : options.data_directories) {
-    if (!disk.exists(data)) continue;
-    ASSIGN_OR_RETURN(auto keyspaces, disk.list(data));
-    for (const DirectoryEntry& keyspace : keyspaces) {
-      if (!keyspace.is_directory) continue;
-      ASSIGN_OR_RETURN(auto tables, disk.list(data + "/" + keyspace.name));
-      for (const DirectoryEntry& table : tables) {
-        std::string path = fmt::format("{}/{}/{}/{}", data, keyspace.name, table.name, kSnapshots);
-        if (!table.is_directory || !disk.exists(path)) continue;
-        Status visited = visit(keyspace.name, table.name, path);
-        if (first.ok()) first = std::move(visited);
-      }
-    }
+  ASSIGN_OR_RETURN(const auto tables, table_directories(disk, options.data_directories));
+  for (const TableDirectory& table : tables) {
+    const std::string path = fmt::format("{}/{}", table.path, kSnapshots);
+    if (!disk.exists(path)) continue;
+    Status visited = visit(table.keyspace, table.name, path);
+    if (first.ok()) first = std::move(visited);
   }
   return first;
 }

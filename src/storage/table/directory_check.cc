@@ -12,6 +12,7 @@
 #include "storage/sstable/sstable_files.h"
 #include "storage/sstable/sstable_ids.h"
 #include "storage/sstable/transaction_log.h"
+#include "storage/table/table_directories.h"
 
 namespace cassandra_like {
 
@@ -38,16 +39,8 @@ Status visit_table_directory(Disk& disk, const std::string& path, bool is_index,
 
 // The directories of tables and of their indexes.
 Status visit_table_directories(Disk& disk, const std::string& data_directory, Visit visit) {
-  if (data_directory.empty() || !disk.exists(data_directory)) return {};
-  ASSIGN_OR_RETURN(auto keyspaces, disk.list(data_directory));
-  for (const DirectoryEntry& keyspace : keyspaces) {
-    if (!keyspace.is_directory) continue;
-    const std::string of_keyspace = data_directory + "/" + keyspace.name;
-    ASSIGN_OR_RETURN(auto tables, disk.list(of_keyspace));
-    for (const DirectoryEntry& table : tables) {
-      if (table.is_directory) TRY(visit_table_directory(disk, of_keyspace + "/" + table.name, false, visit));
-    }
-  }
+  ASSIGN_OR_RETURN(const auto tables, table_directories(disk, {data_directory}));
+  for (const TableDirectory& table : tables) TRY(visit_table_directory(disk, table.path, false, visit));
   return {};
 }
 
@@ -149,6 +142,17 @@ Status remove_unfinished(Disk& disk, const std::string& directory) {
 }
 
 }  // namespace
+
+std::vector<std::string> empty_data_directories(Disk& disk, const std::vector<std::string>& data_directories) {
+  std::vector<std::string> empty;
+  for (const std::string& directory : data_directories) {
+    const auto entries = disk.list(directory);
+    const bool has_keyspaces = entries.ok() && std::any_of(entries->begin(), entries->end(), is_keyspace_directory);
+    if (!has_keyspaces) empty.push_back(directory);
+  }
+  if (empty.size() == data_directories.size()) empty.clear();
+  return empty;
+}
 
 Task<Status> finish_transactions(Disk* disk, std::vector<std::string> data_directories) {
   CO_ASSIGN_OR_RETURN(const LogCopies logs, find_transaction_logs(*disk, data_directories));

@@ -25,6 +25,10 @@ struct FoundIds {
 // in a directory that is not used. Only names of files are read, and the logs.
 Result<FoundIds> check_data_directories(Disk& disk, const DirectoryCheck& check);
 
+// The data directories that are missing or have no keyspace, when others have some: each is a disk that was added, or one that is
+// not mounted.
+std::vector<std::string> empty_data_directories(Disk& disk, const std::vector<std::string>& data_directories);
+
 // Ends the transactions that a crash, of this program or of Cassandra, has left (LogTransaction.removeUnfinishedLeftovers),
 // and removes unfinished SSTables: before any table is opened, since later ones are being written. kCorruption naming a log that does
 // not fit the files that it names.
