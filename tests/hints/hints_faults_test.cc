@@ -292,20 +292,15 @@ TEST(HintsFaults, AFailedWriteStaysFailedWhenTheNextSucceeds) {
 }
 
 // Counts what reaches a disk.
-class CountingFile final : public WriteFile {
+class CountingFile final : public test::ForwardingFile {
  public:
-  CountingFile(std::unique_ptr<WriteFile> file, int* appends) : file_(std::move(file)), appends_(appends) {}
-  const std::string& path() const override { return file_->path(); }
-  uint64_t size() const override { return file_->size(); }
+  CountingFile(std::unique_ptr<WriteFile> file, int* appends) : ForwardingFile(std::move(file)), appends_(appends) {}
   Status append(BytesView data) override {
     ++*appends_;
     return file_->append(data);
   }
-  Status truncate(uint64_t size) override { return file_->truncate(size); }
-  Task<Status> sync() override { return file_->sync(); }
 
  private:
-  std::unique_ptr<WriteFile> file_;
   int* appends_;
 };
 class CountingDisk final : public test::ForwardingDisk {

@@ -22,22 +22,17 @@ class NotingDisk final : public ForwardingDisk {
   Result<std::unique_ptr<WriteFile>> create(const std::string& path) override;
 };
 
-class NotingFile final : public WriteFile {
+class NotingFile final : public ForwardingFile {
  public:
-  NotingFile(std::unique_ptr<WriteFile> file, NotingDisk* disk) : file_(std::move(file)), disk_(disk) {}
-  const std::string& path() const override { return file_->path(); }
-  uint64_t size() const override { return file_->size(); }
+  NotingFile(std::unique_ptr<WriteFile> file, NotingDisk* disk) : ForwardingFile(std::move(file)), disk_(disk) {}
   Status append(BytesView data) override {
     if (data.size() > disk_->room) return Error(ErrorCode::kIo, "No space left on device");
     disk_->room -= data.size();
     disk_->writes.push_back(data.size());
     return file_->append(data);
   }
-  Status truncate(uint64_t size) override { return file_->truncate(size); }
-  Task<Status> sync() override { return file_->sync(); }
 
  private:
-  std::unique_ptr<WriteFile> file_;
   NotingDisk* disk_;
 };
 

@@ -39,11 +39,9 @@ class FailedCommit final : public test::ForwardingDisk {
     faults_.operations_until_fault = operations_;
   }
 
-  class Log final : public WriteFile {
+  class Log final : public test::ForwardingFile {
    public:
-    Log(std::unique_ptr<WriteFile> file, FailedCommit* disk) : file_(std::move(file)), disk_(disk) {}
-    const std::string& path() const override { return file_->path(); }
-    uint64_t size() const override { return file_->size(); }
+    Log(std::unique_ptr<WriteFile> file, FailedCommit* disk) : ForwardingFile(std::move(file)), disk_(disk) {}
     Status append(BytesView data) override {
       is_commit_ = data.starts_with("COMMIT");
       disk_->begin(is_commit_, CommitFault::kDiskFull);
@@ -51,7 +49,6 @@ class FailedCommit final : public test::ForwardingDisk {
       disk_->end(is_commit_, status);
       return status;
     }
-    Status truncate(uint64_t size) override { return file_->truncate(size); }
     Task<Status> sync() override {
       disk_->begin(is_commit_, CommitFault::kSync);
       Status status = co_await file_->sync();
@@ -60,7 +57,6 @@ class FailedCommit final : public test::ForwardingDisk {
     }
 
    private:
-    std::unique_ptr<WriteFile> file_;
     FailedCommit* disk_;
     bool is_commit_ = false;  // the last line
   };

@@ -1,4 +1,4 @@
-// A Disk that passes everything on to another: for tests and benchmarks that change one of its answers.
+// A Disk and a WriteFile that pass everything on to another: for tests and benchmarks that change one of the answers.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,19 @@
 #include "runtime/disk.h"
 
 namespace cassandra_like::test {
+
+class ForwardingFile : public WriteFile {
+ public:
+  explicit ForwardingFile(std::unique_ptr<WriteFile> file) : file_(std::move(file)) {}
+  const std::string& path() const override { return file_->path(); }
+  uint64_t size() const override { return file_->size(); }
+  Status append(BytesView data) override { return file_->append(data); }
+  Status truncate(uint64_t size) override { return file_->truncate(size); }
+  Task<Status> sync() override { return file_->sync(); }
+
+ protected:
+  const std::unique_ptr<WriteFile> file_;
+};
 
 class ForwardingDisk : public Disk {
  public:
