@@ -39,7 +39,7 @@ SUITES = {"/".join(path.parts[-3:-1]): path
 SHORT_SUITES = [f"cluster/{name}" for name in ("bad_day", "cqlsh", "nodes", "operations", "paging", "schema", "seeds")]
 # Lanes beside each other. Their suites have addresses of their own and look at no times; all others run alone.
 SUITES_AT_ONCE = ([name for name in SUITES if name.startswith("drivers/")],
-                  ["cluster/ccm", "cluster/crash", "cluster/sstables"], ["cluster/soak"])
+                  ["cluster/ccm", "cluster/crash", "cluster/sstables"], ["cluster/soak", "cluster/round_trips"])
 
 
 class Totals:

@@ -15,6 +15,7 @@ struct PreparedEntry {
   std::string text;
   bool names_tables = false;                      // it reads or writes some
   bool fully_qualified = false;                   // and says their keyspaces
+  bool has_structured_literals = false;           // see QueryProcessor
   std::vector<std::pair<Uuid, TablePtr>> tables;  // what it was prepared against
 };
 

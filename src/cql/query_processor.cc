@@ -85,6 +85,7 @@ class QueryProcessorImpl : public QueryProcessor {
     std::unique_ptr<Statement> statement;
     bool names_tables = false;
     bool fully_qualified = false;
+    bool has_structured_literals = false;
     size_t terms = 0;
   };
   Result<std::string> keyspace_of(std::string_view keyspace, const ClientState& client) const;
@@ -304,7 +305,8 @@ Result<QueryProcessorImpl::Prepared> QueryProcessorImpl::parse_and_prepare(std::
   auto statement = prepare_statement(tree, context);
   if (!statement.ok()) return std::move(statement.error());
   const bool names = names_tables(tree);
-  return Prepared{std::move(*statement), names, names && !context.used_session_keyspace(), tree.terms};
+  return Prepared{std::move(*statement), names, names && !context.used_session_keyspace(), tree.has_structured_literals,
+                  tree.terms};
 }
 
 // That of the request, which has to be there, or else the connection's.
@@ -507,6 +509,7 @@ Result<PreparedEntry> QueryProcessorImpl::make_entry(std::string_view text, cons
   entry.text = std::string(text);
   entry.names_tables = prepared.names_tables;
   entry.fully_qualified = prepared.fully_qualified;
+  entry.has_structured_literals = prepared.has_structured_literals;
   for (const Uuid& id : prepared.statement->depends_on()) {
     entry.tables.emplace_back(id, coordinator_.schema().current()->table(id));
   }
@@ -557,7 +560,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   CO_TRY(entry.statement->validate(context.client));
   CO_TRY(check_marker_count(*entry.statement));
   put(entry, &evicted);
-  const bool fully_qualified = entry.fully_qualified;
+  const bool fully_qualified = entry.fully_qualified, is_saved = !entry.has_structured_literals;
   Bytes id = fully_qualified ? plain_id : keyspace_id;
   StatementPtr statement = entry.statement;
   std::string use_warning;
@@ -566,7 +569,7 @@ Task<Result<QueryResult>> QueryProcessorImpl::prepare(std::string_view text, std
   if (!fully_qualified) use_warning = warn_of_use(was_warned, keyspace_id, keyspace, keyspace);
   if (keyspace_of_query.empty()) context.client.was_warned_of_use = was_warned;
   CO_TRY(co_await announce(owned_text, keyspace));
-  CO_TRY(co_await save_prepared(id, keyspace, owned_text));
+  if (is_saved) CO_TRY(co_await save_prepared(id, keyspace, owned_text));
   if (!evicted.empty()) CO_TRY(co_await remove_prepared(std::move(evicted)));
   QueryResult result = prepared_result(std::move(id), *statement);
   if (!use_warning.empty()) result.warnings.push_back(std::move(use_warning));

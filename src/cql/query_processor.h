@@ -1,7 +1,9 @@
 // One shard's front door to CQL: texts in, results out; keeps the prepared statements.
 //
 // Prepared ids are MD5(keyspace + text), as Cassandra's, so they are the same on every node and shard. A statement
-// prepared on one shard is announced to the others of this node, and kept in system.prepared_statements.
+// prepared on one shard is announced to the others of this node, and kept in system.prepared_statements: but not when it
+// has a literal of a collection, a tuple or a user type. Cassandra throws exceptions at some that are right here, and does
+// not start on a directory with such a statement. After a restart drivers prepare it again.
 #pragma once
 
 #include <memory>

@@ -90,18 +90,21 @@ Task<Status> start_on(NodeShared* shared, unsigned shard) {
   co_return co_await shared->engines[shard]->start();
 }
 
+Task<Status> flush_on_every_engine(NodeShared* shared, TableSelection selection) {
+  std::function<Task<Status>(Engine&)> flush = [&selection](Engine& engine) {
+    return engine.maintenance().flush(selection);
+  };
+  co_return co_await shared->replicas[0]->on_every_engine(std::move(flush));
+}
+
 // A crash may come before the schema is written again. Then the next replay knows no table, so nothing but SSTables keeps
 // the writes. It does not know the truncations of system_schema either when only the log has them: the replay of
 // system_schema comes before that of system.local.
 Task<Status> truncate_schema_tables(NodeShared* shared, std::vector<TablePtr> tables) {
   const TableSelection all, local("system", "local");
-  const auto flush = [shared](const TableSelection& selection) {
-    return shared->replicas[0]->on_every_engine(
-        [&selection](Engine& engine) { return engine.maintenance().flush(selection); });
-  };
-  CO_TRY(co_await flush(all));
+  CO_TRY(co_await flush_on_every_engine(shared, all));
   for (const TablePtr& table : tables) CO_TRY(co_await shared->replicas[0]->truncate(table));
-  co_return co_await flush(local);
+  co_return co_await flush_on_every_engine(shared, local);
 }
 
 Task<Status> stop_on(NodeShared* shared, unsigned shard) {
@@ -144,6 +147,7 @@ SchemaNode ShardedReplica::schema_node() {
   node.cancel_drop = [shared](std::vector<Uuid> tables) {
     return cancel_drop_on_every_engine(shared, std::move(tables));
   };
+  node.flush_soon = [this] { flush_schema_soon(); };
   node.truncate = [shared](std::vector<TablePtr> tables) { return truncate_schema_tables(shared, std::move(tables)); };
   node.save_version = [this](Uuid version) { return save_version(version); };
   node.build_index = [shared](TablePtr table, std::string index) {
@@ -205,6 +209,7 @@ Task<Status> ShardedReplica::replay(bool system_only, TruncationRecords truncate
 }
 
 Task<void> ShardedReplica::stop() {
+  co_await end_schema_flushes();
   auto* shared = &shared_;
   auto stop = [shared](unsigned shard) { return stop_on(shared, shard); };
   Status ignored = co_await on_every_shard(stop);
@@ -272,6 +277,7 @@ Task<Status> ShardedReplica::take_tokens(std::vector<Token> tokens) {
   shared_.node.tokens = std::move(tokens);
   std::sort(shared_.node.tokens.begin(), shared_.node.tokens.end());
   CO_TRY(co_await save_local());
+  flush_schema_soon();
   co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.sync_commitlog(); });
 }
 
@@ -289,6 +295,30 @@ Task<Status> ShardedReplica::retire_foreign_segments() {
   CO_TRY(co_await on_every_shard(remove));
   // A TRUNCATE from now on says nothing of them: they must not come back.
   co_return co_await shared_.runtime.shard(0).disk.sync_directory(shared_.engine_options.commitlog_directory);
+}
+
+// Changes that come within this time share a flush. Cassandra sees of a log what was written so long before a kill, too.
+constexpr Duration kSchemaFlushDelay = std::chrono::milliseconds(100);
+
+void ShardedReplica::flush_schema_soon() {
+  if (schema_flush_ || schema_flushes_.closed()) return;
+  schema_flush_ = home().schedule(kSchemaFlushDelay, [this] {
+    schema_flush_.reset();
+    if (schema_flushes_.enter()) spawn(flush_schema());
+  });
+}
+
+Task<void> ShardedReplica::flush_schema() {
+  const TableSelection schema("system_schema"), local("system", "local");
+  Status flushed = co_await flush_on_every_engine(&shared_, schema);
+  if (flushed.ok()) flushed = co_await flush_on_every_engine(&shared_, local);
+  if (!flushed.ok()) LOG_WARN("The schema stays in the commit log: {}", flushed.error().message());
+  schema_flushes_.leave();
+}
+
+Task<void> ShardedReplica::end_schema_flushes() {
+  if (schema_flush_) home().cancel(*std::exchange(schema_flush_, std::nullopt));
+  if (!schema_flushes_.closed()) co_await schema_flushes_.close();
 }
 
 Task<Status> ShardedReplica::save_version(Uuid version) {
@@ -316,6 +346,7 @@ Task<Status> ShardedReplica::save_built_indexes(bool built) {
 }
 
 Task<Status> ShardedReplica::drain() {
+  co_await end_schema_flushes();
   CO_TRY(co_await save_built_indexes(false));
   co_return co_await shared_.replicas[0]->on_every_engine([](Engine& engine) { return engine.drain(); });
 }
@@ -350,6 +381,7 @@ Task<Status> ShardedReplica::open(size_t num_tokens) {
   CO_TRY(co_await adopt_identity(&saved, num_tokens));
   CO_TRY(co_await use_topology(Topology::of_one(endpoint_of(shared_.node))));
   CO_TRY(co_await shared_.schema_updates.save_system_keyspaces());
+  flush_schema_soon();
   co_return co_await save_built_indexes(true);
 }
 

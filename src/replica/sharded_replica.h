@@ -44,11 +44,16 @@ class ShardedReplica {
   Task<Status> save_version(Uuid version);
   Task<Status> save_built_indexes(bool built);
   Task<Status> retire_foreign_segments();
+  void flush_schema_soon();
+  Task<void> flush_schema();
+  Task<void> end_schema_flushes();
   const SchemaPtr& schema() { return shared_.replicas[0]->schema().current(); }
   int64_t now_micros() { return shared_.runtime.shard(0).clock.wall_micros(); }
   int64_t next_timestamp() { return shared_.timestamps.next(now_micros()); }
 
   NodeShared shared_;
+  std::optional<TimerId> schema_flush_;  // the next one
+  Gate schema_flushes_;                  // those that run
 };
 
 }  // namespace cassandra_like

@@ -381,6 +381,7 @@ Task<Result<SchemaDiff>> SchemaUpdateHandler::take(Ahead* ahead) {
   spawn(compute_version(&computed));
   Status synced = co_await node_.sync();
   const Uuid version = co_await computed;
+  node_.flush_soon();
   if (!synced.ok()) co_return std::move(synced.error());
   if (version != after->version()) after = after->with_version(version);
   SchemaDiff diff{after, schema_events(*before, *after), {}, {}};

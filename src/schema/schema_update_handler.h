@@ -45,6 +45,9 @@ struct SchemaNode {
   std::function<Task<Status>(std::vector<Uuid> tables)> cancel_drop;
   // Brings the writes to the disks of all shards.
   std::function<Task<Status>()> sync;
+  // Begins to flush system_schema and system.local: after a kill, Cassandra reads the commit log with the schema that the
+  // SSTables have, and passes over the tables that it does not find there.
+  std::function<void()> flush_soon;
   // system.local has this schema_version.
   std::function<Task<Status>(Uuid version)> save_version;
   // Runs on the shard: its engine opens and drops tables. `at_millis` names the snapshots of dropped tables.

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cql/query_processor.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/replica/fixture/replica_node.h"
 
@@ -31,6 +32,18 @@ class PreparedStatementsTest : public testing::Test {
     auto answer = node.run<Result<QueryResult>>(0, [&] { return processor->prepare(text, "", QueryState{client}); });
     return answer.ok() ? std::get<PreparedResult>(answer->value).id : answer.error().message();
   }
+  // The texts in system.prepared_statements.
+  std::vector<std::string> saved() {
+    const std::string text = "SELECT query_string FROM system.prepared_statements";
+    auto answer = node.run<Result<QueryResult>>(0, [&] { return processor->query(text, {}, QueryState{client}); });
+    const RowsResult rows = std::get<RowsResult>(std::move(answer->value));
+    std::vector<std::string> found;
+    for (BytesView rest = rows.rows; !rest.empty();) {
+      found.emplace_back(rest.substr(4, load_be<uint32_t>(rest.data())));
+      rest.remove_prefix(4 + found.back().size());
+    }
+    return found;
+  }
   // "" or the error.
   std::string execute(const Bytes& id) {
     auto answer = node.run<Result<QueryResult>>(0, [&] { return processor->execute(id, {}, QueryState{client}); });
@@ -54,6 +67,20 @@ TEST_F(PreparedStatementsTest, StatementsInUseOutliveThoseThatAreOnlyPrepared) {
     for (const Bytes& id : used) ASSERT_EQ(execute(id), "") << "after " << i;
   }
   EXPECT_NE(execute(unused), "");
+}
+
+TEST_F(PreparedStatementsTest, StatementsAreSavedUnlessTheyHaveLiteralsOfCollectionsTuplesOrUserTypes) {
+  query(
+      "CREATE TABLE ks.m (k int, c frozen<map<int, int>>, l list<int>, t tuple<int>, PRIMARY KEY (k, c)) "
+      "WITH CLUSTERING ORDER BY (c DESC)");
+  for (const char* text :
+       {"SELECT l FROM ks.m WHERE k = ? AND c = {}", "SELECT l, [k] FROM ks.m WHERE k = ?",
+        "UPDATE ks.m SET l = l + [1] WHERE k = ? AND c = ?", "INSERT INTO ks.m (k, c, t) VALUES (?, ?, (1))",
+        "SELECT l FROM ks.m WHERE k = ? AND (c) > (?)", "DELETE l[?] FROM ks.m WHERE k = ? AND c = ?"}) {
+    prepare(text);
+  }
+  EXPECT_THAT(saved(), testing::UnorderedElementsAre("SELECT l FROM ks.m WHERE k = ? AND (c) > (?)",
+                                                     "DELETE l[?] FROM ks.m WHERE k = ? AND c = ?"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "model/values.h"
 #include "replica/disk_boundary_manager.h"
 #include "schema/internal_table.h"
+#include "schema/local_state.h"
 #include "tests/replica/fixture/replica_node.h"
 
 namespace cassandra_like::test {
@@ -232,6 +233,28 @@ TEST(Restart, TheNodeIsTheSame) {
   node.boot(3);
   EXPECT_EQ(node.on(2).local_node().host_id, id);
   EXPECT_EQ(node.on(2).local_node().tokens, tokens);
+}
+
+// Cassandra reads them there before it replays the commit log.
+TEST(Restart, SchemaIdentityAndTruncationsComeToSSTables) {
+  ReplicaNode node(2);
+  ASSERT_TRUE(node.change(1, make_keyspace({make_table("t"), make_table("u")})).ok());
+  const Uuid id = node.on(0).local_node().host_id;
+  const TablePtr table = node.table("t");
+  fill(node, "void", 1);
+  ASSERT_TRUE(node.run<Status>(0, [&] { return node.on(0).truncate(table); }).ok());
+  node.world().run_for(std::chrono::milliseconds(200));
+  node.kill();
+  node.options.commitlog_directory = "/empty";
+  node.boot(2);
+  EXPECT_EQ(table_names(node.on(0)), (Lines{"t", "u"}));
+  EXPECT_EQ(node.on(0).local_node().host_id, id);
+  ReadCommand command;
+  command.table = node.table("local", "system");
+  command.range = KeyRange{};
+  InternalRows local(command.table);
+  ASSERT_TRUE(node.run<Result<ReadStatistics>>(0, [&] { return node.on(0).read(command, local); }).ok());
+  EXPECT_EQ(parse_local(local.rows).truncated.count(table->id), 1u);
 }
 
 TEST(Restart, AnotherClustersDirectoryIsRefused) {

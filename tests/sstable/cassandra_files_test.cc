@@ -57,6 +57,7 @@ TEST_P(FilesOfVersionsThatWeWrite, WriterWritesTheSameBytes) {
   std::vector<std::string> different;
   if (GetParam() == "deflate" || GetParam() == "zstd")
     different = {"Data.db", "Digest.crc32", "CompressionInfo.db", "Statistics.db"};
+  if (GetParam() == "plain_rewritten") different = {"CRC.db"};  // Cassandra adds the checksum of an empty chunk
   if (GetParam().ends_with("dropped"))
     different = {"Data.db", "Digest.crc32", "CompressionInfo.db", "Statistics.db", "Partitions.db", "Index.db"};
 

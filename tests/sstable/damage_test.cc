@@ -106,6 +106,8 @@ std::vector<std::pair<std::string, std::string>> components_of_all() {
       all.emplace_back(fixture, name);
     }
   }
+  all.emplace_back("plain", "Data.db");
+  all.emplace_back("plain", "CRC.db");
   return all;
 }
 
@@ -113,6 +115,24 @@ INSTANTIATE_TEST_SUITE_P(Components, Damage, testing::ValuesIn(components_of_all
   const std::string& component = info.param.second;
   return component.substr(0, component.find('.')) + "Of" + info.param.first;
 });
+
+// Cassandra's compactions append them.
+TEST(PlainFile, MayHaveChecksumsOfEmptyChunksAndNoOthersMore) {
+  LinuxDisk world;
+  TemporaryDirectory directory;
+  Fixture fixture = load_fixture(world, "plain");
+  std::filesystem::copy(fixture.directory, directory.path());
+  fixture.descriptor.directory = directory.path();
+  const auto opens = [&](std::string_view appended) {
+    std::ofstream(fixture.descriptor.file("CRC.db"), std::ios::binary | std::ios::app) << appended;
+    return SSTable::open(world.disk(), fixture.descriptor, fixture.table).ok();
+  };
+  const std::string_view empty("\0\0\0\0", 4);
+  EXPECT_TRUE(opens(empty));
+  EXPECT_TRUE(opens(empty));
+  EXPECT_FALSE(opens(empty.substr(1)));
+  EXPECT_FALSE(opens("\1"));
+}
 
 }  // namespace
 }  // namespace cassandra_like::test

@@ -130,6 +130,7 @@ CASES = [
          dropped=["gone", "gone_set", "gone_static"]),
     Case("many", "id text PRIMARY KEY, v int", fill=fill_many(900)),
     Case("plain", WIDE, "compression = {'enabled': 'false'}", fill=fill_wide(300)),
+    Case("plain_rewritten", RANDOM, "compression = {'enabled': 'false'}", fill=fill_random, rewrite=True),
     Case("snappy", RANDOM, "compression = {'class': 'SnappyCompressor', 'chunk_length_in_kb': 4}", fill=fill_random),
     Case("deflate", RANDOM, "compression = {'class': 'DeflateCompressor', 'chunk_length_in_kb': 4}", fill=fill_random, rewrite=True),
     Case("zstd", RANDOM, "compression = {'class': 'ZstdCompressor', 'chunk_length_in_kb': 4, 'compression_level': 5}",
@@ -137,8 +138,8 @@ CASES = [
     Case("noop", RANDOM, "compression = {'class': 'NoopCompressor', 'chunk_length_in_kb': 4}", fill=fill_random),
     Case("ratio", RANDOM, "compression = {'class': 'LZ4Compressor', 'chunk_length_in_kb': 4, 'min_compress_ratio': 1.2}", fill=fill_random),
     Case("nofilter", "id int PRIMARY KEY, v text, w int", "bloom_filter_fp_chance = 1.0", fill=fill_simple),
-    Case("large_wide", WIDE, "CLUSTERING ORDER BY (a ASC, b DESC)", fill=fill_wide(60000), large=True),
-    Case("large_many", "id text PRIMARY KEY, v int", fill=fill_many(60000), large=True),
+    Case("large_wide", WIDE, "CLUSTERING ORDER BY (a ASC, b DESC)", fill=fill_wide(100000), large=True),
+    Case("large_many", "id text PRIMARY KEY, v int", fill=fill_many(100000), large=True),
 ]
 
 

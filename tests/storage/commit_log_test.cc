@@ -323,6 +323,28 @@ TEST(CommitLogTest, SegmentsGoWhenTheirTablesHaveFlushed) {
   EXPECT_EQ(node.read("t", "key").size(), 201u);
 }
 
+// Between two segments of a shard are those of other shards, for Cassandra in the same log.
+TEST(CommitLogTest, AnSSTableNamesThePartOfEachSegmentThatItHas) {
+  Node node;
+  auto t = node.table("t");
+  const auto intervals = [&] {
+    std::vector<std::pair<CommitLogPosition, CommitLogPosition>> all;
+    for (const SSTableInfo& info : node.engine().maintenance().sstables(t->id)) {
+      all.insert(all.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
+    }
+    return all;
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (int c = 0; c < 200; ++c) ASSERT_TRUE(node.apply(write(t, c, std::string(1000, 'x'))).ok());
+    node.flush();
+  }
+  EXPECT_EQ(intervals().size(), 8u);
+  for (const auto& [from, to] : intervals()) EXPECT_EQ(from.segment, to.segment);
+  // A compaction forgets segments that are gone.
+  ASSERT_TRUE(node.run(node.engine().maintenance().compact({}, {})).ok());
+  EXPECT_EQ(intervals().size(), 1u);
+}
+
 TEST(CommitLogTest, AFullLogFlushesItsOldestTables) {
   EngineOptions options;
   options.commitlog_total_bytes = 256 << 10;

@@ -753,6 +753,7 @@ struct Statement {
   Body body;
   std::vector<std::string> bind_variables;  // the name of each marker, empty for `?`
   size_t terms = 0;                         // and selectables, as Dialect::max_terms counts them
+  bool has_structured_literals = false;     // of lists, sets, maps, tuples, user types or vectors
 };
 
 }  // namespace cassandra_like::ast

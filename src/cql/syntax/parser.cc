@@ -75,6 +75,7 @@ bool Parser::query(ast::Statement& out) {
   if (!at(Tok::kEnd)) return fail_mismatched(Tok::kEnd);
   out.bind_variables = std::move(markers_);
   out.terms = terms_;
+  out.has_structured_literals = has_structured_literals_;
   return true;
 }
 

@@ -356,6 +356,7 @@ class Parser {
   int operators_ = 0;
   const size_t max_terms_;
   size_t terms_ = 0;
+  bool has_structured_literals_ = false;
 };
 
 }  // namespace cassandra_like

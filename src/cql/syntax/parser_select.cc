@@ -138,6 +138,7 @@ bool Parser::selection_group_without_field(ast::Selectable& out) {
   size_t first = pos_;
   if (!check_depth() || !count_term()) return false;
   bool ok = false;
+  has_structured_literals_ |= at(Tok::kLeftBracket) || at(Tok::kLeftBrace);
   if (!kSelectableStart.contains(peek()) || at(Tok::kMinus)) return fail_no_viable();
   decided(at(Tok::kLeftParen) ? 2 : 1);
   switch (peek()) {

@@ -244,6 +244,7 @@ bool Parser::cast_term(ast::Term& out) {
 
 bool Parser::value_term(ast::Term& out) {
   decided(1);
+  has_structured_literals_ |= at(Tok::kLeftBracket) || at(Tok::kLeftBrace) || at(Tok::kLeftParen);
   switch (peek()) {
     case Tok::kNull:
       advance();

@@ -130,6 +130,18 @@ CommitLogPosition CommitLog::position() const {
   return {newest_id_, 0};
 }
 
+std::vector<std::pair<CommitLogPosition, CommitLogPosition>> CommitLog::intervals(const CommitLogPosition& from,
+                                                                                  const CommitLogPosition& to) const {
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> out;
+  for (const SegmentPtr& segment : segments_) {
+    if (segment->id < from.segment || segment->id >= to.segment) continue;
+    out.emplace_back(std::max(from, {segment->id, 0}),
+                     CommitLogPosition{segment->id, static_cast<int32_t>(segment->bytes)});
+  }
+  out.emplace_back(std::max(from, {to.segment, 0}), to);
+  return out;
+}
+
 void CommitLog::mark_clean(LogTable& table, const CommitLogPosition& upper) {
   std::vector<SegmentPtr> clean;
   for (const SegmentPtr& segment : segments_) {

@@ -73,6 +73,10 @@ class CommitLog {
   Task<Status> sync();
   // Behind the last record.
   CommitLogPosition position() const;
+  // The records between two positions as an interval in each segment that is there, and one in the last segment. Between two
+  // segments of this shard are those of other shards, and Cassandra knows one log only.
+  std::vector<std::pair<CommitLogPosition, CommitLogPosition>> intervals(const CommitLogPosition& from,
+                                                                         const CommitLogPosition& to) const;
 
   // The table has flushed everything up to a position.
   void mark_clean(LogTable& table, const CommitLogPosition& upper);

@@ -360,8 +360,9 @@ using Interval = std::pair<CommitLogPosition, CommitLogPosition>;
 
 namespace {
 
-// Intervals that touch become one, or their number would grow with every compaction.
-std::vector<Interval> joined(std::vector<Interval> intervals) {
+// Intervals that touch become one, and those of segments before `oldest` go but for the last, or their number would grow
+// with every compaction.
+std::vector<Interval> joined(std::vector<Interval> intervals, int64_t oldest) {
   std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
     return std::tie(a.first, a.second) < std::tie(b.first, b.second);
   });
@@ -373,6 +374,10 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
       joined.push_back(interval);
     }
   }
+  const auto end = std::find_if(joined.begin(), joined.end(), [&](const Interval& interval) {
+    return interval.second.segment >= oldest || interval == joined.back();
+  });
+  joined.erase(joined.begin(), end);
   return joined;
 }
 
@@ -387,7 +392,7 @@ std::vector<Interval> Engine::own_intervals(const CompactionRun& run) const {
     if (!is_input || live.writer != self_ || info.originating_host != options_.host_id) continue;
     intervals.insert(intervals.end(), info.commit_log_intervals.begin(), info.commit_log_intervals.end());
   }
-  return joined(std::move(intervals));
+  return joined(std::move(intervals), run.oldest_segment);
 }
 
 namespace {
@@ -496,6 +501,7 @@ Task<Status> Engine::run_compaction(CompactionRun* run) {
 Task<Status> Engine::merge_and_commit(CompactionRun* run) {
   // Segments that were removed must not come back after what their records were purged for.
   run->log_may_hold_inputs = log_may_hold(run->inputs);
+  run->oldest_segment = log_.oldest_id();
   Status synced = co_await runtime_.disk.sync_directory(options_.commitlog_directory);
   if (!synced.ok()) co_return synced;
   Result<SSTableMergeResult> merged = SSTableMergeResult();

@@ -434,6 +434,7 @@ class Engine final : private Maintenance {
     int64_t share_asked = 0;
     int64_t owed_nanos = 0;  // to the shard's other work; below zero: it has had more than its part
     bool log_may_hold_inputs = true;
+    int64_t oldest_segment = std::numeric_limits<int64_t>::min();  // of the log; no older one comes back
     std::unique_ptr<SSTableTransaction> transaction;
     CompactionRecord record;
     SSTableMergeProgress progress;

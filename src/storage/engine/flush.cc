@@ -366,7 +366,7 @@ FlushOutputs::Order Engine::order_flush(FlushRun* run, const CommitLogPosition& 
   order.writer.host_id = options_.host_id;
   order.writer.owner = self_;
   DCHECK(memtable.lower() <= upper);
-  order.writer.commit_log_intervals = {{memtable.lower(), upper}};
+  order.writer.commit_log_intervals = log_.intervals(memtable.lower(), upper);
   order.writer.row_index_granularity = column_index_bytes();
   order.writer.guardrails = sstable_guardrails();
   order.limits = compaction.strategy->flush_limits(ranges_, compaction.flush_bytes);

@@ -32,10 +32,15 @@ Result<std::unique_ptr<DataFile>> DataFile::open_plain(Disk& disk, const std::st
   if (data->plain_chunk_ == 0 || data->plain_chunk_ > kLongestChunk)
     return data->corrupt(0, "a CRC.db that is malformed");
   const uint64_t chunks = (data->size_ + data->plain_chunk_ - 1) / data->plain_chunk_;
-  if (crcs.size() != kHeader + chunks * kChecksum) {
+  const size_t size = kHeader + chunks * kChecksum;
+  // Cassandra syncs an output of a compaction twice, and appends the checksum of an empty chunk, 0, each time.
+  const bool fits =
+      crcs.size() % kChecksum == 0 && crcs.size() >= size && crcs.find_first_not_of('\0', size) == Bytes::npos;
+  if (!fits) {
     return data->corrupt(data->size_, fmt::format("the file has {} chunks, CRC.db has checksums of {}", chunks,
                                                   (crcs.size() - kHeader) / kChecksum));
   }
+  crcs.resize(size);
   data->crcs_ = std::move(crcs);
   data->checked_.resize(chunks);
   return data;

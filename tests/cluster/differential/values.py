@@ -154,6 +154,8 @@ EQUAL_DECIMALS = re.compile(r"\b1\.00?\b")
 class Values:
     """Picks values. Few of each type, so that keys meet again and again."""
 
+    short_tuples = 0.1  # the share of tuples that lack their last elements
+
     def __init__(self, random):
         self.random = random
 
@@ -191,7 +193,7 @@ class Values:
 
     def _tuple(self, type, few):
         values = [self._maybe_null(a, few) for a in type.arguments]
-        if self.random.random() < 0.1:
+        if self.random.random() < self.short_tuples:
             values = values[:self.random.randint(1, len(values))]
         return Value("(" + ", ".join(v.literal for v in values) + ")", b"".join(sized(v.data) for v in values))
 

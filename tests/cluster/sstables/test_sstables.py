@@ -12,17 +12,13 @@ import pytest
 from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
 from cassandra.query import tuple_factory
 
-from jvm import Jvm
+from jvm import SETTINGS, Jvm
 from node import BUILD, ROOT, Node
 
 sys.path.append(str(ROOT / "tests" / "sstable"))
 from shapes import CASES, RANDOM, WIDE, Case, Filler, fill_many, fill_random, fill_simple, fill_wide  # noqa: E402
 
 KEYSPACE = "shapes"
-# The keys that both are configured with, by the version and format of the files that they write then.
-SETTINGS = {"da-bti": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "bti"}},
-            "nb-big": {"storage_compatibility_mode": "CASSANDRA_4"},
-            "oa-big": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "big"}}}
 MORE = [
     Case("several_files", "id int PRIMARY KEY, v text, w int", fill=fill_simple),
     Case("indexed", "id int PRIMARY KEY, v text, w int", fill=fill_simple),

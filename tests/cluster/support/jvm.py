@@ -10,6 +10,10 @@ from node import answers
 
 HERE = pathlib.Path(__file__).resolve().parent
 JARS = pathlib.Path(os.environ["CASSANDRA_JARS"])
+# The keys that both are configured with, by the version and format of the files that they write then.
+SETTINGS = {"da-bti": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "bti"}},
+            "nb-big": {"storage_compatibility_mode": "CASSANDRA_4"},
+            "oa-big": {"storage_compatibility_mode": "NONE", "sstable": {"selected_format": "big"}}}
 OPENS = """java.lang java.lang.module java.lang.reflect java.io java.net java.nio java.util java.util.concurrent
  java.util.concurrent.atomic jdk.internal.loader jdk.internal.math jdk.internal.module jdk.internal.ref jdk.internal.reflect
  jdk.internal.util.jar sun.nio.ch""".split()
@@ -58,9 +62,10 @@ class Jvm:
         assert len(codes) == len(calls), done.stderr[-3000:]
         return [(int(code), output.read_text(errors="replace")) for code, output in zip(codes, outputs)]
 
-    def start(self):
+    def start(self, jmx_port=0):
+        """`jmx_port`: on 127.0.0.1; 0: any."""
         flags = ["-Dcassandra-foreground=yes", "-Dcassandra.ring_delay_ms=1000", "-Dcassandra.skip_wait_for_gossip_to_settle=0",
-                 "-Dcassandra.jmx.local.port=0", "-Djava.net.preferIPv4Stack=true"]
+                 f"-Dcassandra.jmx.local.port={jmx_port}", "-Djava.net.preferIPv4Stack=true"]
         began = time.time()
         with open(self.home / "output.log", "ab") as output:
             self.process = subprocess.Popen(
