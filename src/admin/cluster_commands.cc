@@ -116,13 +116,21 @@ struct Totals {
   uint64_t load = 0, uncompressed_load = 0, repaired = 0, unrepaired = 0, off_heap = 0;
 };
 
-Totals totals_of(const std::vector<TableReport>& reports) {
+// TableMetrics.totalNonSystemTablesSize: repairs are for tables with several replicas.
+bool is_repairable(const KeyspaceMetadata& keyspace) {
+  auto strategy = ReplicationStrategy::make(keyspace.replication);
+  return keyspace.name != "system_distributed" && strategy.ok() && strategy->replication_factor() >= 2;
+}
+
+Totals totals_of(const Schema& schema, const std::vector<TableReport>& reports) {
   Totals totals;
   totals.load = load_of(reports);
   for (const TableReport& report : reports) {
     totals.uncompressed_load += report.uncompressed_load;
-    totals.repaired += report.repaired_bytes;
-    totals.unrepaired += report.unrepaired_bytes + report.pending_repair_bytes;
+    if (const auto keyspace = schema.keyspace(report.table->keyspace); keyspace && is_repairable(*keyspace)) {
+      totals.repaired += report.repaired_bytes;
+      totals.unrepaired += report.unrepaired_bytes + report.pending_repair_bytes;
+    }
     const TableStatistics& s = report.statistics;
     totals.off_heap += s.memtable_bytes + s.bloom_bytes + s.index_summary_bytes + s.compression_metadata_bytes;
   }
@@ -247,7 +255,7 @@ Task<Answer> info(AdminContextPtr context, Parameters) {
   int64_t generation = co_await gossip_generation(context);
   EngineStatistics engines = co_await sum_engines(context);
   Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
-  Totals totals = totals_of(co_await reports);
+  Totals totals = totals_of(*context->schema(), co_await reports);
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool native_active = co_await serving;
   const Endpoint& local = topology_of(context).local();

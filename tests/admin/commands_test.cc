@@ -116,8 +116,8 @@ TEST_F(Commands, Info) {
       "native_transport_active": true, "memory_used_bytes": 0, "memory_max_bytes": 67108864,
       "data_center": "datacenter1", "rack": "rack1", "exceptions": 0, "key_cache": null, "row_cache": null,
       "counter_cache": null,
-      "chunk_cache": {"entries": 0, "size_bytes": 0, "capacity_bytes": 536870912, "misses": 0, "requests": 0,
-                      "recent_hit_rate": null, "miss_latency_micros": null},
+      "chunk_cache": {"entries": 0, "size_bytes": 0, "capacity_bytes": 536870912, "misses": 1, "requests": 1,
+                      "recent_hit_rate": 0.0, "miss_latency_micros": null},
       "network_cache": null, "percent_repaired": 100.0, "joined": true,
       "tokens": ["-9201284755974110584", "8509543625024547390"], "bootstrap_state": "COMPLETED",
       "bootstrap_failed": false, "decommissioning": false, "decommission_failed": false})"));

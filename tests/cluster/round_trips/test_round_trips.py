@@ -1,6 +1,7 @@
 """Cassandra and we write the same generated tables, and are killed. Each replays the commit log of the other and its own, and reads,
 verifies and compacts the files."""
 import asyncio
+import contextlib
 import difflib
 import json
 import os
@@ -27,6 +28,15 @@ def free_port():
         return server.getsockname()[1]
 
 
+@contextlib.contextmanager
+def destroyed_unless_started(process):
+    try:
+        yield
+    except BaseException:
+        process.destroy()
+        raise
+
+
 class Ours:
     """A node of ours on the data directory of a home."""
 
@@ -36,7 +46,8 @@ class Ours:
                                                    "data_file_directories": f"[{home}/data]", "commitlog_directory": f"{home}/commitlog"})
 
     def __enter__(self):
-        self.node.start()
+        with destroyed_unless_started(self.node):
+            self.node.start()
         return self
 
     def __exit__(self, *_):
@@ -61,7 +72,8 @@ class Theirs:
         self.jvm = Jvm(home / f"jvm-{self.number}", home / "data", ADDRESS, {**settings, "commitlog_directory": str(home / "commitlog")})
 
     def __enter__(self):
-        self.jvm.start(jmx_port=self.port)
+        with destroyed_unless_started(self.jvm):
+            self.jvm.start(jmx_port=self.port)
         return self
 
     def __exit__(self, *_):
