@@ -254,8 +254,9 @@ Json chunk_cache_of(const EngineStatistics& engines) {
 Task<Answer> info(AdminContextPtr context, Parameters) {
   int64_t generation = co_await gossip_generation(context);
   EngineStatistics engines = co_await sum_engines(context);
-  Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*context->schema()));
-  Totals totals = totals_of(*context->schema(), co_await reports);
+  const SchemaPtr schema = context->schema();  // it may change while the shards report
+  Task<std::vector<TableReport>> reports = report_tables(context, stored_tables(*schema));
+  Totals totals = totals_of(*schema, co_await reports);
   Task<bool> serving = call_hook<bool>(context, context->hooks.binary_running);
   bool native_active = co_await serving;
   const Endpoint& local = topology_of(context).local();

@@ -297,7 +297,7 @@ Task<Status> ShardedReplica::retire_foreign_segments() {
   co_return co_await shared_.runtime.shard(0).disk.sync_directory(shared_.engine_options.commitlog_directory);
 }
 
-// Changes that come within this time share a flush. Cassandra sees of a log what was written so long before a kill, too.
+// Changes that come within this time share a flush.
 constexpr Duration kSchemaFlushDelay = std::chrono::milliseconds(100);
 
 void ShardedReplica::flush_schema_soon() {
